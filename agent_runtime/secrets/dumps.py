@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_runtime.secrets.views import TextView, joined
 
-# What may stand before: the number that cat -n, grep -n and our own tools put there, or a sign of a diff.
+# What may precede a dump line: the line number of cat -n, grep -n and our own tools, or a sign of a diff.
 _NUMBERED = rb"[ \t]*+(?:\d{1,7}[\t:|][ \t]?|[+>|-] ?)?"
 _BEGINS = rb"(?:^|(?<=[\"'`>]))"
 _WITH_COLON = re.compile(
@@ -40,7 +40,7 @@ OPEN = re.compile(
 )
 """Matches text at the end of an unfinished output that may become a dump line or a number."""
 
-# What the bytes are by one reading of one line, and where it stands.
+# The bytes of one line, read in one way, and the line's start and end.
 _Piece = tuple[bytes, int, int]
 _GAP = b"\0"  # no secret holds one
 
@@ -53,7 +53,7 @@ def dumped(base: TextView) -> Iterator[TextView]:
     for start, end, readings in _lines(base.data):
         for kind, shown in readings:
             pieces = found[kind]
-            # A line break, and perhaps a number, may lie between two that belong together.
+            # Lines that belong together have one line break between them, and perhaps a number.
             if pieces and base.data.count(b"\n", pieces[-1][2], start) > 1:
                 pieces.append((_GAP, start, start))
             pieces.append((shown, start, end))
@@ -89,7 +89,9 @@ def _lines(data: bytes) -> Iterator[tuple[int, int, list[tuple[str, bytes]]]]:
 
 
 def _readings(tokens: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Bytes or words; of words, either end may come first."""
+    """Yields the bytes that the tokens can mean, each with the name of the reading: hexadecimal (in order, or
+    with the bytes of each word swapped), bits, octal or decimal.
+    """
     size = len(tokens[0])
     digits = b"".join(tokens)
     if any(len(token) != size for token in tokens[:-1]) or len(tokens[-1]) > size:
@@ -113,7 +115,7 @@ def _even(tokens: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _of_cells(shown: bytes) -> bytes:
-    """As od -c prints them: each in four columns."""
+    """Returns the bytes in a line of `od -c`, which prints each byte in four columns."""
     cells = (shown[at : at + _CELL_CHARS] for at in range(0, len(shown), _CELL_CHARS))
     return bytes(map(_of_cell, cells))
 

@@ -82,7 +82,7 @@ class Masker:
         return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
 
     def _masked(self, data: bytes) -> bytes:
-        # Again: what is left on both sides may form the value anew.
+        # Repeated, because the texts on both sides of a masked value may form a value again.
         for _ in range(_MAX_PASSES):
             found = _merged(self._spans(data))
             if not found:
@@ -117,7 +117,7 @@ class Masker:
         """Whether a text in this JSON contains a secret value."""
         if not self.forms:
             return False
-        # In one text, which is looked at once. What ends a line ends all ways of reading on; so does a null.
+        # Searches all texts at once. No way of reading continues over the line breaks and null between them.
         return bool(self._spans(_BETWEEN.join(map(encoded, _texts(orjson.loads(body))))))
 
 
@@ -177,7 +177,7 @@ class MaskingFormatter(logging.Formatter):
         return mask_everywhere(super().format(record))
 
 
-# What every record carries by itself.
+# The fields that every log record has.
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
@@ -193,7 +193,7 @@ def decoded(data: bytes) -> str:
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:
-    """What overlaps as one, in order."""
+    """Returns the spans in order. Overlapping spans are joined."""
     merged: list[Span] = []
     for start, end in sorted(found):
         if merged and start < merged[-1][1]:
@@ -204,7 +204,7 @@ def _merged(found: Sequence[Span]) -> list[Span]:
 
 
 def _without(data: bytes, found: Sequence[Span]) -> bytes:
-    """The mask in place of what was found. Characters stay whole."""
+    """Returns the data with the mask in place of each span. Never splits a UTF-8 character."""
     pieces: list[bytes] = []
     written = 0
     for start, end in found:

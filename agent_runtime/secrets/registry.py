@@ -76,7 +76,7 @@ class Secrets:
         values = await asyncio.gather(
             *(value_of(name, self._sources[name], self.credential_for) for name in named)
         )
-        # Before anybody can print them.
+        # Before a command can print them.
         self.masker.learn(values)
         return dict(zip(named, values, strict=True))
 

@@ -11,7 +11,7 @@ from agent_runtime.secrets.views import Squeeze, TextView, replaced, starts_of
 
 Span = tuple[int, int]
 
-# What is looked for in a text: all that tools print, or code in lines, or the value as it is.
+# What is searched for in a text: all formats of tools; or base 64 and 32 in lines; or the value as it is.
 _COLUMNS, _CODE_ONLY, _PLAIN = "columns", "code", "plain"
 
 
@@ -26,7 +26,7 @@ _squeeze_blanks = Squeeze(_BLANKS)
 _squeeze_code = Squeeze(_BLANKS + b"\"',\\", bytes.maketrans(b"-_", b"+/"))
 _squeeze_hex = Squeeze(_BLANKS + b"\"'`,;:.-%\\xX()[]{}|", bytes.maketrans(b"ABCDEF", b"abcdef"))
 _HEX_MARK = re.compile(rb"0[xX](?=[0-9a-fA-F])")
-# Numbers of lines, places of matches, offsets and signs of a diff: they stand between what belongs together.
+# Line numbers, positions of matches, offsets and signs of a diff: they separate the parts of a value.
 _PREFIX = re.compile(
     rb"^(?:[ \t]*\d{1,7}[\t:|] ?|[\w./-]{1,200}[:-]\d{1,7}[:-]|[0-9a-fA-F]{6,16}:?[ \t]+|[+>|-] ?)",
     re.MULTILINE,
@@ -169,7 +169,7 @@ def _squeezed(base: TextView, needles: Needles) -> Iterator[tuple[TextView, Sequ
 
 def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> Iterator[Span]:
     if kind == "coded":
-        # A letter at the edge holds bits of the value as well.
+        # A letter at the edge also contains bits of the value.
         start -= start > 0 and view.data[start - 1] in _CODE
         end += end < len(view.data) and view.data[end] in _CODE
     found = view.span(start, end)

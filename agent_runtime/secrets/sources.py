@@ -125,7 +125,7 @@ async def value_of(name: str, source: Source, credential_for: CredentialFor) -> 
 
 
 async def _look_up(name: str, source: LookupSecret, credential_for: CredentialFor) -> str:
-    import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
+    import httpx  # 2 MB of memory that a server without a conversation does not need
 
     headers = {key: value.get_secret_value() for key, value in source.headers.items()}
     if not headers and (key := credential_for(source.url)) is not None:

@@ -1,4 +1,4 @@
-"""When the agent has to ask before it acts."""
+"""The confirmation policies: when the agent must ask before it acts."""
 
 from typing import Annotated, Literal
 

@@ -23,7 +23,7 @@ _IDENTITY = {
 }
 
 
-# Of those that begin, come back or are let go at present. Each server has its own work trees.
+# A lock for each work tree that is being started, merged back or removed. No two servers share a work tree.
 _at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 
@@ -111,7 +111,7 @@ async def _commit_all(place: Path) -> str:
 async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the changed files and the files in conflict. One of the two is empty."""
     ours = await _tree_as_it_is(top)
-    # Of made-up commits, so that the base is exactly that one, whatever was rebased in between.
+    # Merges two new commits on `base`, so that `base` is the merge base even if branches were rebased.
     mine = await _commit_tree(top, ours, base)
     theirs = await _commit_tree(top, await run_git(top, "rev-parse", f"{work}^{{tree}}"), base)
     output = await run_git(
@@ -127,7 +127,7 @@ async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tupl
         "--src-prefix=a/", "--dst-prefix=b/", tree, merged,
     )  # fmt: skip
     if patch:
-        # All or nothing: a file that has changed since it was looked at makes git refuse the whole.
+        # All or nothing: if a file has changed since it was read, git refuses the whole patch.
         await run_git(top, "apply", "--whitespace=nowarn", "-", stdin=patch)
     return tuple(os.fsdecode(names).split("\0")[:-1]), ()
 

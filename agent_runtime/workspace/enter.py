@@ -1,7 +1,9 @@
-"""A program that stands for one in the commands' room: for libraries that start programs by themselves.
+"""Runs a program in the commands' room and takes its place outside of the room, for libraries that start
+programs themselves.
 
-`python -I -S enter.py SOCKET DESCRIPTION`. It passes on its streams, SIGTERM and SIGINT, and ends as the
-other one does. The other one ends with it. The description is removed.
+`python -I -S enter.py SOCKET DESCRIPTION`. It passes its streams, SIGTERM and SIGINT to the program in the
+room, and ends with the same status, or 128 and the number of the signal that ended the program. If it ends
+first, the program in the room is killed. It removes the file DESCRIPTION.
 """
 
 import json

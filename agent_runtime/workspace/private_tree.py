@@ -41,7 +41,7 @@ def make(directory: Path) -> None:
     with server_files():
         draft.parent.mkdir(parents=True, exist_ok=True)
         draft.mkdir()
-        # The agent's own user has to make what is to belong to it.
+        # The agent's user must create the directories that belong to it.
         draft.chmod(_SHARED)
     for name in PLACES_OF_AGENT:
         (draft / name).mkdir(mode=0o700)

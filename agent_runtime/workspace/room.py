@@ -80,7 +80,7 @@ def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
             work(writer)
         except BaseException as error:  # noqa: BLE001 (the interpreter must not go on with the server's code)
             sys.excepthook(*sys.exc_info())
-            with suppress(OSError):  # it may have said all that it had to
+            with suppress(OSError):  # the pipe may be closed already
                 os.write(writer, f"{error}.".encode())
         finally:
             os._exit(1)
@@ -97,7 +97,7 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
     first, show = _furnish(conversations)
     namespaces.end_with_parent()
     os.write(tell, _READY)
-    # Closed, but the number stays taken: nothing else is to be written to by `_fork`.
+    # Closes the pipe but keeps the number in use, so that `_fork` cannot write to another file.
     os.dup2(0, tell)
     spawner.serve(listener, show, first)
 
@@ -168,7 +168,7 @@ def _be_first(tell: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     namespaces.give_up_all()
     namespaces.hide_from_others()
-    # Then no command goes on that the server has lost sight of.
+    # Then no command keeps running without the server's control.
     namespaces.end_with_parent()
     os.write(tell, _READY)
     _leave_files_of_server()
@@ -189,13 +189,13 @@ def _show(conversations: Path, name: str) -> None:
 
 
 def _show_place(source: Path, place: Path, *, is_read_only: bool) -> None:
-    # What an archive brought may hold links to anywhere.
+    # Directories from an imported archive may be links to any place.
     if not (_is_directory(source.parent) and _is_directory(source)):
         return
     place.mkdir(parents=True, exist_ok=True)
     if not place.is_mount():
         if is_read_only:
-            # Before it appears in the room: what is changed on a mount later is not passed on.
+            # Before it appears in the room, because later changes of a mount do not reach the room.
             namespaces.mount_again(source, source, read_only=True)
         namespaces.mount_again(source, place)
 

@@ -220,5 +220,5 @@ def _note_end(loop: asyncio.AbstractEventLoop, connection: socket.socket, transp
         said = b""
     loop.remove_reader(connection)
     connection.close()
-    # Without a word: the one that started it has ended, and all that it started with it.
+    # No answer: the spawner has ended, and all programs that it started have ended with it.
     transport.ended(json.loads(said)["status"] if said else -signal.SIGKILL)

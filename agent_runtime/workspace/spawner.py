@@ -157,7 +157,7 @@ class Spawner:
 
     def _leave(self, connection: socket.socket) -> None:
         program = self._by_connection.pop(connection.fileno(), None)
-        # What one that has ended left in the background goes on.
+        # After a program has ended, the processes that it left in the background keep running.
         if program and program.status is None:
             _signal_group(program, signal.SIGKILL)
         self._selector.unregister(connection)

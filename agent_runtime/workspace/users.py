@@ -140,7 +140,7 @@ def as_agent(
     starts the program.
     """
     if _room is not None:
-        # Nothing of the environment reaches the program that stands for it: it runs beside the server.
+        # The program outside of the room gets no variable, because it runs next to the server.
         return *spawned.stand_in(_room, [command, *arguments], cwd, environment), {}
     if _users is None:
         return command, [*arguments], {**environment}
@@ -149,8 +149,8 @@ def as_agent(
 
 
 def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
-    # A program that does it, not code of ours between fork and exec: a command could stop a process there
-    # that is the agent's already, and the server would wait for it for ever.
+    # A program changes the user, not our code between fork and exec. There, the process would already belong
+    # to the agent, so a command could stop it, and the server would wait for it for ever.
     taken_out = [f"{name}={value}" for name, value in environment.items() if _is_taken_out(name)]
     return [_SETPRIV, f"--reuid={user}", "--", *([_ENV, *taken_out] if taken_out else [])]
 
@@ -178,5 +178,5 @@ def _switch_files(user: int) -> int:
     return int(_libc.setfsuid(user))
 
 
-# Without giving up the interpreter's lock: it takes less time than that would.
+# PyDLL does not release the interpreter's lock: the call takes less time than releasing the lock.
 _libc = ctypes.PyDLL(None)

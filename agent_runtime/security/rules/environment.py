@@ -31,9 +31,9 @@ _HARMFUL = {
     **dict.fromkeys(("PS1", "PS4"), r"\$\(|`"),
     **dict.fromkeys(("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS"), _JAVA),
 }
-# Where programs and their libraries are looked for; the first place that has them counts.
+# Search paths for programs and libraries. The first directory that has the file is used.
 _SEARCHED = of("PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH")
-# What package managers have put there is run by everybody who works on the project.
+# Directories where package managers install programs of the project. It is usual to run these programs.
 _INSTALLED = re.compile(r"(\A|/)(node_modules/\.bin|\.?v?env[\w.-]*/bin|vendor/bin|\.tox/[\w.-]+/bin)/?\Z")
 
 
@@ -84,7 +84,7 @@ def _loads(name: str, value: str) -> bool:
 
 def _puts_writable_first(value: str, directory: str | None, workspace: str) -> bool:
     are_writable = [_is_writable(place, directory, workspace) for place in value.split(":")]
-    # At the end it finds only what the system does not have.
+    # A writable directory at the end only provides programs that the system does not have.
     return all(are_writable) or (True, False) in pairwise(are_writable)
 
 

@@ -15,7 +15,7 @@ _INTERPRETER = re.compile(
 )
 
 _PROGRAM_OPTION = re.compile(r"-[A-Za-z]*[ceErRpn]|--(eval|print|run|expression)(=|\Z)|eval\Z")
-# A substitution whose result is run, with any sign between its parts: `s|a|b|e`.
+# A sed substitution whose result is run, with any separator: `s|a|b|e`.
 _SED_PART = r"(?:\\.|(?!(?P=sign))[^\\])*(?P=sign)"
 _SED_RUNS = rf"(^|[;{{}}\d$/=\s])s(?P<sign>[^\w\s]|_){_SED_PART}{_SED_PART}[gpiImM\d]*e"
 _ESCAPES = {

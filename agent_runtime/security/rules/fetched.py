@@ -15,7 +15,7 @@ _WRITING = re.compile(r"\d*(>|>>|>\||&>|&>>)\Z")
 _ADDRESS = re.compile(r"\w+://|[\w.-]+@[\w.-]+:|[\w.-]+\.[\w.-]+:")
 _UNPACKERS = frozenset({"tar", "bsdtar", "unzip", "7z", "cpio", "gunzip", "unxz"})
 _COPIES = frozenset({"cp", "mv", "ln", "install"})
-# Programs that run what they find where they stand, and those of their words that make them.
+# Programs that run files of the current directory, and the arguments with which they do so.
 _BUILDERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), of("install i ci run test start build exec")),
     **dict.fromkeys(("pip", "pip3", "uv", "poetry", "bundle", "composer"), of("install sync run")),

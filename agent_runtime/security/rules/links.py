@@ -47,7 +47,7 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
     if path is None:
         return word
     for place, target in links.items():
-        # `rm x` takes the link away, `rm x/` what it leads to.
+        # `rm x` removes the link, `rm x/` the directory that it leads to.
         is_itself = path == place and (word.text.endswith("/") or call.name in {"cd", "pushd"})
         if is_itself or path.startswith(f"{place}/"):
             led = f"{target.rstrip('/')}/{path.removeprefix(place).lstrip('/')}"
@@ -74,6 +74,6 @@ def on_disk(path: str) -> str | None:
             return None
         text = place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        return None  # what cannot be read here is not judged by what stands in it
+        return None  # a file that cannot be read is not judged by its content
     first = text.partition("\n")[0]
     return None if first.startswith("#!") and "sh" not in first else text

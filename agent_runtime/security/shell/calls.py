@@ -50,7 +50,7 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
         frozenset(),
     ),
 }
-# How many arguments of theirs come before the program.
+# The number of arguments that come before the program.
 _OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
 _EXEC_VALUES = frozenset(
@@ -152,7 +152,7 @@ def _collect(text: str, calls: Calls, depth: int) -> None:
 def _take(call: Call, calls: Calls, depth: int) -> None:
     call = links.through(call, calls.links)
     calls.found.append(call)
-    # Letters that only look like those of a program's name are no name that anybody means.
+    # A name with letters that only look like ASCII is not the name of a known program.
     if depth > MAX_DEPTH or (call.command.words and not (call.name and call.name.isascii())):
         calls.is_understood = False
     if depth > MAX_DEPTH:
@@ -189,7 +189,7 @@ def _run_files(call: Call, calls: Calls, depth: int) -> None:
 def _collect_script(text: str, calls: Calls, depth: int) -> None:
     inner = Calls(directory=calls.directory, scripts=calls.scripts)
     _collect(text, inner, depth)
-    # A project's scripts may do much that shows only when they run: that alone says nothing.
+    # Scripts of a project do much that is only known when they run. This alone is no reason to ask.
     calls.found += [replace(one, in_script=True) for one in inner.found]
 
 
@@ -245,7 +245,7 @@ def _placeholders(call: Call, options: int) -> Iterable[str]:
         is_next = match["short"] == "I" and not match["attached"]
         value = call.arguments[at + 1] if is_next and at + 1 < len(call.arguments) else word
         name = value.text if is_next else match["attached"] or match["long"] or "{}"
-        # One that is not known may be anything.
+        # An unknown placeholder may be any text.
         found.add(name if value.is_known else "")
     return found
 

@@ -198,13 +198,15 @@ class _Parser:
         name, value = found.group(1), value_of(rest, self._variables)
         noted = name, text_of(rest, self._variables)
         known = self._variables.get(name, value)
-        # In a loop or a branch either may hold.
+        # After a loop or a branch, the variable may have either value.
         self._variables[name] = value if known == value else None
         return noted
 
 
 def _without_head(words: list[Word]) -> list[Word]:
-    """The command in `function name { command`, `coproc [name {] command`, `time -p command`."""
+    """Returns the words of the command in `function name { command`, `coproc [name {] command` and
+    `time -p command`.
+    """
     texts = [word.text for word in words[:3]]
     if texts[:1] == ["function"] or (texts[:1] == ["coproc"] and "{" in texts):
         return words[texts.index("{") + 1 :] if "{" in texts else words[2:]
