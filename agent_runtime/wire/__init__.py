@@ -1,6 +1,7 @@
-"""Request and response models of the agent server, shared by the server and by everybody who calls it.
+"""Request and response models of the agent server. The server and all its callers share them.
 
-Requests keep fields they do not know: clients of several versions send them, and they come back in the info.
+Requests keep unknown fields, since clients of several versions send them. The conversation's info returns
+them.
 """
 
 from agent_runtime.wire.bash import (

@@ -1,4 +1,6 @@
-"""What says no more than that it was done, and how callers show who they are."""
+"""The reply of routes that return no data, the headers that carry keys, and the request for a new session
+key.
+"""
 
 from pydantic import BaseModel, Field, SecretStr
 
@@ -11,7 +13,11 @@ class Success(BaseModel):
 
 
 class ReplaceSessionKeyRequest(BaseModel):
-    """expires_in_seconds: for how long the key opens, unless it is sent again; None: without end."""
+    """Replaces the session key.
+
+    expires_in_seconds: how long the new key is valid unless the request is sent again; null means without
+    end.
+    """
 
     session_api_key: SecretStr = Field(min_length=16, max_length=1000)
     expires_in_seconds: float | None = Field(default=None, gt=0)

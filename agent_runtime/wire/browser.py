@@ -1,10 +1,10 @@
-"""The agent's browser, as people see it."""
+"""What clients show people of the agent's browser."""
 
 from pydantic import BaseModel
 
 
 class BrowserPage(BaseModel):
-    """One tab. id: by which the agent names it."""
+    """One tab of the browser. id: the name that the agent uses for this tab."""
 
     id: str
     url: str
@@ -13,9 +13,10 @@ class BrowserPage(BaseModel):
 
 
 class BrowserGlimpse(BaseModel):
-    """The browser at one moment. is_open: false where the agent has none at present.
+    """The state of the agent's browser at one moment.
 
-    image_url: the current page as a JPEG in a `data:` URL; null if it cannot be drawn just now.
+    is_open: false if the agent has no open browser.
+    image_url: the current page as a JPEG in a `data:` URL; null if the page cannot be drawn at the moment.
     """
 
     is_open: bool = False

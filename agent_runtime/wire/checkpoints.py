@@ -1,4 +1,4 @@
-"""Snapshots of a conversation's files, and going back to them."""
+"""Checkpoints: snapshots of a conversation's workspace files, and requests to go back to one."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,11 +8,13 @@ from pydantic import BaseModel, Field, model_validator
 
 
 class CheckpointKind(StrEnum):
-    """When it was made.
+    """The moment at which a checkpoint was made.
 
-    turn: before the agent began to work on a message of the user. end: when it had ended. edits: before it
-    went on without a new message, after others had changed files. rewind: before files or chat went back.
-    rewound: after that.
+    turn: before the agent began to work on a message of the user.
+    end: after the agent ended that work.
+    edits: before the agent went on without a new message, after others had changed files.
+    rewind: before a rewind of files or chat.
+    rewound: after a rewind.
     """
 
     TURN = "turn"
@@ -23,9 +25,11 @@ class CheckpointKind(StrEnum):
 
 
 class CheckpointInfo(BaseModel):
-    """seq: of the log's last event then. event_id: the message that began the turn.
+    """One checkpoint.
 
-    skipped: files that are not in it, and that no rewind touches.
+    seq: the position of the last event in the log when the checkpoint was made.
+    event_id: the id of the message that began the turn.
+    skipped: files that the checkpoint does not contain. No rewind touches them.
     """
 
     id: int
@@ -37,7 +41,11 @@ class CheckpointInfo(BaseModel):
 
 
 class CheckpointList(BaseModel):
-    """Oldest first. unavailable: `{code, detail}` of why the last one could not be made, or null."""
+    """The checkpoints, oldest first.
+
+    unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if it was
+    made.
+    """
 
     checkpoints: list[CheckpointInfo]
     unavailable: dict[str, str] | None = None
@@ -49,11 +57,13 @@ class CheckpointChange(BaseModel):
 
 
 class CheckpointDiff(BaseModel):
-    """What has become of the files since a checkpoint: what a rewind to it would undo.
+    """How the files have changed since a checkpoint: the changes that a rewind to it would undo.
 
-    patch: a unified diff; null when it is too large. edited: those among the files that the agent has not
-    changed, or not alone; a rewind refuses to touch them. blocked: files that cannot be put back, as
-    something that is in no checkpoint is in their place.
+    patch: a unified diff; null if it is too large.
+    edited: the changed files that others than the agent have changed, alone or besides the agent. By default,
+    a
+    rewind is refused if there are any.
+    blocked: files that cannot be restored, because something that no checkpoint contains is in their place.
     """
 
     files: list[CheckpointChange]
@@ -63,7 +73,12 @@ class CheckpointDiff(BaseModel):
 
 
 class RewindRequest(BaseModel):
-    """What goes back. on_edits: `refuse` if files are concerned that the user has edited, or `keep` these."""
+    """What to rewind: files, chat or both.
+
+    on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
+    these
+    files as they are.
+    """
 
     files: bool = True
     chat: bool = True
@@ -77,7 +92,11 @@ class RewindRequest(BaseModel):
 
 
 class RewindResult(BaseModel):
-    """undo: the checkpoint that was made before, to which one can go back again. kept: files left alone."""
+    """The result of a rewind.
+
+    undo: the id of the checkpoint that was made before the rewind; a rewind to it undoes this one.
+    kept: files that were left as they are.
+    """
 
     undo: int
     files: list[CheckpointChange]

@@ -1,4 +1,4 @@
-"""Conversations: what starts one, how it stands."""
+"""Conversations: the request that starts one, messages, and the info about a conversation."""
 
 import re
 from datetime import datetime
@@ -31,7 +31,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class LocalWorkspace(BaseModel):
-    """Where the agent works: a directory of the machine the agent server runs on."""
+    """The workspace of the agent: a directory on the machine that runs the agent server."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -49,7 +49,7 @@ class SendMessageRequest(BaseModel):
     content: list[Content] = []
     run: bool = False
     sender: str | None = Field(default=None, max_length=200)
-    """The name of the person who wrote it, where that is not the owner of the conversation."""
+    """The name of the person who wrote the message, if this is not the owner of the conversation."""
 
     @field_validator("content", mode="after")
     @classmethod
@@ -65,7 +65,7 @@ class SendMessageRequest(BaseModel):
 
     @property
     def size_bytes(self) -> int:
-        """How much text it carries, in UTF-8."""
+        """The size of the message's text in bytes of UTF-8."""
         return sum(len(part.text.encode()) for part in self.content if isinstance(part, TextContent))
 
     def to_message(self) -> Message:
@@ -73,7 +73,10 @@ class SendMessageRequest(BaseModel):
 
 
 class StuckDetectionThresholds(BaseModel):
-    """After how many repetitions an agent goes in circles: first it is told, then it asks or stops."""
+    """How often the agent may repeat itself before it counts as stuck.
+
+    A stuck agent is first told so. If it goes on, it asks the user or stops.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -84,7 +87,7 @@ class StuckDetectionThresholds(BaseModel):
 
 
 class WorktreeOptions(BaseModel):
-    """How the git work tree of a conversation begins: at which commit, and the start of its branch's name."""
+    """The commit from which a conversation's git work tree starts, and the prefix of its branch's name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -105,18 +108,23 @@ class WorktreeOptions(BaseModel):
 
 
 class StartConversationRequest(BaseModel):
-    """What brings a conversation into being. `agent` is the agent's specification as data.
+    """Starts a conversation. `agent` is the agent's specification as data.
 
-    ask_when_stuck: there is a user who can be asked: by an agent that goes in circles, before it is stopped,
-    and by MCP servers in the middle of a call.
-    consent: what of the project's own hooks, MCP servers and plugins may run, by the hashes of the offers.
-    mcp_approved: tools of MCP servers that were approved in other conversations, by server and name, as
-    `agent_state.mcp_approved` of their logs tells them.
-    autotitle: without a `title`, the first message makes one: by the model of `title_llm_profile`, or by the
-    agent's own if there is no such profile; else it is the first words.
-    runtime_plugins: what must run beside the agent, by the names that GET /api/runtime-plugins lists.
-    worktree: the agent works in a git work tree made for this conversation, if the workspace lies in a
-    repository.
+    ask_when_stuck: true if there is a user who can be asked: by an agent that is stuck, before it is stopped,
+    and
+    by MCP servers in the middle of a call.
+    consent: the hashes of the offers (hooks, MCP servers and plugins of the project) that may run.
+    mcp_approved: MCP tools that were approved in other conversations, by server and tool name, as in
+    `agent_state.mcp_approved` of their logs.
+    autotitle: if there is no `title`, a title is made from the first message, by the model of
+    `title_llm_profile`
+    or, without such a profile, by the agent's own model. If the model gives none, the title is the message's
+    first words.
+    runtime_plugins: the names of runtime plugins that must run beside the agent. GET /api/runtime-plugins
+    lists them.
+    worktree: if true and the workspace lies in a git repository, the agent works in a git work tree that is
+    made
+    for this conversation.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -155,7 +163,7 @@ class StartConversationRequest(BaseModel):
 
 
 class ConversationInfo(BaseModel):
-    """A conversation as it stands. Keys in it are masked."""
+    """The present state of a conversation. Keys in it are masked."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -205,6 +213,6 @@ Dollars = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 
 
 class FinalResponse(BaseModel):
-    """The last thing the agent told the user; empty if it has not spoken."""
+    """The last message from the agent to the user; empty if there is none."""
 
     response: str

@@ -1,4 +1,4 @@
-"""What an agent server is handed at its start, before any command runs beside it."""
+"""The keys that an agent server receives at its start, before any command runs."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,12 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FirstKeys(BaseModel):
-    """spec_seal_keys: hexadecimal digits, newest first. They seal the specifications of conversations.
+    """The session key and the keys that seal the specifications of conversations.
 
-    takes_unsealed_specs: its conversations may be from before there were seals.
+    spec_seal_keys: keys as hexadecimal digits, newest first.
+    takes_unsealed_specs: whether specifications without a seal are accepted, as conversations from before
+    seals
+    existed have none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -19,12 +22,14 @@ class FirstKeys(BaseModel):
 
     @classmethod
     def of(cls, text: str) -> "FirstKeys":
-        """From its JSON, or from a session key alone. Raises pydantic.ValidationError."""
+        """Reads the keys from JSON, or from a text that is a session key alone. Raises
+        pydantic.ValidationError.
+        """
         text = text.strip()
         return cls.model_validate_json(text) if text.startswith("{") else cls(session_key=text)
 
     def settings(self) -> dict[str, object]:
-        """By the names of the agent server's settings."""
+        """Returns the keys as settings of the agent server, by the names of the settings."""
         return {
             "session_api_keys": [self.session_key],
             "spec_seal_keys": list(self.spec_seal_keys),

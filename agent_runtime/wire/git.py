@@ -10,7 +10,11 @@ _Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern
 
 
 class GitRemote(BaseModel):
-    """name: `host/owner/name`, as the app server knows it. addresses: beginnings of URLs that mean it."""
+    """One repository.
+
+    name: `host/owner/name`, the name that the app server uses.
+    addresses: beginnings of URLs that stand for this repository.
+    """
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""What an agent knows of a project: skills and hooks, and why."""
+"""The skills and hooks of a project, and the reasons why each skill was loaded or not."""
 
 from typing import Literal
 
@@ -11,19 +11,19 @@ from agent_runtime.events.base import JsonObject
 
 
 class HooksRequest(BaseModel):
-    """Whose hooks to look up."""
+    """The project whose hooks are looked up."""
 
     project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
 
 
 class HooksResponse(BaseModel):
-    """What the project suggests. None of it runs unless it comes back with a new conversation."""
+    """The hooks that the project suggests. They run only if a client passes them to a new conversation."""
 
     hook_config: JsonObject | None
 
 
 class SkillsRequest(BaseModel):
-    """Which sources of skills to look at. Those that this server does not have are not looked at."""
+    """The sources in which to look for skills. Sources that this server does not have are skipped."""
 
     load_project: bool = True
     load_user: bool = True
@@ -33,7 +33,7 @@ class SkillsRequest(BaseModel):
 
 
 class SkillInputInfo(BaseModel):
-    """What is written after a task skill's name, in order or as `name=value`."""
+    """One argument of a task skill. A user writes it after the skill's name, in order or as `name=value`."""
 
     name: str
     description: str = ""
@@ -42,7 +42,12 @@ class SkillInputInfo(BaseModel):
 
 
 class SkillInfo(BaseModel):
-    """type: `repo` always holds, `knowledge` comes with its triggers, `agentskills` is read on request."""
+    """One skill.
+
+    type: `repo` skills always apply; the text of `knowledge` skills is added when a trigger occurs; the agent
+    reads
+    `agentskills` when it needs them.
+    """
 
     name: str
     type: Literal["repo", "knowledge", "agentskills"]
@@ -57,7 +62,10 @@ class SkillInfo(BaseModel):
 
 
 class SkillFinding(BaseModel):
-    """A place that was looked at, and why it was loaded or not. origin: whose it is, see docs/context.md."""
+    """A place where a skill was looked for, and the reason why it was loaded or not.
+
+    origin: the owner of the skill (docs/context.md).
+    """
 
     path: str
     name: str | None = None
@@ -67,7 +75,7 @@ class SkillFinding(BaseModel):
 
 
 class SkillsResponse(BaseModel):
-    """sources: how many were loaded of each origin."""
+    """The skills that were found. sources: the number of loaded skills of each origin."""
 
     skills: list[SkillInfo]
     sources: dict[str, int] = {}

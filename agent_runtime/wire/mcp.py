@@ -1,4 +1,4 @@
-"""MCP servers that a client tries out or signs in to."""
+"""MCP servers that a client tests or signs in to."""
 
 from typing import Literal
 
@@ -16,9 +16,9 @@ class McpToolCall(BaseModel):
 
 
 class McpTestRequest(BaseModel):
-    """An MCP server to try out. timeout: seconds it may take to answer.
+    """Tests an MCP server. timeout: the seconds that the server may take to answer.
 
-    tool_call: one tool to call then, to see whether its credentials are good; it must only read.
+    tool_call: a tool to call as a test of the server's credentials. The tool must only read.
     """
 
     name: str = Field(default="test-server", min_length=1, max_length=128)
@@ -60,7 +60,11 @@ class McpOAuthStarted(BaseModel):
 
 
 class McpOAuthStatus(BaseModel):
-    """oauth_state: tokens, client and expiry, for the client to keep below the server's `auth.state`."""
+    """The progress of a sign-in to an MCP server.
+
+    oauth_state: tokens, client and expiry. The client stores them in the server's configuration as
+    `auth.state`.
+    """
 
     ok: bool = True
     status: Literal["pending", "authorizing", "succeeded", "failed"]

@@ -1,4 +1,4 @@
-"""A tool of an MCP server as it is approved, and what an answer to a change of it is bound to."""
+"""The definition of an MCP tool that users approve, and the fingerprint of a change to it."""
 
 import hashlib
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ToolDefinition(BaseModel):
-    """All that a server says of a tool and that its users may rely on."""
+    """Everything that a server states about a tool and that users may rely on."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,7 +39,7 @@ class ToolDefinition(BaseModel):
         return hashlib.sha256(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
     def readable(self) -> str:
-        """As lines that a difference can be made of."""
+        """Returns the definition as text in lines, for a diff."""
         return "\n".join(
             [
                 f"name: {self.name}",
@@ -55,7 +55,10 @@ class ToolDefinition(BaseModel):
 
 
 def fingerprint_of_change(old: ToolDefinition | None, new: ToolDefinition | None) -> str:
-    """None: the tool was not there before, or is not there any more."""
+    """The fingerprint of a change from `old` to `new`, which an approval refers to.
+
+    `old`: None means that the tool is new. `new`: None means that the tool was removed.
+    """
     pair = f"{old.fingerprint if old else ''}>{new.fingerprint if new else ''}"
     return hashlib.sha256(pair.encode()).hexdigest()
 

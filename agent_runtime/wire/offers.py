@@ -1,4 +1,4 @@
-"""What a repository brings that would run: shown to a person, and run only with their consent."""
+"""Offers: what a repository contains that would run. It runs only after a user has seen it and consents."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ OfferHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 class OfferedFile(BaseModel):
     """A file that would run, or that decides what runs. path: relative to the repository.
 
-    text: its content; null if it is no text, or too long to be read by anybody.
+    text: the file's content; null if it is not text, or too long to be shown.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -28,11 +28,13 @@ class OfferedFile(BaseModel):
 
 
 class Offer(BaseModel):
-    """One thing that would run. It is known by kind, path and name; its hash says which version it is.
+    """One thing that would run. Kind, path and name identify it; the hash identifies its version.
 
-    definition: the part of the file at `path` that is meant, where it is not all of it. runs: the commands
-    in it, for people. files: all that the hash stands for, beside the definition. left_out: what of it is not
-    understood, and so not used. problem: why it cannot be consented to.
+    definition: the relevant part of the file at `path`; null if the whole file is meant.
+    runs: the commands in it, as shown to people.
+    files: the files that the hash covers, in addition to the definition.
+    left_out: the parts that are not understood and therefore not used.
+    problem: the reason why consent is impossible; null if it is possible.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -60,7 +62,7 @@ class Offer(BaseModel):
         left_out: Sequence[str] = (),
         problem: str | None = None,
     ) -> Self:
-        """With the hash of it."""
+        """Returns an offer with its hash, which covers kind, path, name, definition and files."""
         said = [kind, path, name, definition, sorted((file.path, file.sha256) for file in files)]
         digest = hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return cls(
@@ -81,13 +83,13 @@ class OffersRequest(BaseModel):
 
 
 class OffersResponse(BaseModel):
-    """consented: the hashes of those that a conversation has taken up."""
+    """The offers of a project. consented: the hashes of the offers that a conversation uses."""
 
     offers: list[Offer]
     consented: list[str] = []
 
 
 class ConsentRequest(BaseModel):
-    """What the user allows to run, by the hashes of what they were shown."""
+    """The user's consent: the hashes of the offers that may run, as the user was shown them."""
 
     hashes: Annotated[list[OfferHash], Field(min_length=1, max_length=200)]

@@ -1,4 +1,4 @@
-"""Plugins: where they come from, what they hold."""
+"""Plugins: their sources and their contents."""
 
 from pydantic import (
     BaseModel,
@@ -10,9 +10,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class PluginSource(BaseModel):
-    """source: `github:owner/repo` (a path may follow), a git URL, or a directory of the server's machine.
+    """source: `github:owner/repo` (a path may follow), a git URL, or a directory on the server's machine.
 
-    ref: branch, tag or commit. repo_path: where in the repository it lies.
+    ref: branch, tag or commit.
+    repo_path: the plugin's directory in the repository.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -27,9 +28,10 @@ class FetchPluginRequest(PluginSource):
 
 
 class FetchedPlugin(BaseModel):
-    """resolved_ref: the commit it is pinned to; null for a directory of the server's machine.
+    """A plugin that was fetched.
 
-    left_out: what of it could not be used, and why.
+    resolved_ref: the commit to which it is pinned; null for a directory on the server's machine.
+    left_out: the parts that could not be used, with the reasons.
     """
 
     path: str
@@ -54,7 +56,7 @@ class PluginSkill(BaseModel):
 
 
 class PluginInfo(BaseModel):
-    """left_out: what of it could not be used, and why."""
+    """One plugin. left_out: the parts that could not be used, with the reasons."""
 
     name: str
     version: str = ""
@@ -70,6 +72,6 @@ class PluginsResponse(BaseModel):
 
 
 class LoadPluginRequest(BaseModel):
-    """plugin_ref: a plugin that lies here, by its name, or a source as of PluginSource."""
+    """plugin_ref: the name of a plugin on the server's machine, or a source as in PluginSource."""
 
     plugin_ref: str = Field(min_length=1, max_length=2048)

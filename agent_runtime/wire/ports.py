@@ -1,4 +1,4 @@
-"""The ports of a sandbox, and the way to them."""
+"""The listening ports of a sandbox, and the path on which the agent server relays requests to them."""
 
 from uuid import UUID
 
@@ -7,15 +7,22 @@ from pydantic import BaseModel
 from agent_runtime.wire.basics import API_KEY_HEADER
 
 RELAY_KEY_HEADER = f"X-Slipway-{API_KEY_HEADER.removeprefix('X-')}"
-"""Carries the session key of a request to a port: whatever listens there may use any other header itself."""
+"""The header with the session key of a request to a port. All other headers are left to the program on the
+port.
+"""
 
 NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
-"""On a reply that the agent server gives in place of a port: the `code` of its problem."""
+"""A header on replies that come from the agent server itself, not from the port: the `code` of the problem.
+"""
 
 
 class ListeningPort(BaseModel):
-    """process_name: of the program, and of the script it runs. conversation_id: whose agent has started it;
-    None if a person has, or it cannot be told.
+    """One port on which a program listens.
+
+    process_name: the name of the program and of the script that it runs.
+    conversation_id: the conversation whose agent started the program; null if a person started it, or if this
+    is
+    unknown.
     """
 
     port: int
@@ -25,11 +32,13 @@ class ListeningPort(BaseModel):
 
 
 class PortsResponse(BaseModel):
-    """By port, ascending."""
+    """The listening ports, sorted by number."""
 
     ports: list[ListeningPort]
 
 
 def relay_path(port: int) -> str:
-    """Where the agent server passes requests on to `port`; the path there follows."""
+    """Returns the path below which the agent server relays requests to `port`. The path on the port follows
+    it.
+    """
     return f"/api/ports/{port}/relay"

@@ -1,4 +1,4 @@
-"""How both servers answer what fails."""
+"""The error document of the agent server and of the app server."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,7 +12,7 @@ class InputError(BaseModel):
 
 
 class Problem(BaseModel):
-    """RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members."""
+    """An RFC 9457 problem. `code` is stable. `errors` lists the invalid inputs. Some codes add members."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,4 +1,6 @@
-"""A log that came out of a backup is brought to where everybody else knows it to be."""
+"""Brings a log that was restored from a backup up to the position that other logs of the conversation have
+reached.
+"""
 
 from datetime import datetime
 
@@ -10,9 +12,11 @@ MAX_MISSING_EVENTS = 500
 
 
 class Restored(BaseModel):
-    """Files that are older than the log. id: of the backup they came from. as_of: None if they begin anew.
+    """Tells that the workspace's files are older than the log.
 
-    lost_events: how many events came after it.
+    id: the backup from which the files were restored.
+    as_of: the time of the files; null if the workspace starts empty.
+    lost_events: the number of events after that backup.
     """
 
     id: str = Field(min_length=1, max_length=64)
@@ -21,9 +25,10 @@ class Restored(BaseModel):
 
 
 class CatchUpRequest(BaseModel):
-    """What follows position `after_seq` of a log, whose event there has the id `after_id` (None at 0).
+    """The events that follow position `after_seq` of a log. `after_id` is the id of the event there (null at
+    0).
 
-    restored: with the last ones, if the agent is to be told what its files are.
+    restored: sent with the last events if the agent must be told from when its files are.
     """
 
     after_seq: int = Field(ge=0)
@@ -33,6 +38,6 @@ class CatchUpRequest(BaseModel):
 
 
 class LogPosition(BaseModel):
-    """How far a log has come."""
+    """The last position of a log."""
 
     last_seq: int = Field(ge=0)

@@ -1,4 +1,4 @@
-"""What runs beside the agent server for people or for tools."""
+"""Programs that run beside the agent server, for people or for tools."""
 
 from typing import Literal
 
@@ -8,10 +8,11 @@ RuntimePluginStatus = Literal["unavailable", "stopped", "starting", "running", "
 
 
 class RuntimePluginInfo(BaseModel):
-    """status: `ready` are those that tools start for themselves; the others are started by their route.
+    """One runtime plugin.
 
-    port: the one under which the relay of ports knows it, if people can open it. reason, fix: why it is
-    unavailable, and how to get it.
+    status: `ready` means that tools start it themselves. All others are started by a request to their route.
+    port: its port number in the relay of ports; null if people cannot open it.
+    reason, fix: why the plugin is unavailable, and how to make it available.
     """
 
     model_config = ConfigDict(frozen=True)

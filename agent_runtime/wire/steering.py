@@ -1,4 +1,4 @@
-"""What is asked of a conversation that is under way."""
+"""Requests that steer an existing conversation."""
 
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -20,9 +20,9 @@ MediumText = Annotated[str, StringConstraints(max_length=20_000)]
 
 
 class UpdateConversationRequest(BaseModel):
-    """Fields that are left out stay as they are; `tags` replace all earlier ones.
+    """Changes a conversation. Fields that are left out stay as they are; `tags` replace all earlier tags.
 
-    max_budget_per_task: what the conversation may cost in all, in dollars; null: any amount.
+    max_budget_per_task: the limit of the conversation's total cost in dollars; null means no limit.
     """
 
     title: str | None = Field(default=None, min_length=1, max_length=200)
@@ -31,18 +31,20 @@ class UpdateConversationRequest(BaseModel):
 
 
 class UpdateSecretsRequest(BaseModel):
-    """By name: a value, `{kind: StaticSecret, value}` or `{kind: LookupSecret, url, headers}`."""
+    """Secrets by name: a value, `{kind: StaticSecret, value}` or `{kind: LookupSecret, url, headers}`."""
 
     secrets: dict[str, Any]
 
 
 class ConfirmationResponseRequest(BaseModel):
-    """The answer to the actions that wait.
+    """The user's answer to the actions that wait for approval.
 
-    remember: do not ask about actions of these kinds again. action_ids: those that the answer is meant for;
-    it is refused when others wait. run: a rejected agent goes on at once, with the reason.
-    approved_action_ids: of a rejection, the actions that run all the same; all others are rejected. A server
-    that does not know it rejects all.
+    remember: do not ask again about actions of these kinds.
+    action_ids: the actions that the answer is meant for; the answer is refused if other actions wait.
+    run: after a rejection, the agent continues at once and is told the reason.
+    approved_action_ids: in a rejection, the actions that run all the same; all others are rejected. An older
+    server
+    that does not know this field rejects all.
     """
 
     accept: bool
@@ -60,7 +62,7 @@ class ConfirmationResponseRequest(BaseModel):
 
 
 class ClientToolAnswer(BaseModel):
-    """What came of a call of a client's own tool. action_id: of the call's event."""
+    """The result of a call of a client's own tool. action_id: the id of the call's event."""
 
     action_id: str = Field(min_length=1, max_length=200)
     content: list[Content] = Field(min_length=1, max_length=100)
@@ -75,7 +77,10 @@ class ClientToolAnswer(BaseModel):
 
 
 class McpChangeAnswer(BaseModel):
-    """Whether a tool of an MCP server may be called as it is offered now. fingerprint: of the change."""
+    """The user's decision whether an MCP tool may be called in its present, changed form.
+
+    fingerprint: identifies the change that the user was shown.
+    """
 
     server: str = Field(min_length=1, max_length=200)
     tool: str = Field(min_length=1, max_length=200)
@@ -84,10 +89,9 @@ class McpChangeAnswer(BaseModel):
 
 
 class McpQuestionAnswer(BaseModel):
-    """What the user answers to a question of an MCP server. question_id: its `id` in `mcp_questions`.
+    """The user's answer to a question of an MCP server. question_id: the question's `id` in `mcp_questions`.
 
-    content: of a form that is accepted, by the names of its fields. Those that are left out get the defaults
-    that the form names.
+    content: for an accepted form, the values by field name. Fields that are left out get the form's defaults.
     """
 
     question_id: str = Field(min_length=1, max_length=200)
@@ -106,7 +110,7 @@ class SetConfirmationPolicyRequest(BaseModel):
 
 
 class SetSecurityAnalyzerRequest(BaseModel):
-    """null: none but the rules for commands and files."""
+    """Sets the security analyzer. null: only the built-in rules for commands and files apply."""
 
     security_analyzer: JsonObject | None
 
@@ -123,7 +127,7 @@ GoalRounds = Annotated[int, Field(ge=1, le=1000)]
 
 
 class StartGoalRequest(BaseModel):
-    """What the agent is to reach, and how often its work is audited before it gives up."""
+    """The goal of the agent, and how often its work is audited before the goal is given up."""
 
     objective: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_BYTES)
@@ -132,14 +136,17 @@ class StartGoalRequest(BaseModel):
 
 
 class SwitchLLMRequest(BaseModel):
-    """The model that takes over. condenser_llm: the condenser's, which goes along if it used the same."""
+    """The new model of the agent.
+
+    condenser_llm: the new model of the condenser, used if the condenser has used the same model as the agent.
+    """
 
     llm: JsonObject
     condenser_llm: JsonObject | None = None
 
 
 class StartChildConversationRequest(BaseModel):
-    """A task for another conversation. isolation: whether it gets a separate git work tree."""
+    """Starts a child conversation on a task. isolation: `worktree` asks for a separate git work tree."""
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_BYTES)]
     title: str | None = Field(default=None, max_length=200)
@@ -147,7 +154,7 @@ class StartChildConversationRequest(BaseModel):
 
 
 class StartChildConversationResponse(BaseModel):
-    """isolation: what the child has got, which is `shared` where there is no repository."""
+    """The child conversation. isolation: what it received; `shared` if there is no git repository."""
 
     conversation_id: UUID
     parent_conversation_id: UUID
@@ -163,13 +170,16 @@ class ChildNotStartedError(Exception):
 
 
 class NavigateRequest(BaseModel):
-    """Where to go on from; null: from the very beginning."""
+    """The event from which the conversation goes on; null: from the very beginning."""
 
     event_id: str | None = None
 
 
 class ForkRequest(BaseModel):
-    """A copy of a conversation, up to `from_event_id` or as it stands. Costs start at zero, or are kept."""
+    """Copies a conversation, up to `from_event_id` or entirely.
+
+    reset_metrics: whether the costs of the copy start at zero; false keeps the costs so far.
+    """
 
     id: UUID | None = None
     title: str | None = Field(default=None, max_length=200)

@@ -1,11 +1,13 @@
-"""Which tools an agent can be given."""
+"""The tools that an agent can be given."""
 
 from pydantic import BaseModel
 
 
 class ToolCatalogEntry(BaseModel):
-    """user_selectable: not one that every agent has. usable: it can be made here; else the description says
-    why not.
+    """One tool.
+
+    user_selectable: false for tools that every agent has.
+    usable: whether this server can provide the tool; if not, the description says why.
     """
 
     name: str

@@ -3484,11 +3484,13 @@ export interface components {
         };
         /**
          * CheckpointDiff
-         * @description What has become of the files since a checkpoint: what a rewind to it would undo.
+         * @description How the files have changed since a checkpoint: the changes that a rewind to it would undo.
          *
-         *     patch: a unified diff; null when it is too large. edited: those among the files that the agent has not
-         *     changed, or not alone; a rewind refuses to touch them. blocked: files that cannot be put back, as
-         *     something that is in no checkpoint is in their place.
+         *     patch: a unified diff; null if it is too large.
+         *     edited: the changed files that others than the agent have changed, alone or besides the agent. By default,
+         *     a
+         *     rewind is refused if there are any.
+         *     blocked: files that cannot be restored, because something that no checkpoint contains is in their place.
          */
         CheckpointDiff: {
             /** Blocked */
@@ -3502,9 +3504,11 @@ export interface components {
         };
         /**
          * CheckpointInfo
-         * @description seq: of the log's last event then. event_id: the message that began the turn.
+         * @description One checkpoint.
          *
-         *     skipped: files that are not in it, and that no rewind touches.
+         *     seq: the position of the last event in the log when the checkpoint was made.
+         *     event_id: the id of the message that began the turn.
+         *     skipped: files that the checkpoint does not contain. No rewind touches them.
          */
         CheckpointInfo: {
             /**
@@ -3524,17 +3528,22 @@ export interface components {
         };
         /**
          * CheckpointKind
-         * @description When it was made.
+         * @description The moment at which a checkpoint was made.
          *
-         *     turn: before the agent began to work on a message of the user. end: when it had ended. edits: before it
-         *     went on without a new message, after others had changed files. rewind: before files or chat went back.
-         *     rewound: after that.
+         *     turn: before the agent began to work on a message of the user.
+         *     end: after the agent ended that work.
+         *     edits: before the agent went on without a new message, after others had changed files.
+         *     rewind: before a rewind of files or chat.
+         *     rewound: after a rewind.
          * @enum {string}
          */
         CheckpointKind: "turn" | "end" | "edits" | "rewind" | "rewound";
         /**
          * CheckpointList
-         * @description Oldest first. unavailable: `{code, detail}` of why the last one could not be made, or null.
+         * @description The checkpoints, oldest first.
+         *
+         *     unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if it was
+         *     made.
          */
         CheckpointList: {
             /** Checkpoints */
@@ -4504,7 +4513,9 @@ export interface components {
         };
         /**
          * McpChangeAnswer
-         * @description Whether a tool of an MCP server may be called as it is offered now. fingerprint: of the change.
+         * @description The user's decision whether an MCP tool may be called in its present, changed form.
+         *
+         *     fingerprint: identifies the change that the user was shown.
          */
         McpChangeAnswer: {
             /** Accept */
@@ -4518,10 +4529,9 @@ export interface components {
         };
         /**
          * McpQuestionAnswer
-         * @description What the user answers to a question of an MCP server. question_id: its `id` in `mcp_questions`.
+         * @description The user's answer to a question of an MCP server. question_id: the question's `id` in `mcp_questions`.
          *
-         *     content: of a form that is accepted, by the names of its fields. Those that are left out get the defaults
-         *     that the form names.
+         *     content: for an accepted form, the values by field name. Fields that are left out get the form's defaults.
          */
         McpQuestionAnswer: {
             /**
@@ -4884,11 +4894,13 @@ export interface components {
         };
         /**
          * Offer
-         * @description One thing that would run. It is known by kind, path and name; its hash says which version it is.
+         * @description One thing that would run. Kind, path and name identify it; the hash identifies its version.
          *
-         *     definition: the part of the file at `path` that is meant, where it is not all of it. runs: the commands
-         *     in it, for people. files: all that the hash stands for, beside the definition. left_out: what of it is not
-         *     understood, and so not used. problem: why it cannot be consented to.
+         *     definition: the relevant part of the file at `path`; null if the whole file is meant.
+         *     runs: the commands in it, as shown to people.
+         *     files: the files that the hash covers, in addition to the definition.
+         *     left_out: the parts that are not understood and therefore not used.
+         *     problem: the reason why consent is impossible; null if it is possible.
          */
         Offer: {
             /** Definition */
@@ -4946,7 +4958,7 @@ export interface components {
          * OfferedFile
          * @description A file that would run, or that decides what runs. path: relative to the repository.
          *
-         *     text: its content; null if it is no text, or too long to be read by anybody.
+         *     text: the file's content; null if it is not text, or too long to be shown.
          */
         OfferedFile: {
             /** Path */
@@ -5113,7 +5125,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description RFC 9457. `code` is stable; `errors` tells what is wrong with which input; codes may add members.
+         * @description An error after RFC 9457. `code` is stable. `errors` lists the invalid inputs. Some codes add members.
          */
         Problem: {
             /** Code */
@@ -5415,7 +5427,11 @@ export interface components {
         };
         /**
          * RewindRequest
-         * @description What goes back. on_edits: `refuse` if files are concerned that the user has edited, or `keep` these.
+         * @description What to rewind: files, chat or both.
+         *
+         *     on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
+         *     these
+         *     files as they are.
          */
         RewindRequest: {
             /**
@@ -5437,7 +5453,10 @@ export interface components {
         };
         /**
          * RewindResult
-         * @description undo: the checkpoint that was made before, to which one can go back again. kept: files left alone.
+         * @description The result of a rewind.
+         *
+         *     undo: the id of the checkpoint that was made before the rewind; a rewind to it undoes this one.
+         *     kept: files that were left as they are.
          */
         RewindResult: {
             /** Files */
@@ -5462,10 +5481,11 @@ export interface components {
         };
         /**
          * RuntimePluginInfo
-         * @description status: `ready` are those that tools start for themselves; the others are started by their route.
+         * @description One runtime plugin.
          *
-         *     port: the one under which the relay of ports knows it, if people can open it. reason, fix: why it is
-         *     unavailable, and how to get it.
+         *     status: `ready` means that tools start it themselves. All others are started by a request to their route.
+         *     port: its port number in the relay of ports; null if people cannot open it.
+         *     reason, fix: why the plugin is unavailable, and how to make it available.
          */
         RuntimePluginInfo: {
             /** Fix */
@@ -6322,7 +6342,9 @@ export interface components {
         };
         /**
          * SkillFinding
-         * @description A place that was looked at, and why it was loaded or not. origin: whose it is, see docs/context.md.
+         * @description A place where a skill was looked for, and the reason why it was loaded or not.
+         *
+         *     origin: the owner of the skill (docs/context.md).
          */
         SkillFinding: {
             /** Is Loaded */
@@ -6341,7 +6363,11 @@ export interface components {
         };
         /**
          * SkillInfo
-         * @description type: `repo` always holds, `knowledge` comes with its triggers, `agentskills` is read on request.
+         * @description One skill.
+         *
+         *     type: `repo` skills always apply; the text of `knowledge` skills is added when a trigger occurs; the agent
+         *     reads
+         *     `agentskills` when it needs them.
          */
         SkillInfo: {
             /** Content */
@@ -6385,7 +6411,7 @@ export interface components {
         };
         /**
          * SkillInputInfo
-         * @description What is written after a task skill's name, in order or as `name=value`.
+         * @description One argument of a task skill. A user writes it after the skill's name, by position or as `name=value`.
          */
         SkillInputInfo: {
             /** Default */
@@ -6405,7 +6431,7 @@ export interface components {
         };
         /**
          * SkillsResponse
-         * @description sources: how many were loaded of each origin.
+         * @description The skills that were found. sources: the number of loaded skills of each origin.
          */
         SkillsResponse: {
             /**
@@ -6501,7 +6527,7 @@ export interface components {
         };
         /**
          * StartGoalRequest
-         * @description What the agent is to reach, and how often its work is audited before it gives up.
+         * @description The goal of the agent, and how often its work is audited before the goal is given up.
          */
         StartGoalRequest: {
             /**
