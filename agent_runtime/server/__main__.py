@@ -39,7 +39,9 @@ def main() -> None:
 
 
 def _close_calls() -> None:
-    """First of all: what grows out of this process has the same filter."""
+    """Blocks some system calls (see closed_calls). This must come first: later child processes inherit the
+    filter.
+    """
     from agent_runtime.server.startup.closed_calls import FilterError, close_calls
 
     try:
@@ -49,7 +51,11 @@ def _close_calls() -> None:
 
 
 def _open_room(conversations: Path) -> None:
-    """Before anything is loaded: another process grows out of this one, and this one has no thread yet."""
+    """Starts the process in which commands run, apart from the server.
+
+    This happens before other modules are loaded: that process is forked from this one, which must have no
+    threads yet.
+    """
     from agent_runtime.workspace.room import RoomError, open_room
 
     try:
@@ -62,7 +68,12 @@ def _open_room(conversations: Path) -> None:
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
-    """The application, or its name where it is to be loaded again and again; and where it listens."""
+    """Returns the application and the default host to listen on.
+
+    With --reload, returns the name of the application's factory instead, since uvicorn loads the application
+    again and
+    again.
+    """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config
     from agent_runtime.server.keys.provisioning import (
@@ -115,7 +126,9 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 
 
 def _inherited(number: int) -> socket.socket:
-    """The socket of this number, which child processes do not inherit: the agent must not listen there."""
+    """Returns the inherited socket with this number. Child processes do not inherit it: the agent must not
+    use it.
+    """
     try:
         handed_over = socket.socket(fileno=number)
     except OSError as error:
@@ -144,7 +157,7 @@ def _options(arguments: argparse.Namespace, default_host: str) -> dict[str, Any]
 
 
 def _import_modules(paths: list[str], modules: list[str]) -> None:
-    """Makes tools of others' known before the first conversation asks for them."""
+    """Imports these modules, so that their tools are registered before the first conversation needs them."""
     sys.path.extend(paths)
     for name in modules:
         try:

@@ -13,9 +13,11 @@ DEFAULT_EXCLUDES = (
 
 
 def write_archive(directory: Path, excludes: Sequence[str]) -> Path:
-    """A new temporary file, the caller's to delete, with all below `directory` that no pattern excludes.
+    """Packs everything below `directory` that no pattern excludes. Returns a temporary file that the caller
+    deletes.
 
-    Patterns match the name of a file or directory, or its path from `directory`. Links stay links.
+    A pattern matches the name of a file or directory, or its path relative to `directory`. Links are kept as
+    links.
     """
 
     def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -1,4 +1,4 @@
-"""What the agent server is told by its file and its environment, read once at start."""
+"""The configuration of the agent server, read once at start from a file and the environment."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ DEFAULT_FILE = "workspace/openhands_agent_server_config.json"
 
 
 class ConfigError(Exception):
-    """A setting has a value that cannot be used. The text names it."""
+    """A setting has an invalid value. The text names the setting."""
 
 
 def _http_url(value: str) -> str:
@@ -50,7 +50,7 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class Webhook(BaseModel):
-    """A receiver of reports. How they are batched and repeated is not to be set."""
+    """A receiver of reports. The settings for batches and retries that the protocol knows are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -58,19 +58,28 @@ class Webhook(BaseModel):
 
 
 class Config(BaseModel):
-    """session_keys: any of them opens the door; none means that it stands open to programs of this machine.
+    """The configuration of the agent server.
 
-    max_concurrent_runs: further ones wait for their turn; None: as many as there are.
-    conversation_idle_ttl_seconds: after so long without use a conversation leaves memory; None: never.
-    deferred_init: nothing works until POST /api/init says for whom, with `init_key`.
-    git_outlet_port: on loopback, for git of commands to reach the app server; 0: any; None: nowhere.
-    secret_key: encrypts what is kept of secrets; without one they are kept in memory only.
-    egress_proxy_url: the only way from here to the outside, opened by the session key; None: no proxy.
-    egress_relay_port: where commands find that way, without a key; 0: any port that is free.
-    egress_authority: PEM in base64 of whom commands have to believe there, beside the system's authorities.
-    spec_seal_keys: hexadecimal digits, newest first; they seal the specifications of conversations.
-    takes_unsealed_specs: its conversations may be from before there were seals.
-    command_variables: what commands get beside what this server has; its PATH is put in front.
+    session_keys: every key of these opens the server; if there is none, all programs of this machine may call
+    it.
+    max_concurrent_runs: further runs wait for their turn; None means no limit.
+    conversation_idle_ttl_seconds: after this time without use a conversation leaves memory; None means never.
+    deferred_init: the server waits for POST /api/init, which needs `init_key`; until then nothing else works.
+    git_outlet_port: the port on loopback where git of commands reaches the app server; 0: any free port;
+    None: no
+    such port.
+    secret_key: encrypts the secrets on disk; without it secrets are kept in memory only.
+    egress_proxy_url: the only way from the sandbox to the outside, opened with the session key; None: no
+    proxy.
+    egress_relay_port: the port on loopback where commands reach that proxy without a key; 0: any free port.
+    egress_authority: the certificate authority (PEM in base64) that commands must trust for that proxy, in
+    addition
+    to the system's authorities.
+    spec_seal_keys: keys as hexadecimal digits, newest first, that seal the specifications of conversations.
+    takes_unsealed_specs: whether specifications without a seal are accepted (from before seals existed).
+    command_variables: environment variables for commands, added to the server's own; its PATH is put in front
+    of
+    the usual one.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -122,7 +131,7 @@ class Config(BaseModel):
 
     @property
     def report_url(self) -> str | None:
-        """Where conversations are reported to; None for nowhere."""
+        """The URL to which conversations are reported; None means that nothing is reported."""
         return self.webhooks[0].base_url if self.webhooks else None
 
     @property
@@ -134,11 +143,14 @@ class Config(BaseModel):
 def read_config(
     environment: MutableMapping[str, str], handed: FirstKeys | None = None, *, may_guess: bool = True
 ) -> Config:
-    """The configuration of these variables, and of the file they name. Variables win.
+    """Returns the configuration from these variables and from the file that they name. Variables override the
+    file.
 
-    may_guess: a file that no variable names counts, too, if it is in its usual place.
-    handed: keys that came another way; then they are the only ones. Keys are taken out of the variables:
-    what runs here later must not inherit one. ConfigError when a value cannot be used.
+    may_guess: if no variable names a file, the file in the default place is read if it exists.
+    handed: keys that were handed over in another way; they replace all others. Keys are removed from
+    `environment`,
+    so that no later child process inherits them.
+    Raises ConfigError for a value that cannot be used.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
     is_named = FILE_VARIABLE in environment
@@ -153,7 +165,10 @@ def read_config(
 
 
 def validated(given: dict[str, Any]) -> Config:
-    """ConfigError names the variable of the first wrong value, and never the value of a key."""
+    """Returns the validated configuration.
+
+    Raises ConfigError with the variable of the first invalid value. The error never contains the value.
+    """
     try:
         return Config.model_validate(given)
     except ValidationError as error:
@@ -163,7 +178,7 @@ def validated(given: dict[str, Any]) -> Config:
 
 
 def from_environment() -> Config:
-    """The configuration of this process."""
+    """Returns the configuration of this process, read from its environment."""
     return read_config(os.environ)
 
 

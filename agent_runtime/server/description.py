@@ -1,4 +1,4 @@
-"""What the server says of itself at /openapi.json: with every operation, the problems that it may answer."""
+"""The OpenAPI document at /openapi.json. It lists the possible problems of every operation."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,7 +36,9 @@ _OF_PATHS = {
 
 
 class DescribedApp(FastAPI):
-    """What a route declares of itself comes before what all of its kind have in common."""
+    """An application that adds common problems to the OpenAPI document. What a route declares itself takes
+    precedence.
+    """
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -50,7 +52,7 @@ class DescribedApp(FastAPI):
 
 
 def root_path(config: Config) -> str:
-    """The path of its public address below which the server is reached."""
+    """Returns the path of the server's public address (`web_url`), without a slash at the end."""
     return urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
 
 

@@ -1,4 +1,4 @@
-"""Failures of the agent server that a client is told about, rendered as RFC 9457 problems."""
+"""Errors of the agent server that clients see, as RFC 9457 problem documents."""
 
 import errno
 import logging
@@ -39,9 +39,9 @@ _CODES = {401: "not_authenticated", 404: "not_found", 405: "method_not_allowed",
 
 
 class ServerProblem(Exception):
-    """A refusal with a stable `code`, a `detail` for people and, where one is known, the `fix`.
+    """A refusal with a stable `code`, a `detail` for people and, where one is known, a `fix`.
 
-    members: further ones of the problem document.
+    members: additional members of the problem document.
     """
 
     def __init__(
@@ -62,7 +62,11 @@ class ServerProblem(Exception):
 
 
 def invalid(error: ValidationError, *where: str) -> ServerProblem:
-    """What is wrong with a part of a request that its model alone does not check, without its values."""
+    """Returns a problem 422 for a part of a request that is validated separately, without the rejected
+    values.
+
+    `where`: the path of this part in the request.
+    """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place = ".".join(map(str, (*where, *first["loc"])))
     return ServerProblem(422, "validation_failed", f"{place}: {first['msg']}")
@@ -84,7 +88,7 @@ def is_disk_full(error: Exception) -> bool:
 
 
 def problem_of(error: Exception) -> ServerProblem | None:
-    """What a client is told of a failure; None for one that should not have happened."""
+    """Returns the problem that a client is told for `error`. Returns None for unexpected errors."""
     if isinstance(error, ServerProblem):
         return error
     if isinstance(error, ConversationError):
@@ -104,7 +108,7 @@ def _members_of(error: ConversationError) -> dict[str, JsonValue]:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Every failure of `app` becomes a problem document with a `detail`; nothing else renders errors."""
+    """Makes every failure of `app` a problem document with a `detail`. All error replies are made here."""
     refusals = (ServerProblem, ConversationError, InvalidSecretError, PluginError)
     for kind in (*refusals, sqlite3.OperationalError, OSError):
         app.add_exception_handler(kind, _on_failure)
@@ -120,7 +124,7 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, JsonValue] | None = None,
 ) -> JSONResponse:
-    """The reply for `problem`; `members` are further members of the document."""
+    """Returns the reply for `problem`. `members` are additional members of the document."""
     body: dict[str, JsonValue] = {
         "type": f"urn:slipway:problem:{problem.code}",
         "title": problem.code.replace("_", " ").capitalize(),
@@ -140,7 +144,7 @@ def problem_response(
 
 
 def request_id(request: Request) -> str:
-    """The id of this request, the same wherever it is asked for."""
+    """Returns the id of this request. Repeated calls for one request return the same id."""
     return str(request.scope.setdefault("slipway.request_id", uuid.uuid4().hex))
 
 

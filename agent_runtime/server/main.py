@@ -79,9 +79,12 @@ _KEYED = (
 
 
 def create_app(config: Config, initialization: Initialization | None = None) -> FastAPI:
-    """The agent server. Everything below /api needs a session key, if there is one.
+    """Returns the agent server's application. Everything below /api needs a session key if the server has
+    one.
 
-    initialization: how it was told for whom it works; None: it knew from the beginning.
+    initialization: the object by which POST /api/init sets a waiting server up; None if the server was
+    configured
+    from the start.
     """
     app = DescribedApp(title=TITLE, lifespan=_lifespan, root_path=root_path(config))
     app.state.initialization = initialization

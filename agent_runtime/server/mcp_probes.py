@@ -1,4 +1,6 @@
-"""Trying out an MCP server before it is saved: does it answer, what does it offer, may we come in."""
+"""Tests an MCP server before it is saved: whether it answers, which tools it has, whether the credentials
+work.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -31,7 +33,12 @@ SIGN_IN_SECONDS = 600.0
 async def probe(
     request: McpTestRequest, working_dir: Path, *, sign_in: SignIn | None = None
 ) -> McpTestResult:
-    """What the server offers, and what the one call answers if there is one; or why it cannot be reached."""
+    """Connects to the server and returns its tools, and the result of the one test call if the request has
+    one.
+
+    Returns the reason if the server cannot be reached.
+    `sign_in`: the OAuth sign-in of a person; with it the connection may take up to SIGN_IN_SECONDS.
+    """
     try:
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})
     except ValidationError as error:
@@ -50,14 +57,18 @@ async def probe(
 
 
 class SignIns:
-    """People signing in to MCP servers. The oldest is given up when there are too many."""
+    """Sign-ins to MCP servers that are going on. If there are too many, a new one cancels the oldest."""
 
     def __init__(self, working_dir: Path) -> None:
         self._working_dir = working_dir
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
 
     async def start(self, request: McpTestRequest) -> McpOAuthStatus:
-        """Returns when there is an address to go to, or when it is over without one."""
+        """Begins a sign-in. Returns when the authorization URL is known, or when the sign-in has ended
+        without one.
+
+        Returns at the latest after the request's timeout.
+        """
         if len(self._jobs) >= MAX_SIGN_INS:
             await self._jobs.popitem(last=False)[1].close()
         job = _Job(request, self._working_dir)

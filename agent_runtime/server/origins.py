@@ -1,8 +1,10 @@
-"""Which web pages may talk to this server.
+"""Which web pages may call this server.
 
-With session keys a page must know one, so pages of this machine may try. Without keys the server is open to
-the programs of its machine, and any web page in a browser there could be one of them: none may, unless it is
-named in the configuration, and no name that a stranger's domain could take leads here.
+If the server has session keys, a page must know one, so all pages of this machine may call. A server without
+keys
+is open to all programs of its machine, and a web page in a browser there could misuse that. So only pages of
+origins in
+the configuration may call it, and no host name is accepted that a stranger's domain could have.
 """
 
 import ipaddress
@@ -32,7 +34,9 @@ def is_allowed_origin(origin: str, config: Config) -> bool:
 
 
 class Cors(CORSMiddleware):
-    """Answers browsers which origins may read replies; the configuration may still change at start."""
+    """The CORS middleware. It reads the configuration for each request, since this may
+    still change at start.
+    """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
         super().__init__(app, allow_methods=["*"], allow_headers=["*"], expose_headers=["*"])
@@ -43,7 +47,7 @@ class Cors(CORSMiddleware):
 
 
 class OpenServerGuard:
-    """Refuses what a stranger's web page may have sent to a server without keys."""
+    """Refuses requests to a server without keys that may come from a stranger's web page."""
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
         self._app = app
@@ -85,7 +89,9 @@ def _problem(headers: Mapping[str, str], config: Config) -> ServerProblem | None
 
 
 def _is_own_name(name: str, config: Config) -> bool:
-    """No domain of the internet: an address, a single word such as `localhost`, or our own public address."""
+    """Whether `name` cannot be a stranger's domain: an IP address, a single word, or this server's public
+    name.
+    """
     if "." not in name or name.endswith(".localhost"):
         return True
     if config.web_url and name == urlsplit(config.web_url).hostname:

@@ -14,7 +14,10 @@ from agent_runtime.workspace.local import PathNotAllowedError, confine
 
 
 def get_file_roots(request: Request) -> list[Path]:
-    """Workspace and conversations' directories (`app.state.file_roots`), and the system's temporary one."""
+    """The directories that clients may reach: `app.state.file_roots` and the system's temporary directory.
+
+    `app.state.file_roots` are the workspace, the conversations and their work trees.
+    """
     return [*request.app.state.file_roots, Path(tempfile.gettempdir())]
 
 
@@ -22,7 +25,9 @@ def allowed_path(
     path: Annotated[str, Query(description="Absolute path")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """The real path behind the query parameter `path`: 400 if it is relative, 403 outside the roots."""
+    """Returns the real path of the query parameter `path`. 400 if it is relative, 403 if it is outside the
+    roots.
+    """
     if not os.path.isabs(path):  # noqa: PTH117 (a Path would hide an empty one)
         raise ServerProblem(400, "path_not_absolute", "The path must be absolute.")
     try:
@@ -37,7 +42,10 @@ AllowedPath = Annotated[Path, Depends(allowed_path)]
 def writable_path(
     request: Request, path: AllowedPath, roots: Annotated[list[Path], Depends(get_file_roots)]
 ) -> Path:
-    """As `AllowedPath`; 403 among the conversations, too: what takes a log's place is lost with it."""
+    """Returns the path of `AllowedPath` if clients may write there.
+
+    403 in the directory of conversations, since a file written over a log would destroy it.
+    """
     innermost = max(
         (real for root in roots if path.is_relative_to(real := root.resolve())),
         key=lambda one: len(one.parts),
@@ -57,7 +65,9 @@ WritablePath = Annotated[Path, Depends(writable_path)]
 
 @contextmanager
 def os_errors_as_problems() -> Iterator[None]:
-    """What the file system refuses is the answer to the client, not a failure of the server."""
+    """Raises errors of the file system as a ServerProblem for the client (400, 403, 404, or 507 for a full
+    disk).
+    """
     try:
         yield
     except FileNotFoundError as error:

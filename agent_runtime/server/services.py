@@ -1,4 +1,4 @@
-"""The long-lived objects behind the routes."""
+"""The long-lived objects that the routes use."""
 
 import asyncio
 
@@ -28,7 +28,9 @@ from agent_runtime.workspace.private_tree import place_for_commands
 
 
 class Services:
-    """Owns them. Routes find them in `app.state`: `config`, `session_keys`, `registry` …"""
+    """Creates and closes the server's services. Routes find them in `app.state`: `config`, `session_keys`,
+    `registry` …
+    """
 
     def __init__(self, app: FastAPI, config: Config) -> None:
         self._app = app
@@ -46,7 +48,7 @@ class Services:
         ]
 
     async def start(self) -> None:
-        """Begins them. If it fails, nothing of it is left."""
+        """Starts all services. If one fails, closes those that have started and raises the error."""
         config = self._config
         set_given(config.command_variables)
         try:

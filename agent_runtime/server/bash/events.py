@@ -26,17 +26,24 @@ Filter = Callable[[BashCommand | BashOutput], bool]
 
 
 class BashEventStore:
-    """Events in the order they happened; the oldest make room for new ones, and go when they are too old."""
+    """Events in the order of their occurrence. The oldest are dropped if there are too many or if they are
+    too old.
+    """
 
     def __init__(self, retention_seconds: float | None = None) -> None:
-        """retention_seconds: None keeps them as long as there is room."""
+        """retention_seconds: events older than this are dropped; None means that only the number and size are
+        limited.
+        """
         self._retention = None if retention_seconds is None else timedelta(seconds=retention_seconds)
         self._events: dict[str, BashCommand | BashOutput] = {}
         self._chars = 0
         self._subscribers: list[Callable[[str], None]] = []
 
     def subscribe(self, subscriber: Callable[[str], None]) -> Callable[[], None]:
-        """Gives `subscriber` every event from now on, as JSON; it has to be quick. The result ends that."""
+        """Calls `subscriber` with every later event as JSON. The call must be quick.
+
+        Returns a function that ends the subscription.
+        """
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
@@ -60,7 +67,7 @@ class BashEventStore:
         return self._events.get(event_id)
 
     def clear(self) -> int:
-        """How many events there were."""
+        """Removes all events. Returns their number."""
         count = len(self._events)
         self._events.clear()
         self._chars = 0
@@ -69,7 +76,9 @@ class BashEventStore:
     def search(
         self, matches: Filter, *, sort_order: BashEventSortOrder, page_id: str | None, limit: int
     ) -> BashEventPage:
-        """Up to `limit` matching events, from the event `page_id` on."""
+        """Returns up to `limit` matching events, beginning at the event `page_id` (None:
+        at the first one).
+        """
         self._drop_old()
         items: list[BashCommand | BashOutput] = []
         for event in self._from(page_id, sort_order):
@@ -102,7 +111,7 @@ class BashEventStore:
 
 
 def to_json(event: BashCommand | BashOutput | BashError) -> str:
-    """As it travels over a socket: null fields left out."""
+    """Returns the event as it is sent over a socket: as JSON, without null fields."""
     return event.model_dump_json(exclude_none=True)
 
 

@@ -1,4 +1,4 @@
-"""Runs commands for clients of the agent server: a fresh bash each, output published as it comes."""
+"""Runs commands for clients of the agent server, each in a new bash. Output is published as it comes."""
 
 import asyncio
 import codecs
@@ -34,7 +34,9 @@ KILLED = -1
 
 
 class BashService:
-    """Owns the running commands: `async with BashService(default_dir)` ends them all on leaving."""
+    """Runs commands and keeps their events. At the end of `async with BashService(default_dir)` all commands
+    are ended.
+    """
 
     def __init__(self, default_dir: Path, *, retention_seconds: float | None = None) -> None:
         self.events = BashEventStore(retention_seconds)
@@ -50,12 +52,14 @@ class BashService:
         await self.close()
 
     async def start(self, request: ExecuteBashRequest) -> BashCommand:
-        """The command, running; ServerProblem if its directory does not exist."""
+        """Starts a command and returns it. Raises ServerProblem if its directory does not exist."""
         command, _ = self._begin(request)
         return command
 
     async def execute(self, request: ExecuteBashRequest) -> BashOutput:
-        """The last output, with everything the command printed joined into it."""
+        """Runs a command to its end. Returns its last output event, which contains all that the command
+        printed.
+        """
         _, task = self._begin(request)
         await asyncio.wait({task})
         if task.cancelled():
@@ -63,7 +67,7 @@ class BashService:
         return task.result()
 
     async def stop(self, command_id: str) -> bool:
-        """Whether such a command was running; it has ended then."""
+        """Ends a running command. Returns False if no such command is running."""
         task = self._running.get(command_id)
         if task is None:
             return False
@@ -99,7 +103,7 @@ class BashService:
 
 
 class _Run:
-    """One command from start to end."""
+    """One command, from start to end."""
 
     def __init__(self, command: BashCommand, directory: Path, publish: Callable[[BashOutput], None]) -> None:
         self._command = command
@@ -164,7 +168,9 @@ class _Run:
         )
 
     def _emit_full(self, stdout: str, stderr: str) -> tuple[str, str]:
-        """Publishes what does not fit into one event; the rest."""
+        """Publishes output in pieces of MAX_EVENT_CHARS until the rest fits into one
+        event. Returns the rest.
+        """
         while len(stdout) > MAX_EVENT_CHARS or len(stderr) > MAX_EVENT_CHARS:
             self._emit(stdout[:MAX_EVENT_CHARS], stderr[:MAX_EVENT_CHARS])
             stdout, stderr = stdout[MAX_EVENT_CHARS:], stderr[MAX_EVENT_CHARS:]
@@ -184,9 +190,9 @@ class _Run:
 
 
 class _Pipe:
-    """The reading end of one output stream: text as it comes, characters never split.
+    """The reading end of one output stream. It decodes text as it comes and never splits a character.
 
-    A pipe of our own, because asyncio's wait for its pipes even after the process has ended.
+    It does not use asyncio's pipes: asyncio waits for these even after the process has ended.
     """
 
     def __init__(self, on_due: Callable[[], None]) -> None:
@@ -205,7 +211,11 @@ class _Pipe:
         self._tail = ""
 
     def take(self, *, is_last: bool = False) -> str:
-        """The text since the last call, secrets hidden. What may be the beginning of one waits."""
+        """Returns the masked text since the last call. Text that may be the beginning of a secret is held
+        back.
+
+        `is_last`: also returns the text that was held back.
+        """
         if self._due:
             self._due.cancel()
             self._due = None
@@ -216,7 +226,7 @@ class _Pipe:
         return text
 
     def joined(self) -> str | None:
-        """Everything that was taken; None if nothing was printed."""
+        """Returns all text that `take` has returned; None if there was none."""
         return "".join(self._taken) or None
 
     def close_write_end(self) -> None:
@@ -268,7 +278,7 @@ def _check(command: str) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Asks the process group to end, then ends it."""
+    """Sends SIGTERM to the process group. After TERMINATE_GRACE_SECONDS sends SIGKILL."""
     try:
         signal_group(process.pid, signal.SIGTERM)
         async with asyncio.timeout(TERMINATE_GRACE_SECONDS):

@@ -1,4 +1,4 @@
-"""All conversations of this server, in order and page by page, without opening those that are at rest."""
+"""Lists all conversations of this server page by page, without opening those that are not in memory."""
 
 import asyncio
 import logging
@@ -33,14 +33,16 @@ class ConversationSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class _Fingerprint:
-    """Changes with every event that is written."""
+    """Size and modification time of a log's files. They change with every event that is written."""
 
     log: tuple[int, int]
     not_yet_in_log: tuple[int, int] | None
 
 
 class Catalog:
-    """live: the conversations in memory, which know more than their files. leaving: those being deleted."""
+    """live: the conversations in memory, whose state is newer than their files. leaving:
+    those being deleted.
+    """
 
     def __init__(
         self, path: Path, live: Mapping[UUID, ConversationEngine], leaving: Collection[UUID]
@@ -51,7 +53,10 @@ class Catalog:
         self._known: dict[UUID, tuple[_Fingerprint, Entry | None]] = {}
 
     def scan(self) -> dict[UUID, Entry]:
-        """What is on disk. Only what has changed since the last time is read; what is damaged is left out."""
+        """Returns the entries of all conversations on disk, without damaged ones.
+
+        Reads only the logs that have changed since the last call.
+        """
         seen: dict[UUID, tuple[_Fingerprint, Entry | None]] = {}
         for directory in self._path.iterdir() if self._path.exists() else ():
             conversation_id = _as_id(directory.name)
@@ -83,7 +88,9 @@ class Catalog:
         return len(await self._entries(status))
 
     async def infos(self, ids: list[UUID]) -> list[ConversationInfo | None]:
-        """In that order; None where there is none."""
+        """Returns the info of each of these conversations, in this order. None stands for one that does not
+        exist.
+        """
         at_rest = [one for one in ids if one not in self._live and one not in self._leaving]
         read = dict(zip(at_rest, await asyncio.to_thread(self._read_infos, at_rest), strict=True))
         return [self._live[one].info() if one in self._live else read.get(one) for one in ids]
@@ -110,7 +117,9 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 
 
 def _page_id(key: _Key) -> str:
-    """A place in the order, which holds even when the conversation there is deleted."""
+    """Returns a page id: a place in the sort order. It stays valid if the conversation at that place is
+    deleted.
+    """
     return f"{key[0].isoformat()}~{key[1]}"
 
 

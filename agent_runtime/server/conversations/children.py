@@ -1,7 +1,7 @@
-"""Conversations that a conversation has started: they work beside it, and go when it goes.
+"""Child conversations: a conversation starts them, they run beside it and are deleted with it.
 
-They are not reported: the receiver of reports knows the conversations it has asked for, and sees these by
-what their parent says of them.
+They are not reported to the app server, which knows only the conversations that it has started. It learns of
+children from the events of their parent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,9 +40,9 @@ Isolation = Literal["worktree", "shared"]
 
 
 class Children:
-    """Starts and ends them. root: where their work trees lie.
+    """Starts and deletes child conversations. root: the directory of their work trees.
 
-    tidy: called with the working directory of every conversation that was deleted.
+    tidy: called with the working directory of every deleted conversation.
     """
 
     def __init__(
@@ -54,7 +54,9 @@ class Children:
         self._tidy = tidy
 
     def delegation_of(self, conversation_id: UUID) -> Delegation:
-        """How that conversation has others work for it."""
+        """Returns how this conversation's agent hands work to others: it may start
+        children and sub-agents.
+        """
         return Delegation(
             launch_child=partial(self.start_for_agent, conversation_id),
             tasks=SubAgents(conversation_id, self),
@@ -77,7 +79,11 @@ class Children:
         return child
 
     def model(self, name: str) -> LLM | None:
-        """A saved profile. Its cost is counted as the agent's own."""
+        """Returns the model of a saved profile, or None if there is none. Its cost counts as cost of the
+        agent.
+
+        Raises DelegationError if the profile is not valid.
+        """
         profile = self._vault.saved.profiles.get(name)
         try:
             return None if profile is None else LLM.model_validate({**profile, "usage_id": "agent"})
@@ -92,7 +98,10 @@ class Children:
     async def start(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """A child at work on the task. 404, 409 `too_many_children`, 422 `worktree_failed`."""
+        """Creates a child conversation and starts it on the task.
+
+        404 if there is no parent, 409 `too_many_children`, 422 `worktree_failed`.
+        """
         with self._registry.using(parent_id) as parent:
             self._check_limits(parent)
             child_id = uuid4()
@@ -122,15 +131,16 @@ class Children:
     async def start_for_agent(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """ChildNotStartedError with what the agent can read."""
+        """Like `start`, but raises ChildNotStartedError with a text for the agent."""
         try:
             return await self.start(parent_id, wanted)
         except ServerProblem as problem:
             raise ChildNotStartedError(problem.detail) from problem
 
     async def delete(self, conversation_id: UUID) -> None:
-        """Deletes a conversation with its children. Work trees with uncommitted work in them stay, unless
-        they were made for a task of its agent: that work is the task's.
+        """Deletes a conversation and its children. Work trees with uncommitted changes stay.
+
+        Exception: the work tree of a sub-agent's task is removed even with uncommitted changes.
         """
         conversation = self._registry.get(conversation_id)
         # Or else it would be told how each of its sub-agents came to its end.
@@ -152,7 +162,9 @@ class Children:
     async def _place(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
     ) -> tuple[Path, Isolation]:
-        """Where the child works. Where there is no repository, both work in one directory."""
+        """Returns the child's working directory and isolation. Without a repository the child shares its
+        parent's directory.
+        """
         if isolation == "shared":
             return parent.working_dir, "shared"
         try:
@@ -186,7 +198,7 @@ def _too_many(detail: str) -> ServerProblem:
 def _request(
     parent: ConversationEngine, wanted: StartChildConversationRequest, child_id: UUID, working_dir: Path
 ) -> StartConversationRequest:
-    """What the parent was started with and has become since, for another task in another place."""
+    """Returns the request for a child: its parent's request with the parent's present agent and policies."""
     now = parent.info()
     return parent.spec.request.model_copy(
         update={

@@ -1,4 +1,4 @@
-"""Conversations that were not used for a while leave memory; the next call opens them again."""
+"""Takes conversations out of memory that were not used for a while. The next call opens them again."""
 
 import asyncio
 import logging
@@ -12,9 +12,11 @@ logger = logging.getLogger(__name__)
 
 
 class IdleWatch:
-    """Knows who is in use. put_away: called for one that has not been used for `ttl_seconds`.
+    """Tracks when conversations were last used, and calls `put_away` after `ttl_seconds` without use.
 
-    It says whether that could be done: one that is busy is asked for again after as long.
+    `put_away` returns whether it has closed the conversation. If it could not, for example because a run goes
+    on, the
+    watch calls it again after another `ttl_seconds`. `ttl_seconds`: None means never.
     """
 
     def __init__(self, ttl_seconds: float | None, put_away: Callable[[UUID], Awaitable[bool]]) -> None:
@@ -50,7 +52,7 @@ class IdleWatch:
         return self._users[conversation_id] > 0
 
     def touch(self, conversation_id: UUID) -> None:
-        """It is used now: its time begins anew."""
+        """Notes that the conversation is used now. Its idle time starts at zero."""
         self._last_used[conversation_id] = time.monotonic()
         self._wakeup.set()
 

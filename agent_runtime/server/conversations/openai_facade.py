@@ -1,4 +1,6 @@
-"""An agent that looks like a model: what its client asks is a message, what it gets is the run's answer."""
+"""Lets OpenAI clients use an agent like a model: a request becomes a user message, the run's answer the
+reply.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -30,7 +32,12 @@ _LAST_ERROR = Filter(kind="ConversationErrorEvent")
 
 @dataclass(frozen=True)
 class Asked:
-    """system: instructions, in addition to the agent's own. history: what was said before `last`."""
+    """A request of an OpenAI client.
+
+    system: instructions that are added to the agent's own.
+    history: the messages before `last`.
+    last: the content of the user's last message.
+    """
 
     system: str
     history: Sequence[Message]
@@ -46,7 +53,9 @@ class FacadeUsage:
 
 
 def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> ConversationEngine:
-    """A new conversation with a profile's model, told what was said before. 404 for an unknown model."""
+    """Creates a conversation with the model of the profile `model` and the earlier messages. 404 for an
+    unknown model.
+    """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
     agent = {"tools": [{"name": name} for name in DEFAULT_SET], **settings, "llm": llm}
@@ -67,7 +76,7 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
 
 
 def require_model(saved: Saved, model: str) -> JsonObject:
-    """The profile of that name. 404."""
+    """Returns the profile with this name. 404 if there is none."""
     llm = saved.profiles.get(model)
     if llm is None:
         known = ", ".join(sorted(saved.profiles)) or "none yet"
@@ -78,7 +87,10 @@ def require_model(saved: Saved, model: str) -> JsonObject:
 
 
 def answer_to(log: LogReader, question: str) -> str | None:
-    """What the agent said last after a message of the user and before the next one; None without either."""
+    """Returns the agent's last words between the user message `question` and the next user message.
+
+    Returns None if there is no such user message, or if the agent has not answered it.
+    """
     asked = log.get(question)
     if asked is None or asked.kind != "MessageEvent" or asked.source != "user":
         return None
@@ -96,7 +108,9 @@ def answer_to(log: LogReader, question: str) -> str | None:
 
 
 class FacadeAnswer:
-    """One question on its way through the agent. It hears from the moment it is made."""
+    """Sends one question to the agent and collects the answer. It receives the model's stream from its
+    creation on.
+    """
 
     def __init__(self, conversation: ConversationEngine, last: Sequence[Content]) -> None:
         message = SendMessageRequest(content=list(last), run=True)
@@ -111,7 +125,9 @@ class FacadeAnswer:
         self.question_id = conversation.state.last_user_message_id or ""
 
     async def text(self) -> str:
-        """The answer, when the run is over. ServerProblem if it ended otherwise."""
+        """Waits for the end of the run and returns the answer. Raises ServerProblem if the run ended
+        otherwise.
+        """
         try:
             await self.conversation.wait()
         finally:
@@ -120,7 +136,10 @@ class FacadeAnswer:
         return self.conversation.state.final_response
 
     async def thoughts(self) -> AsyncIterator[str]:
-        """What the model says on its way, as it comes; empty texts while it is silent. Ends with the run."""
+        """Yields the text that the model streams during the run, until the run ends.
+
+        Yields an empty text after each KEEP_ALIVE_SECONDS without text.
+        """
         ended = asyncio.create_task(self.conversation.wait())
         ended.add_done_callback(lambda _: self._changed.set())
         try:
@@ -132,13 +151,13 @@ class FacadeAnswer:
 
     @property
     def usage(self) -> FacadeUsage:
-        """Of all calls of the model since the question."""
+        """The token usage of all model calls since the question."""
         now = _tokens(self.conversation)
         names = ("prompt_tokens", "cache_read_tokens", "completion_tokens", "reasoning_tokens")
         return FacadeUsage(*(now.get(name, 0) - self._before.get(name, 0) for name in names))
 
     def _hush(self) -> None:
-        """Hears no more. Safe to call twice."""
+        """Stops receiving the stream. Safe to call twice."""
         stop, self._stop = self._stop, None
         if stop is not None:
             stop()

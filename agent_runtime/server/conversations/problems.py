@@ -1,4 +1,4 @@
-"""Why a conversation cannot be found, created or opened: the problems that the registry raises."""
+"""The problems that the registry raises if a conversation cannot be found, created or opened."""
 
 from uuid import UUID
 

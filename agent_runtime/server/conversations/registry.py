@@ -1,4 +1,4 @@
-"""The live conversations of this server: opened when first needed, one object each."""
+"""The conversations of this server that are in memory. Each is opened at its first use, as one object."""
 
 import asyncio
 import gc
@@ -55,11 +55,11 @@ from agent_runtime.workspace.users import server_files
 logger = logging.getLogger(__name__)
 
 DelegationOf = Callable[[UUID], Delegation]
-"""How the conversation of that id has others work for it."""
+"""Returns the Delegation of this conversation: how its agent hands work to other conversations."""
 
 
 class Registry:
-    """Finds, creates and deletes conversations; reports those it has opened."""
+    """Finds, creates and deletes conversations, and reports the open ones to the app server."""
 
     def __init__(
         self,
@@ -70,7 +70,10 @@ class Registry:
         sealing: Sealing | None = None,
         seal: SpecSeal = UNSEALED,
     ) -> None:
-        """sealing: how conversations keep their keys on disk; None: they do not. seal: of their specs."""
+        """sealing: encrypts the keys of conversations on disk; None means that keys are not written to disk.
+
+        seal: seals the specifications of conversations, so that a changed one is detected.
+        """
         self._path = config.conversations_path
         self._client = client
         self._reporter = reporter
@@ -95,7 +98,7 @@ class Registry:
         self._idle.start()
 
     def _resume_all(self) -> None:
-        """Brings back what the last process left: conversations cut off in a run, or not fully reported."""
+        """Opens the conversations that the last process left in the middle of a run or not fully reported."""
         for conversation_id, entry in self.catalog.scan().items():
             try:
                 if self._is_left_over(entry):
@@ -109,9 +112,10 @@ class Registry:
     def create(
         self, request: StartConversationRequest, secrets: Secrets | None = None
     ) -> tuple[ConversationEngine, bool]:
-        """The conversation, and whether it is new: one whose id exists is given back as it is.
+        """Creates a conversation. Returns it with True, or with False if its id exists already.
 
-        secrets: those that a new one shares with others.
+        An existing conversation takes the keys and secrets of the request.
+        `secrets`: an object that the new conversation shares with others; None gives it a new one.
         """
         conversation_id = request.conversation_id or uuid4()
         if conversation_id in self._leaving:
@@ -159,7 +163,7 @@ class Registry:
         return conversation, True
 
     async def fork(self, source: ConversationEngine, wanted: ForkRequest) -> ConversationEngine:
-        """A copy, live. 409 when its id is taken; EventNotFoundError."""
+        """Copies a conversation and opens the copy. 409 if its id is taken. Raises EventNotFoundError."""
         wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
         assert wanted.id is not None
         try:
@@ -173,7 +177,7 @@ class Registry:
         return copy
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
-        """A new conversation from an exported one. 409 when its id is taken; NotATrajectoryError."""
+        """Creates a conversation from an exported one. 409 if its id is taken. Raises NotATrajectoryError."""
         directory = self._directory(wishes.conversation_id)
         # Of no conversation's name, so that half a log is never seen.
         draft = self._path / f".receiving-{uuid4().hex}"
@@ -193,9 +197,10 @@ class Registry:
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
-        """Adds events to its log that others know already. It is opened anew, and is what they amount to.
+        """Adds events to the log that the app server already has, then opens the conversation again.
 
-        404; 409 while anything goes on in it; LogGapError, LogDiffersError; 422 for what is no event.
+        404 if there is no such conversation, 409 while it is busy, 422 for events that are not valid.
+        Raises LogGapError and LogDiffersError.
         """
         conversation = self.get(conversation_id)
         if conversation.is_busy:
@@ -219,37 +224,39 @@ class Registry:
         return self.get(conversation_id)
 
     def get(self, conversation_id: UUID) -> ConversationEngine:
-        """The live conversation; 404 when there is none, 409 when another process has it."""
+        """Returns the conversation, opened if necessary. 404 if there is none, 409 if
+        another process has it.
+        """
         found = self._find(conversation_id)
         if found is None:
             raise problems.not_found(conversation_id)
         return found
 
     def awake(self, conversation_id: UUID) -> ConversationEngine | None:
-        """The live conversation if it is in memory; one that is at rest stays so."""
+        """Returns the conversation if it is in memory. Returns None otherwise and does not open it."""
         return self._live.get(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
-        """Whether there is one, be it in memory or not."""
+        """Whether the conversation exists, in memory or only on disk."""
         if conversation_id in self._leaving:
             return False
         return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
 
     def check(self, conversation_id: UUID) -> Path:
-        """The directory of a conversation, be it in memory or not; 404 when there is none."""
+        """Returns the directory of a conversation, which need not be in memory. 404 if there is none."""
         if not self.has(conversation_id):
             raise problems.not_found(conversation_id)
         return self._directory(conversation_id)
 
     @contextmanager
     def using(self, conversation_id: UUID) -> Iterator[ConversationEngine]:
-        """As `get`; it stays in memory meanwhile."""
+        """Like `get`, and keeps the conversation in memory until the context ends."""
         with self._idle.in_use(conversation_id):
             yield self.get(conversation_id)
 
     @contextmanager
     def reading(self, conversation_id: UUID) -> Iterator[LogReader]:
-        """The log of a conversation; one that is at rest stays so. 404 when there is none."""
+        """Opens a conversation's log for reading, without opening the conversation. 404 if there is none."""
         if conversation_id in self._leaving:
             raise problems.not_found(conversation_id)
         live = self._live.get(conversation_id)
@@ -279,7 +286,7 @@ class Registry:
             self._leaving.remove(conversation_id)
 
     async def close(self) -> None:
-        """Stops all runs. Their logs still say `running`, so that the next process goes on with them."""
+        """Stops all runs. Their logs still say `running`, so that the next process resumes them."""
         await self._idle.close()
         for conversation in self._live.values():
             await conversation.close()
@@ -334,7 +341,7 @@ class Registry:
         self.last_activity = time.monotonic()
 
     async def _put_away(self, conversation_id: UUID) -> bool:
-        """Closes one that is not needed now. False if it has to stay."""
+        """Takes a conversation out of memory unless it is needed. Returns False if it stays."""
         conversation = self._live[conversation_id]
         if self._is_needed(conversation):
             return False

@@ -1,4 +1,4 @@
-"""Conversations that are started with `worktree`: each works on a branch, in a git work tree made for it."""
+"""Git work trees of conversations that are started with `worktree`. Each such conversation has a branch."""
 
 import asyncio
 import os
@@ -16,7 +16,9 @@ _ALL = 1_000_000
 
 
 class WorkTrees:
-    """Makes and removes them. The one of a conversation is `root`/<its id>/<name of the repository>."""
+    """Makes and removes the work trees. A work tree's path is `root`/<conversation id>/<name of the
+    repository>.
+    """
 
     def __init__(self, registry: Registry, root: Path) -> None:
         self._registry = registry
@@ -24,9 +26,10 @@ class WorkTrees:
         self._making = asyncio.Lock()
 
     async def prepare(self, request: StartConversationRequest) -> StartConversationRequest:
-        """The request with the work tree as its workspace. 422 `worktree_failed`.
+        """Makes a work tree and returns the request with the work tree as its workspace. 422
+        `worktree_failed`.
 
-        It stays as it is where the workspace lies in no repository, or in one without a commit.
+        The workspace is left unchanged if it is in no repository, or in one without a commit.
         """
         if not request.worktree:
             return request
@@ -48,14 +51,14 @@ class WorkTrees:
         return request.model_copy(update={"conversation_id": conversation_id, "workspace": workspace})
 
     async def discard(self, request: StartConversationRequest) -> None:
-        """Removes what was made for a conversation that could not be started."""
+        """Removes the work tree of a conversation that could not be started."""
         if request.worktree and not (request.conversation_id and self._registry.has(request.conversation_id)):
             await self.tidy(Path(request.workspace.working_dir))
 
     async def tidy(self, working_dir: Path) -> None:
-        """Removes the work tree that contains this directory, once no conversation works in it.
+        """Removes the work tree that contains this directory, unless another conversation still works in it.
 
-        It stays if it holds work that is not committed. Its branch stays if it is not merged.
+        A work tree with uncommitted changes stays. Its branch stays if it is not merged.
         """
         home = self._home_of(working_dir)
         if home is None or await self._is_used(home):
@@ -93,7 +96,7 @@ class WorkTrees:
             return None
 
     async def _is_used(self, home: Path) -> bool:
-        """By a fork, say, which works where its original does."""
+        """Whether a conversation works in `home`. A fork, for example, works where its original does."""
         page = await self._registry.catalog.search(
             status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL
         )

@@ -1,4 +1,4 @@
-"""Who may call: everybody who holds a session key."""
+"""Authentication: a caller needs a session key."""
 
 import asyncio
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ FIRST_FRAME_TIMEOUT_SECONDS = 10
 async def require_key(
     request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """A dependency: 401 without an accepted key."""
+    """A FastAPI dependency. 401 if the request has no accepted key."""
     keys: SessionKeys = request.app.state.session_keys
     match keys.judge(key):
         case "expired":
@@ -42,15 +42,15 @@ async def require_bearer(
     authorization: Annotated[str | None, Header()] = None,
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
 ) -> None:
-    """As `require_key`, for clients of OpenAI's protocols: these send their key as a bearer token."""
+    """Like `require_key`, for OpenAI clients, which send the key as a bearer token."""
     scheme, _, token = (authorization or "").partition(" ")
     await require_key(request, token.strip() if scheme.lower() == "bearer" else key)
 
 
 async def accept_socket(socket: WebSocket) -> bool:
-    """Accepts a socket and learns its key from the query, a header or the first frame.
+    """Accepts a WebSocket and reads its key from the query, a header or the first frame.
 
-    False when it was closed: the key is wrong or does not come.
+    Returns False if the key is wrong or does not come in time; then the socket is closed.
     """
     keys: SessionKeys = socket.app.state.session_keys
     await socket.accept()

@@ -1,8 +1,10 @@
-"""How keys come to this process: afterwards they stand nowhere but in its memory, which is closed.
+"""How keys reach this process. After that they exist only in its memory, which other processes cannot read.
 
-Where there is one user, commands of the agent run as the same one (see two_users.py for containers). The
-kernel still refuses them the memory, the first environment and the open files of a process that says it is
-not to be dumped.
+Outside containers, commands of the agent run as the same user as the server (for containers see
+two_users.py).
+The server makes itself "not dumpable". Then the kernel refuses these commands the server's memory, first
+environment
+and open files.
 """
 
 import ctypes
@@ -27,11 +29,13 @@ _ENV_START, _ENV_END = 47, 48
 
 
 class HandOverError(Exception):
-    """No session key came where one was announced. The text says where."""
+    """A session key was announced, but none was found. The text says where."""
 
 
 def hide_from_own_user() -> None:
-    """Closes what /proc tells of this process, and its memory, to others of the same user."""
+    """Prevents other processes of the same user from reading this process's memory and
+    its details in /proc.
+    """
     if sys.platform != "linux":
         return
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
@@ -39,7 +43,9 @@ def hide_from_own_user() -> None:
 
 
 def take_first_keys(source: str) -> FirstKeys:
-    """The keys from the standard input (`-`), or from a file, which is removed. Raises HandOverError."""
+    """Reads the keys from the standard input (`-`), or from a file, which it removes.
+    Raises HandOverError.
+    """
     try:
         content = _take_standard_input() if source == STANDARD_INPUT else _take_file(source)
     except OSError as error:
@@ -54,9 +60,10 @@ def take_first_keys(source: str) -> FirstKeys:
 
 
 def erase_from_first_environment(prefixes: Sequence[str]) -> None:
-    """Overwrites the values of these variables where the kernel shows what a process was started with.
+    """Overwrites the values of variables with these prefixes in the environment that the process was started
+    with.
 
-    What is removed from an environment stays readable there, to root and after a change of user.
+    A variable that is only deleted stays readable in /proc, for root and after a change of user.
     """
     if sys.platform != "linux":
         return

@@ -1,4 +1,4 @@
-"""The keys that open this server, of which the first is also what it shows to the app server."""
+"""The session keys that open this server. The server sends the first one to the app server."""
 
 import hmac
 import time
@@ -9,13 +9,15 @@ from urllib.parse import urlsplit
 from agent_runtime.server.config import Config
 
 OVERLAP_SECONDS = 30.0
-"""How long a replaced key still opens: for requests that were on their way with it."""
+"""How long a replaced key stays valid, for requests that are on their way."""
 
 Verdict = Literal["accepted", "expired", "wrong"]
 
 
 class SessionKeys:
-    """Those of `config`, until a caller that holds one replaces it. Without keys every caller is let in."""
+    """The session keys: first those of `config`, later their replacements. Without keys every caller is
+    accepted.
+    """
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._report_url = config.report_url
@@ -25,7 +27,7 @@ class SessionKeys:
 
     @property
     def accepted(self) -> Sequence[str]:
-        """Those that open now, the present one first."""
+        """The keys that are valid now, the present key first."""
         return [key for key in self._keys if not self._is_expired(key)]
 
     @property
@@ -33,7 +35,11 @@ class SessionKeys:
         return next(iter(self._keys), None)
 
     def judge(self, given: str | None) -> Verdict:
-        """In a time that does not tell how nearly `given` is one of them."""
+        """Says whether `given` is accepted, expired or wrong.
+
+        The comparison takes constant time, so that its duration does not tell how similar `given` is to a
+        key.
+        """
         if not self._keys:
             return "accepted"
         matches = [key for key in self._keys if _is_same(given, key)]
@@ -42,11 +48,15 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """The present key may, even when it has expired: who renews it may have been away for long."""
+        """Whether `given` is the present key, even if this has expired: the app server may have been away for
+        long.
+        """
         return self.present is not None and _is_same(given, self.present)
 
     def replace(self, key: str, seconds: float | None) -> None:
-        """From now on `key` is the one, for `seconds` (None: without end); others end within moments."""
+        """Makes `key` the present key for `seconds` (None: without end). Older keys expire after
+        OVERLAP_SECONDS.
+        """
         now = self._clock()
         ending = {
             old: now + OVERLAP_SECONDS if end is None else min(end, now + OVERLAP_SECONDS)
@@ -56,7 +66,9 @@ class SessionKeys:
         self._keys = {key: None if seconds is None else now + seconds, **ending}
 
     def credential_for(self, url: str) -> str | None:
-        """The present key for URLs of the app server's origin, and nothing for other URLs."""
+        """Returns the present key if `url` belongs to the app server's origin. Returns None for all other
+        URLs.
+        """
         if self._report_url is None or _origin(url) != _origin(self._report_url):
             return None
         return self.present

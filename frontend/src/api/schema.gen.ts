@@ -5125,7 +5125,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description An error after RFC 9457. `code` is stable. `errors` lists the invalid inputs. Some codes add members.
+         * @description An RFC 9457 problem. `code` is stable. `errors` lists the invalid inputs. Some codes add members.
          */
         Problem: {
             /** Code */
@@ -6411,7 +6411,7 @@ export interface components {
         };
         /**
          * SkillInputInfo
-         * @description One argument of a task skill. A user writes it after the skill's name, by position or as `name=value`.
+         * @description One argument of a task skill. A user writes it after the skill's name, in order or as `name=value`.
          */
         SkillInputInfo: {
             /** Default */
