@@ -1,7 +1,9 @@
-"""Makes commands trust one more certificate authority: the one for hosts that a credential is added to.
+"""Makes commands trust one more certificate authority, which signs for hosts whose requests get a credential
+added.
 
-A file of all that the system believes and this one, and the variables by which programs find it. The agent's
-browser has a separate list and gets the authority when it starts. Java is not reached.
+It writes a file with the system's authorities and this one, and sets the variables by which programs find the
+file. The agent's browser has a separate list and gets the authority at its start. Java programs do not trust
+it.
 """
 
 import errno
@@ -31,9 +33,9 @@ logger = logging.getLogger(__name__)
 
 
 def trust(directory: Path, authority: bytes) -> None:
-    """Commands that start from now on believe it. authority: PEM. Small, blocking. Raises OSError.
+    """Makes commands that start later trust `authority` (PEM). Blocking, small. Raises OSError.
 
-    On a full disk they do not: the agent that filled it must be able to make room.
+    If the disk is full, only logs a warning: the agent that filled the disk must still be able to free space.
     """
     file, one_file, apt_file = directory / FILE, directory / ONE_FILE, directory / APT_FILE
     try:
@@ -50,13 +52,15 @@ def trust(directory: Path, authority: bytes) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """What stands there already needs no room."""
+    """Writes the file unless it has this content already, which would need space on a full disk."""
     if not (path.is_file() and path.read_bytes() == content):
         replace_file(path, content, is_for_commands=True)
 
 
 def _of_system() -> bytes:
-    """What is believed so far: what the variables name, else what the system has."""
+    """Returns the authorities trusted so far: from the file that a variable names, else from the system's
+    file.
+    """
     named = [
         Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)
     ]

@@ -1,6 +1,7 @@
-"""The way from commands to the outside: a proxy on loopback that adds the key which they do not have.
+"""The way from commands to the outside: a proxy on loopback that adds the session key, which commands do not
+know.
 
-Only the head of a request is read here. Everything else, and every decision, is the app server's business.
+It reads only the head of each connection's first request. The app server's proxy does all the rest.
 """
 
 import asyncio
@@ -27,7 +28,10 @@ _UNREACHABLE = (
 
 
 class Relay:
-    """proxy_url: of the app server; what `session_key` gives at the moment opens it."""
+    """Passes connections of commands on to the app server's proxy.
+
+    proxy_url: the URL of that proxy. session_key: returns the present session key, which the proxy requires.
+    """
 
     def __init__(self, proxy_url: str, session_key: Callable[[], str | None]) -> None:
         parts = urlsplit(proxy_url)
@@ -37,7 +41,9 @@ class Relay:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """From now on commands find it. 0: any port that is free. Raises OSError."""
+        """Opens the relay and sets it as the proxy of commands that start later. 0: any free port. Raises
+        OSError.
+        """
         listener = await listen(LOOPBACK, port)
         self._server = await asyncio.start_server(self._accept, sock=listener, limit=MAX_HEAD_BYTES)
         found = self._server.sockets[0].getsockname()[1]
@@ -81,14 +87,16 @@ class Relay:
             await _close(proxy_writer)
 
     def _with_key(self, head: bytes) -> bytes:
-        """Once is enough: the proxy remembers it for as long as the connection lasts."""
+        """Adds the session key to the first request. The proxy remembers the key until
+        the connection ends.
+        """
         request_line, _, headers = head.partition(b"\r\n")
         credentials = f"Proxy-Authorization: Bearer {self._session_key()}\r\n".encode()
         return request_line + b"\r\n" + credentials + _CREDENTIALS.sub(b"", headers)
 
 
 async def _both(*ways: "asyncio.Task[None]") -> None:
-    """Until both have ended, or one has failed."""
+    """Waits until both tasks have ended or one has failed. Then cancels what still runs."""
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
     finally:

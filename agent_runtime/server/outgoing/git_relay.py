@@ -1,7 +1,8 @@
-"""Where git of the sandbox's commands reaches the app server's git proxy: a door on loopback.
+"""A relay on loopback through which git of commands reaches the app server's git proxy.
 
-It adds the session key, which commands may not know. One connection carries one request: its head is read
-and written anew, all that follows passes through as it is, both ways.
+It adds the session key, which commands may not know. Each connection carries one request. The relay rewrites
+its
+head and passes all other bytes on unchanged, in both directions.
 """
 
 import asyncio
@@ -44,7 +45,9 @@ _OURS = frozenset(
 
 
 class _RefusedError(Exception):
-    """status: with its words. The text is shown to the caller."""
+    """A request is refused. status: code and reason of the reply, as `404 Not Found`. The
+    text is its body.
+    """
 
     def __init__(self, status: str, text: str) -> None:
         super().__init__(text)
@@ -53,7 +56,7 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the app server listens to sandboxes; `path` is what stands before its routes."""
+    """The address of the app server's listener for sandboxes. `path` is the prefix of its routes."""
 
     host: str
     port: int
@@ -73,9 +76,10 @@ class _Place:
 
 
 class Outlet:
-    """Listens from `open` to `close`. What `session_key` gives at the moment opens the app server.
+    """Listens from `open` to `close` and sends the present value of `session_key` to the app server.
 
-    The path begins with a word that only this sandbox's files tell: loopback may be shared with others.
+    Paths begin with a random word that only files of this sandbox contain, since other sandboxes may share
+    the loopback.
     """
 
     def __init__(self, report_url: str, session_key: Callable[[], str | None]) -> None:
@@ -86,7 +90,9 @@ class Outlet:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """At that port, if it is free: git reads in a file which one it is."""
+        """Listens on this port, or on any free port if it is taken. Git reads the port from its configuration
+        file.
+        """
         try:
             self._server = await self._listen(port)
         except OSError as error:
@@ -99,7 +105,7 @@ class Outlet:
 
     @property
     def url(self) -> str:
-        """What git's URLs begin with; the name of a repository follows."""
+        """The beginning of git's URLs. The name of a repository follows."""
         assert self._server is not None, "open() comes first"
         return f"http://{LOOPBACK}:{self._server.sockets[0].getsockname()[1]}/{self._word}"
 
@@ -192,7 +198,7 @@ async def _connect(place: _Place) -> tuple[asyncio.StreamReader, asyncio.StreamW
 
 
 async def _relay(*ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
-    """Until one side ends: then the other one is to end, too."""
+    """Passes bytes on in both directions until one side ends."""
     tasks = [asyncio.create_task(_pass(*way), name="git relay") for way in ways]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,9 @@
-"""Which repositories git finds at the outlet, kept for the next start, and written down for git to read.
+"""The repositories that git reaches through the relay, stored for the next start and written as git
+configuration.
 
-Git's own file of the system names them: what a user or an agent sets in theirs stays as it is, and URLs of
-remotes stay public ones.
+They are in git's system-wide configuration. The configuration of users and agents stays as it is, and the
+URLs of
+remotes stay the public ones.
 """
 
 import logging
@@ -28,7 +30,10 @@ _HEAD = """\
 
 
 class RemotesFile:
-    """Two files below `directory`; commands find the second one by the environment. Blocking, small."""
+    """Stores the repositories in two files: one for the next start, one as the git configuration of commands.
+
+    Both are blocking, small files. Commands find the second one by the variable GIT_CONFIG_SYSTEM.
+    """
 
     def __init__(self, directory: Path, outlet_url: str) -> None:
         self._kept = directory / ".git-remotes.json"
@@ -38,7 +43,7 @@ class RemotesFile:
         self._writing = threading.Lock()
 
     def open(self) -> None:
-        """Writes for this outlet what was set before. Commands that start from now on read it."""
+        """Writes the git configuration for the stored repositories. Commands that start later read it."""
         self._write(self._read())
         os.environ[VARIABLE] = str(self._settings)
 

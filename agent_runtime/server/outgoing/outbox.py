@@ -1,8 +1,11 @@
-"""The outbox: all that a conversation publishes goes to the app server, in order, until it has confirmed it.
+"""The outbox sends all events of a conversation to the app server, in order, until the app server confirms
+them.
 
-The log itself is the queue: `acknowledged_seq` in its file says how far the receiver has come, so nothing
-is lost or kept twice when either side dies. Pieces of streaming replies travel along while the receiver is
-there, and are dropped while it is not.
+The log is the queue. Its `acknowledged_seq` is the last position that the receiver has confirmed, so a crash
+on
+either side neither loses nor repeats events. Pieces of streaming replies are sent while the receiver is
+reachable
+and dropped while it is not.
 """
 
 import asyncio
@@ -29,7 +32,7 @@ BATCH_EVENTS = 200
 BATCH_BYTES = 2 * 1024 * 1024
 MAX_WAITING_PIECES = 2000
 REFUSED = "event_refused"
-"""The code of the ServerErrorEvent that the receiver gets in the place of an event that it will not have."""
+"""The code of the ServerErrorEvent that is sent in place of an event that the receiver refuses."""
 
 _REFUSALS = frozenset(
     {httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY}
@@ -42,15 +45,15 @@ class _UnavailableError(Exception):
 
 
 class _RefusedError(Exception):
-    """The receiver will not have this report, however often it is sent. The text is its reason."""
+    """The receiver refuses this report, so sending it again does not help. The text is its reason."""
 
 
 class _UnknownConversationError(Exception):
-    """The receiver has no such conversation, or no longer, or its log of it is full."""
+    """The receiver does not have this conversation (any more), or its log of it is full."""
 
 
 class Outbox:
-    """What one conversation has to tell the app server."""
+    """Sends the events of one conversation to the app server."""
 
     def __init__(self, conversation: ConversationEngine, url: str, http: httpx.AsyncClient) -> None:
         self._conversation = conversation
@@ -69,12 +72,16 @@ class Outbox:
         self._then: Callable[[], None] | None = None
 
     def when_current(self, then: Callable[[], None]) -> None:
-        """Has `then` called once the receiver has said that it knows no more than the log; else never."""
+        """Calls `then` once the receiver has confirmed that it knows no events beyond the log.
+
+        Never calls it if the receiver knows more events. Also calls it if the receiver does not know the
+        conversation.
+        """
         self._then = then
         self._wakeup.set()
 
     async def deliver_forever(self) -> None:
-        """Returns only when the receiver takes no more of the conversation."""
+        """Sends events until the receiver no longer accepts this conversation."""
         stop = self._conversation.subscribe(self._take)
         try:
             while True:
@@ -97,7 +104,9 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """What the next frame says anew: a slow receiver must not get all of it."""
+        """Drops waiting frames that the next frame replaces, so that a slow receiver need not read all of
+        them.
+        """
         kept = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(kept) < len(self._pieces):
             self._pieces = deque(kept, maxlen=MAX_WAITING_PIECES)
@@ -160,9 +169,10 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Less at a time, until the event that is refused stands alone; then something is sent in its place.
+        """Finds the event that is refused by halving the batches. Then a stand-in is sent in its place.
 
-        One event that cannot be told must not keep back all that follow. The pieces are gone already.
+        One refused event must not hold back all later ones. Pieces of streaming replies in the batch are
+        lost.
         """
         if len(events) > 1:
             self._batch_events = len(events) // 2
@@ -177,7 +187,9 @@ class Outbox:
             )
 
     def _next_batch(self) -> list[EventFrame]:
-        """Events from the last confirmed position on, with the pieces that belong between them."""
+        """Returns events after the last confirmed position, with the pieces of streaming replies between
+        them.
+        """
         if self._refusal is not None:
             (refused,) = self._log.page(after_seq=self._sent_seq, limit=1)
             return [_stand_in(refused, self._refusal)]
@@ -197,7 +209,7 @@ class Outbox:
         return found
 
     async def _post(self, body: bytes) -> int:
-        """What the receiver has confirmed."""
+        """Sends the body and returns the position that the receiver has confirmed."""
         try:
             reply = await self._http.post(
                 self._url, content=body, headers={"Content-Type": "application/json"}
@@ -240,9 +252,9 @@ class Outbox:
 
 
 def _stand_in(record: Record, reason: str) -> EventFrame:
-    """What takes the refused event's position: the receiver's log has no gaps, and says what is missing.
+    """Returns the event that takes the refused event's position, since the receiver's log must not have gaps.
 
-    Its id is the same however often it is made, since a position never gets a second meaning.
+    Its id depends only on the position, so that repeated sending does not change it.
     """
     event = ServerErrorEvent(
         id=f"refused-{record.seq}",

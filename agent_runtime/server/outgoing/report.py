@@ -1,4 +1,4 @@
-"""Reports to the app server: one outbox for each conversation that is live."""
+"""Reports conversations to the app server, with one outbox for each conversation in memory."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,10 +15,10 @@ TIMEOUT_SECONDS = 30
 
 
 class Reporter:
-    """Follows conversations with one task each. Close it before the conversations."""
+    """Reports each followed conversation in a separate task. Close the reporter before the conversations."""
 
     def __init__(self, url: str | None, keys: SessionKeys) -> None:
-        """url: of the app server; None: nothing is reported."""
+        """url: the app server's URL for reports; None means that nothing is reported."""
         self._url = url
         self._keys = keys
         self._http: httpx.AsyncClient | None = None
@@ -30,11 +30,13 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Has `then` called once the receiver has said that it knows no more of it than its log."""
+        """Calls `then` once the app server has confirmed that it knows no events beyond the conversation's
+        log.
+        """
         self._outboxes[conversation_id].when_current(then)
 
     def follow(self, conversation: ConversationEngine) -> None:
-        """Reports the conversation from its last confirmed position on."""
+        """Starts to report the conversation, from its last confirmed position on."""
         if self._url is None:
             return
         url = f"{self._url}/events/{conversation.id.hex}"
@@ -65,6 +67,6 @@ class Reporter:
         return self._http
 
     async def _sign(self, request: httpx.Request) -> None:
-        """With the key of this moment: it changes while reports go on."""
+        """Adds the present session key to a request. The key may change between reports."""
         if self._keys.present is not None:
             request.headers[API_KEY_HEADER] = self._keys.present

@@ -1,7 +1,8 @@
-"""Which processes listen in this sandbox, read from /proc. Others that share its network are left out.
+"""Finds the programs of this sandbox that listen on ports, in /proc.
 
-A process sandbox without walls has the network of its machine. What listens there is none of ours unless it
-comes from this very agent server: as a descendant, or by the variable that all its commands inherit.
+A process sandbox without isolation shares the network of its machine. So only processes count that descend
+from this
+agent server, or that have the environment variable that its commands inherit.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _MAX_NAME_CHARACTERS = 100
 _KERNEL = "ipykernel_launcher"
 _FIRST_FREE_PORT = 32_768
-"""From here on Linux gives them to programs that ask for any port."""
+"""Linux gives ports from here on to programs that ask for any free port."""
 _LOOPBACKS = ("127.0.0.1", "::1")
 
 
@@ -35,7 +36,9 @@ class _Listener:
     inode: int
 
     def precedence(self, host: str) -> int:
-        """How closely it takes connections to `host`; 0: not at all."""
+        """How closely this listener matches connections to `host`: a higher number is
+        closer, 0 is no match.
+        """
         if str(self.address) == host:
             return 3
         if not self.address.is_unspecified:
@@ -46,12 +49,17 @@ class _Listener:
 
 
 def mark_as_ours(place: Path) -> None:
-    """Lets what this process starts from now on be known as its own. place: no two servers here share it."""
+    """Marks all processes that start later as processes of this server, by an environment variable.
+
+    place: a path that no two servers of this machine share.
+    """
     os.environ[BELONGS_TO] = hashlib.sha256(str(place).encode()).hexdigest()[:32]
 
 
 def find_ports() -> list[ListeningPort]:
-    """What can be reached of this sandbox, less this server itself. Blocks for milliseconds."""
+    """Returns the ports on which programs of this sandbox listen, without this server's. Blocks for
+    milliseconds.
+    """
     listeners = list(_listeners())
     owners = _owners({one.inode for one in listeners})
     found: dict[int, int] = {}
@@ -68,12 +76,14 @@ def find_ports() -> list[ListeningPort]:
 
 
 def _is_of_kernel(port: int, pid: int) -> bool:
-    """Whether it is a channel of a Jupyter kernel itself, not a page that a cell serves."""
+    """Whether the port is an internal channel of a Jupyter kernel. Web pages that a cell serves are not."""
     return port >= _FIRST_FREE_PORT and _name_of(pid).endswith(_KERNEL)
 
 
 def hosts_of(port: int) -> list[str]:
-    """The loopback addresses at which a process of this sandbox listens on `port`. Blocks likewise."""
+    """Returns the loopback addresses at which programs of this sandbox listen on `port`. Blocks for
+    milliseconds.
+    """
     listeners = [one for one in _listeners() if one.port == port]
     return _hosts(port, listeners, _owners({one.inode for one in listeners}) if listeners else {})
 
@@ -99,7 +109,7 @@ def _listeners() -> Iterator[_Listener]:
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Each word of 32 bits stands there in the order of this machine."""
+    """Parses an address of /proc/net/tcp: each 32-bit word is hexadecimal, in this machine's byte order."""
     packed = b"".join(struct.pack("=I", int(text[at : at + 8], 16)) for at in range(0, len(text), 8))
     address = ipaddress.ip_address(packed)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -107,7 +117,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _owners(inodes: Collection[int]) -> dict[int, int]:
-    """The pid that holds each of these sockets open, among the processes of this sandbox."""
+    """Returns the process id that has each of these sockets open, for processes of this sandbox."""
     owners: dict[int, int] = {}
     for pid in sorted(_own_processes(), reverse=True):
         for inode in _sockets_of(pid):
@@ -160,7 +170,7 @@ def _sockets_of(pid: int) -> Iterator[int]:
 
 
 def _name_of(pid: int) -> str:
-    """The program, and the script or module it runs: `node vite`, `python3 http.server`."""
+    """Returns the name of the program and of its script or module: `node vite`, `python3 http.server`."""
     program, *arguments = _read(_PROC / str(pid) / "cmdline").rstrip("\0").split("\0")
     script = next((one for one in arguments if not one.startswith("-")), "")
     words = [_last_part(program) or _read(_PROC / str(pid) / "comm").strip(), _last_part(script)]
@@ -177,7 +187,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _read(path: Path) -> str:
-    """Empty when it has ended meanwhile, or may not be seen."""
+    """Returns the file's content. Returns an empty text if the process has ended or may not be read."""
     try:
         return path.read_bytes().decode(errors="replace")
     except OSError:

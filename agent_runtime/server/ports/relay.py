@@ -1,6 +1,6 @@
-"""The way to every port of this sandbox through the one of this server: `/api/ports/PORT/relay/…`.
+"""Relays requests to any port of this sandbox through this server's port: `/api/ports/PORT/relay/…`.
 
-Outside of all else that the server does with requests, so that what listens there gets them as they are.
+It runs before all other parts of the server, so that programs receive requests unchanged.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _NOT_ANSWERED = NOT_ANSWERED_HEADER.lower().encode()
 
 
 class PortConnections:
-    """Kept connections to what listens here, made at the first need: they bring in megabytes."""
+    """Kept connections to programs of the sandbox. Made at first use, since they need megabytes of memory."""
 
     def __init__(self) -> None:
         self.dial = dial if has_room() else None
@@ -47,7 +47,7 @@ class PortConnections:
 
 
 class PortRelay:
-    """In front of `app`. Unlike the routes, it never works without a key: a port is not the server's own."""
+    """Middleware in front of `app`. It always requires a session key, even on a server without keys."""
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
         self._app = app
@@ -74,7 +74,9 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """A sandbox whose port is used must not be put to sleep."""
+        """Counts each received message as activity, so that a sandbox whose ports are used does not go to
+        sleep.
+        """
 
         async def receive_and_notice() -> Message:
             self._state.registry.last_activity = time.monotonic()
@@ -133,7 +135,10 @@ def _query(scope: Scope) -> bytes:
 
 
 def _headers(scope: Scope, port: int) -> list[Header]:
-    """What is developed on one machine answers to that machine's own name, and often to no other."""
+    """Returns the request's headers for the program on the port, with `localhost` as the host.
+
+    Development servers often accept only this host name.
+    """
     headers = without(end_to_end(scope["headers"]), (b"host", _KEY))
     return [(b"host", f"localhost:{port}".encode()), *headers]
 

@@ -1,4 +1,4 @@
-"""Whether the server is there, and what it is. No key needed."""
+"""Routes that tell whether the server runs, and its version and state. They need no key."""
 
 import os
 import platform
@@ -19,9 +19,10 @@ CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_c
 
 
 class ServerInfo(BaseModel):
-    """uptime, idle_time: seconds; idle since the last event of a conversation, if none is running.
+    """uptime, idle_time: seconds. idle_time is 0 during a run, else the time since the last event of a
+    conversation.
 
-    active_runs, queued_runs: how many conversations run, and how many wait for their turn.
+    active_runs, queued_runs: the number of running conversations, and of those that wait for their turn.
     """
 
     uptime: float

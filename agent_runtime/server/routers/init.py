@@ -1,4 +1,6 @@
-"""A server started ahead of its user: everything is up but the parts that need to know for whom."""
+"""The routes of a server that was started before its user was known: POST /api/init tells it for whom it
+works.
+"""
 
 import hmac
 import os
@@ -19,9 +21,9 @@ _SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields
 
 
 class InitRequest(BaseModel):
-    """What is given replaces what the server was started with; so may its other settings.
+    """Settings that replace those of the server's start. Settings that are not listed here may be sent, too.
 
-    env: for this process. Commands see of it what they may see of any environment.
+    env: environment variables for this process. Commands see only the variables that pass their allow-list.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -61,7 +63,9 @@ async def init(
     request: Request,
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
-    """Tells the server for whom it works. If it fails, it may be tried again."""
+    """Configures the server for a user and starts its services. After a failure the
+    request may be repeated.
+    """
     initialization = _initialization(request)
     expected = initialization.config.init_key or ""
     if not hmac.compare_digest((key or "").encode(), expected.encode()):

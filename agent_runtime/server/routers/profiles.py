@@ -1,4 +1,4 @@
-"""Named models of a user of this server alone."""
+"""Model profiles of the user of an agent server that runs without an app server."""
 
 from typing import Annotated, Any
 
@@ -105,7 +105,7 @@ async def list_profiles(vault: Saved) -> ProfileList:
 
 @router.get("/{name}")
 async def get_profile(name: Name, vault: Saved, expose: Exposure) -> ProfileDetail:
-    """Without `X-Expose-Secrets` the key is null."""
+    """Returns a profile. Its API key is null unless `X-Expose-Secrets` asks for it."""
     llm = profile_of(vault, name)
     shown = expose(llm)
     config = {**shown, "api_key": None} if is_masked(shown.get("api_key")) else shown
@@ -114,7 +114,7 @@ async def get_profile(name: Name, vault: Saved, expose: Exposure) -> ProfileDeta
 
 @router.post("/{name}", status_code=201)
 async def save_profile(name: Name, wanted: SaveProfileRequest, vault: Saved) -> ProfileChanged:
-    """Overwrites one of that name; a masked key in it stays what it was."""
+    """Saves a profile and replaces one with the same name. Masked values leave the saved ones unchanged."""
     profiles = vault.saved.profiles
     if name not in profiles and len(profiles) >= MAX_PROFILES:
         raise ServerProblem(409, "too_many_profiles", f"There are {MAX_PROFILES} profiles already.")
@@ -130,7 +130,7 @@ async def save_profile(name: Name, wanted: SaveProfileRequest, vault: Saved) -> 
 
 @router.delete("/{name}")
 async def delete_profile(name: Name, vault: Saved) -> ProfileChanged:
-    """One that is not there is fine."""
+    """Deletes a profile. A profile that does not exist is no error."""
     saved = vault.saved
     others = {key: value for key, value in saved.profiles.items() if key != name}
     vault.change(
@@ -154,7 +154,7 @@ async def rename_profile(name: Name, wanted: RenameProfileRequest, vault: Saved)
 
 @router.post("/{name}/activate")
 async def activate_profile(name: Name, vault: Saved) -> ProfileActivated:
-    """Makes it the model of the settings."""
+    """Makes the profile the model of the agent settings."""
     activate(vault, name)
     return ProfileActivated(name=name, message=f"Profile '{name}' activated")
 
@@ -166,7 +166,9 @@ async def validate_profile(
     vault: Saved,
     client: Annotated[LLMClient, Depends(_client)],
 ) -> ValidateProfileResponse:
-    """Asks the model for a word. A vendor that is busy says nothing against the settings."""
+    """Checks a profile by a short call of its model. A rate limit counts as valid: the
+    settings may be right.
+    """
     before = vault.saved.profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
     llm = checked(merged(kept, unsealed(vault, wanted.llm), is_kept=is_masked))
@@ -185,13 +187,13 @@ async def validate_profile(
 
 
 def activate(vault: Vault, name: str) -> None:
-    """404 when there is no such profile."""
+    """Makes the profile the model of the agent settings. 404 if there is no such profile."""
     llm = profile_of(vault, name)
     vault.change(agent_settings={**vault.saved.agent_settings, "llm": llm}, active_profile=name)
 
 
 def checked(llm: JsonObject) -> LLM:
-    """422 for what is no model."""
+    """Returns the validated model settings. 422 if they are not valid."""
     try:
         return LLM.model_validate(llm)
     except ValidationError as error:
@@ -201,7 +203,7 @@ def checked(llm: JsonObject) -> LLM:
 
 
 def profile_of(vault: Vault, name: str) -> dict[str, Any]:
-    """404 when there is no such profile."""
+    """Returns the settings of this profile. 404 if there is no such profile."""
     llm = vault.saved.profiles.get(name)
     if llm is None:
         raise ServerProblem(404, "profile_not_found", f"There is no profile {name}.")

@@ -1,4 +1,4 @@
-"""Routers whose routes are examined once, when a request comes near them."""
+"""Routers that make FastAPI examine each route only once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +8,11 @@ from fastapi.routing import APIRoute
 
 
 class Router(APIRouter):
-    """For an application to include.
+    """A router to include in an application.
 
-    FastAPI examines each route of a router that it includes, together with what comes with the inclusion, and
-    uses nothing of what it found when the route was declared. That took 0.1 s of each start, and 4 MB.
+    FastAPI usually examines each route when it is declared, and again when its router is included. Only the
+    second
+    result is used. The first examination took 0.1 s of each start, and 4 MB. This router skips it.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -19,7 +20,7 @@ class Router(APIRouter):
 
 
 class _Declared(APIRoute):
-    """What a route was declared with, and nothing that follows from it."""
+    """A route that only stores its declaration. FastAPI examines the route when the router is included."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **declared: Any) -> None:
         vars(self).update(form_limits={}, stream_item_type=None)

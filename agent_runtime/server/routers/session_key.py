@@ -1,4 +1,4 @@
-"""Where the app server gives this server another session key, or lets the present one live on."""
+"""The route by which the app server replaces the session key or extends its validity."""
 
 from typing import Annotated
 
@@ -25,9 +25,9 @@ async def replace_session_key(
     request: Request,
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
 ) -> Success:
-    """The given key takes the place of the present one, which opens for some seconds more.
+    """Replaces the present session key by the given one. The old key stays valid for some seconds.
 
-    The present key may be replaced even after it has expired. May be repeated.
+    The present key may be replaced even after it has expired. The request may be repeated.
     """
     keys: SessionKeys = request.app.state.session_keys
     if keys.present is None:

@@ -1,4 +1,4 @@
-"""Settings and secrets of a user of this server alone."""
+"""Settings and secrets of the user of an agent server that runs without an app server."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,9 @@ SecretName = Annotated[str, Path(pattern=_NAME_PATTERN)]
 
 
 class SettingsResponse(BaseModel):
-    """is_kept: false when the server has no OH_SECRET_KEY and will have forgotten it all after a restart."""
+    """The saved settings. is_kept: false if the server has no OH_SECRET_KEY; then a restart loses everything
+    saved.
+    """
 
     agent_settings: JsonObject
     conversation_settings: JsonObject
@@ -41,7 +43,7 @@ class SettingsResponse(BaseModel):
 
 
 class SettingsUpdateRequest(BaseModel):
-    """Merged deeply; a null within takes an entry away."""
+    """Changes that are merged into the settings at every level. null removes an entry."""
 
     agent_settings_diff: JsonObject | None = None
     conversation_settings_diff: JsonObject | None = None
@@ -76,7 +78,7 @@ async def get_conversation_schema() -> SettingsSchema:
 
 @router.get("")
 async def get_settings(vault: Saved, expose: Exposure) -> SettingsResponse:
-    """Secrets are asterisks unless `X-Expose-Secrets` says `encrypted` or `plaintext`."""
+    """Returns the settings. Secrets are masked unless `X-Expose-Secrets` is `encrypted` or `plaintext`."""
     return _shown(vault, expose)
 
 
@@ -127,14 +129,14 @@ async def remove_mcp_server(settings_key: str, vault: Saved, expose: Exposure) -
 
 @router.get("/secrets")
 async def list_secrets(vault: Saved) -> SecretList:
-    """Their names; no value."""
+    """Returns the names and descriptions of the secrets, without values."""
     stored = sorted(vault.saved.secrets.items())
     return SecretList(secrets=[SecretItem(name=name, description=one.description) for name, one in stored])
 
 
 @router.put("/secrets")
 async def save_secret(wanted: SecretCreateRequest, vault: Saved) -> SecretItem:
-    """Creates it or replaces it."""
+    """Creates or replaces a secret."""
     secret = StoredSecret(value=vault.unseal(wanted.value), description=wanted.description)
     vault.change(secrets={**vault.saved.secrets, wanted.name: secret})
     return SecretItem(name=wanted.name, description=wanted.description)
@@ -142,7 +144,7 @@ async def save_secret(wanted: SecretCreateRequest, vault: Saved) -> SecretItem:
 
 @router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
 async def get_secret(name: SecretName, vault: Saved) -> PlainTextResponse:
-    """The value, for a LookupSecret."""
+    """Returns the secret's value as plain text. A LookupSecret calls this route."""
     return PlainTextResponse(_secret(vault, name).value, headers={"Cache-Control": "no-store"})
 
 

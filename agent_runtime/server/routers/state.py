@@ -1,6 +1,8 @@
-"""What routes are given: the server's long-lived objects.
+"""FastAPI dependencies that give routes the server's long-lived objects.
 
-Dependencies are coroutines on purpose: plain functions run in threads, and logs belong to the event loop's.
+They are coroutines: FastAPI would run plain functions in threads, but logs may only be used in the event
+loop's
+thread.
 """
 
 from collections.abc import AsyncIterator
@@ -56,10 +58,10 @@ async def _known_id(conversation_id: UUID, registry: Conversations) -> UUID:
 
 
 KnownId = Annotated[UUID, Depends(_known_id)]
-"""The id of the path, of a conversation that need not be in memory; 404 when there is none."""
+"""The conversation id of the path. The conversation need not be in memory. 404 if it does not exist."""
 
 Found = Annotated[ConversationEngine, Depends(_conversation)]
-"""The conversation of the path; 404 when there is none."""
+"""The conversation of the path, opened if necessary. 404 if it does not exist."""
 
 FoundLog = Annotated[LogReader, Depends(_log)]
-"""The log of the conversation of the path, which stays at rest if it is; 404 when there is none."""
+"""The log of the conversation of the path, without opening the conversation. 404 if it does not exist."""

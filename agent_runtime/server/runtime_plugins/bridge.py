@@ -1,4 +1,4 @@
-"""The desktop's page, and the WebSocket through which it speaks VNC: both on one Unix socket."""
+"""Serves the desktop's web page and its VNC connection (a WebSocket), both on one Unix socket."""
 
 import asyncio
 import contextlib
@@ -18,13 +18,13 @@ from websockets.typing import Subprotocol
 from agent_runtime.relay.duplex import until_either_ends
 
 NOVNC_PLACES = (Path("/opt/novnc"), Path("/usr/share/novnc"))
-"""Of our image, and of Debian's package."""
+"""The directories of noVNC in our image and in Debian's package."""
 _PAGE = Path(__file__).with_name("desktop")
 _PAGES = {"/": "desktop.html", "/vnc.html": "desktop.html", "/desktop.js": "desktop.js"}
 _VNC_PATH, _NOVNC_PATH = "/websockify", "/novnc/"
 _PIECE_BYTES = 64 * 1024
 _MAX_MESSAGE_BYTES = 4 * 1024**2
-"""Of what a client sends: keys, the pointer, a clipboard."""
+"""The largest message of a client: key presses, pointer moves, a clipboard."""
 _FRESH_SECONDS = 86_400
 _POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -38,7 +38,7 @@ _logger.setLevel(logging.WARNING)
 
 
 class Bridge:
-    """Listens from `open` to `close`."""
+    """The server on the Unix socket. It listens from `open` to `close`."""
 
     def __init__(self, vnc: Path) -> None:
         self._vnc = vnc
@@ -46,7 +46,9 @@ class Bridge:
 
     @classmethod
     async def open(cls, socket: Path, vnc: Path) -> "Bridge":
-        """socket: where it listens; its directory keeps strangers out. vnc: the X server's socket."""
+        """socket: where it listens, in a directory that other users cannot enter. vnc:
+        the X server's socket.
+        """
         bridge = cls(vnc)
         bridge._server = await unix_serve(
             bridge._pass_on,
@@ -84,7 +86,7 @@ def find_novnc() -> Path | None:
 
 
 def _choose(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """Older clients ask for this one, newer ones for none."""
+    """Chooses the WebSocket subprotocol `binary` if the client offers it. Older clients do."""
     return next((one for one in offered if one == "binary"), None)
 
 
@@ -100,7 +102,7 @@ async def _to_client(reader: asyncio.StreamReader, client: ServerConnection) -> 
 
 
 async def _answer(client: ServerConnection, request: Request) -> Response | None:
-    """A file of the page; None for the WebSocket."""
+    """Returns a file of the page. Returns None for the WebSocket's path."""
     path = unquote(urlsplit(request.path).path)
     if path == _VNC_PATH:
         return None
@@ -128,7 +130,7 @@ def _is_novnc(path: str) -> bool:
 
 
 def _read(path: str) -> bytes | None:
-    """Of the page or of noVNC, nothing else of the disk."""
+    """Reads a file of the page or of noVNC. Returns None for all other paths."""
     if page := _PAGES.get(path):
         return (_PAGE / page).read_bytes()
     root = find_novnc()

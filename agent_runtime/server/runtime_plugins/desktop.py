@@ -1,4 +1,4 @@
-"""A desktop: an X server that speaks VNC, a window manager with a panel, and a page that shows it."""
+"""A desktop: an X server that speaks VNC, a window manager with a panel, and a web page that shows it."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ START_SECONDS = 30.0
 _SCREEN = "1280x800"
 _COOKIE_BYTES = 16
 _ANY_HOST = 0xFFFF
-"""As libXau has it: FamilyWild."""
+"""The address family FamilyWild of libXau: the cookie is for any host."""
 _WINDOWS = Path(__file__).with_name("desktop") / "jwm.xml"
 _BROWSER = _WINDOWS.with_name("browser.sh")
 
@@ -76,7 +76,7 @@ class Desktop:
         self._programs.clear()
 
     async def _start_x(self, directory: Path) -> None:
-        """Sets DISPLAY: what the agent runs from now on can draw there."""
+        """Starts the X server and sets DISPLAY, so that commands which start later can draw there."""
         authority, number = directory / "authority", directory / "display"
         await asyncio.to_thread(authority.write_bytes, _authority())
         # A shell, for -displayfd: X chooses a number that is free and tells it there.
@@ -120,6 +120,8 @@ def _content(path: Path) -> str:
 
 
 def _authority() -> bytes:
-    """An .Xauthority with a new cookie: the X server is for those alone who can read it."""
+    """Returns the content of an .Xauthority file with a new cookie. Only programs that
+    can read it may use X.
+    """
     fields = (b"", b"", b"MIT-MAGIC-COOKIE-1", secrets.token_bytes(_COOKIE_BYTES))
     return struct.pack(">H", _ANY_HOST) + b"".join(struct.pack(">H", len(one)) + one for one in fields)

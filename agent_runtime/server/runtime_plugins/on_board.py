@@ -1,4 +1,4 @@
-"""Those that tools of an agent start for themselves: here they only tell whether they can."""
+"""Plugins that an agent's tools start themselves. Here they only report whether they are available."""
 
 import importlib.util
 

@@ -1,4 +1,6 @@
-"""What runs beside the agent server in a sandbox, for people or for tools: VS Code, a desktop, and others."""
+"""Runtime plugins: programs beside the agent server, for people or for tools, such as VS
+Code and a desktop.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +9,9 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Absence:
-    """Why one cannot be had here, and how to get it. `code`: stable, for the API."""
+    """The reason why a plugin is not available here, and how to get it. `code` is stable
+    and part of the API.
+    """
 
     code: str
     reason: str
@@ -15,7 +19,7 @@ class Absence:
 
 
 class RuntimePluginError(Exception):
-    """One did not start. The text says why; `output`: the last it wrote."""
+    """A plugin did not start. The text says why; `output` is the end of what it printed."""
 
     def __init__(self, reason: str, output: str = "") -> None:
         super().__init__(reason)
@@ -23,33 +27,36 @@ class RuntimePluginError(Exception):
 
 
 class RuntimePlugin(Protocol):
-    """One of them. Methods are not called side by side: the registry sees to that."""
+    """A runtime plugin. The registry never calls two methods of one plugin at the same time."""
 
     name: str
     title: str
 
     def absence(self) -> Absence | None:
-        """None when it is here. A moment's look at the disk."""
+        """Returns None if the plugin is available, else the reason. Reads only a few directories."""
 
 
 class Startable(RuntimePlugin, Protocol):
-    """One that is started when a user opens it, and is reached through `port`.
+    """A plugin that starts when a user opens it, and that is reached through `port`.
 
-    Nothing listens on that port: it is the name by which the relay of ports knows `socket`, a Unix socket
-    that no other user, no other sandbox and no web page can reach.
+    No program listens on that port. It is the number by which the relay of ports finds `socket`, a Unix
+    socket that no
+    other user, no other sandbox and no web page can reach.
     """
 
     port: int
 
     @property
     def socket(self) -> Path | None:
-        """Where it answers; None while it does not run."""
+        """The Unix socket of the plugin; None while it does not run."""
 
     async def is_healthy(self) -> bool:
-        """Whether it answers now. Must not raise."""
+        """Whether the plugin answers now. Must not raise."""
 
     async def start(self) -> None:
-        """Returns when it answers. RuntimePluginError when it does not; then nothing of it is left."""
+        """Starts the plugin and returns when it answers. If it does not, stops it and raises
+        RuntimePluginError.
+        """
 
     async def stop(self) -> None:
-        """Ends all of it. Safe to call twice."""
+        """Stops all processes of the plugin. Safe to call twice."""

@@ -1,4 +1,4 @@
-"""A program that runs on beside us, with all that it starts, and the last that it wrote."""
+"""A program that keeps running beside the agent server, its child processes and the end of its output."""
 
 import asyncio
 import signal
@@ -18,7 +18,7 @@ _PIECE_BYTES = 2_000
 
 
 class PluginProgram:
-    """A program that leads a process group. `start` makes it, `end` ends it."""
+    """A program that leads a process group. `start` starts it, `end` ends it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -29,7 +29,7 @@ class PluginProgram:
     async def start(
         cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]
     ) -> "PluginProgram":
-        """RuntimePluginError when there is no such program."""
+        """Starts the program. Raises RuntimePluginError if it cannot be started."""
         try:
             process = await start_process(
                 *arguments,
@@ -52,7 +52,7 @@ class PluginProgram:
         return b"".join(self._said).decode(errors="replace").strip()
 
     async def end(self) -> None:
-        """Asks it to end, then ends it with everything of its group. Safe to call twice."""
+        """Sends SIGTERM to the process group, and SIGKILL after TERMINATE_SECONDS. Safe to call twice."""
         if self.is_alive:
             signal_group(self._process.pid, signal.SIGTERM)
             await asyncio.wait({asyncio.ensure_future(self._process.wait())}, timeout=TERMINATE_SECONDS)
@@ -64,7 +64,10 @@ class PluginProgram:
         await asyncio.gather(self._listening, return_exceptions=True)
 
     async def ready(self, answers: Callable[[], Awaitable[bool]], seconds: float) -> None:
-        """Returns once it answers. RuntimePluginError when it ends before that, or takes too long."""
+        """Waits until `answers` returns true.
+
+        Raises RuntimePluginError if the program ends before that, or if it takes longer than `seconds`.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while not await answers():

@@ -1,4 +1,4 @@
-"""The runtime plugins of one agent server: which there are, how they stand; started on demand."""
+"""The runtime plugins of an agent server: lists them and starts them on demand."""
 
 import asyncio
 from collections import defaultdict
@@ -22,7 +22,7 @@ MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RuntimePlugins:
-    """Owns what has been started: `close` ends it."""
+    """Starts and describes plugins. `close` stops all that were started."""
 
     def __init__(self, config: Config) -> None:
         # Beside the conversations: it outlives the sandbox's machine, and is no part of the project.
@@ -39,10 +39,12 @@ class RuntimePlugins:
         return [await self._describe(name) for name in self._all]
 
     async def start(self, name: str) -> RuntimePluginInfo:
-        """It, running; one that has died is started again. One that tools start is only looked for.
+        """Starts a plugin and returns its state. A plugin that has died is started again.
 
-        ServerProblem: 404 `runtime_plugin_not_found`, 503 when it is absent (its own code) or does not start
-        (`runtime_plugin_failed`, with `output`).
+        Of a plugin that tools start, only checks that it is available.
+        Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its absence if it is not
+        available, or
+        with `runtime_plugin_failed` and its `output` if it does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):
@@ -53,14 +55,14 @@ class RuntimePlugins:
         return await self._describe(name)
 
     async def start_all(self, names: Sequence[str]) -> None:
-        """Looks for all of them before it starts one. Raises as `start`."""
+        """Checks that all these plugins are available, then starts them. Raises like `start`."""
         for name in names:
             self.require(name)
         for name in names:
             await self.start(name)
 
     def require(self, name: str) -> None:
-        """ServerProblem 404 or 503 unless it is here."""
+        """Raises ServerProblem 404 if there is no such plugin, 503 if it is not available."""
         plugin = self._all.get(name)
         if plugin is None:
             detail = f"There is no runtime plugin of this name. There are: {', '.join(self._all)}."
@@ -69,7 +71,9 @@ class RuntimePlugins:
             raise problem_of(absence)
 
     def socket_at(self, port: int) -> Path | None:
-        """Where the plugin of this port answers; None when it does not run, or the port is no plugin's."""
+        """Returns the socket of the plugin with this port. Returns None if there is none, or if it does not
+        run.
+        """
         return next((one.socket for one in self._startable.values() if one.port == port), None)
 
     async def close(self) -> None:

@@ -1,7 +1,8 @@
-"""VS Code for the browser: code-server, on a private socket.
+"""VS Code for the browser: code-server on a private Unix socket.
 
-It has no sign-in: what reaches its socket runs as the agent does and could do all it can do, and
-people come through the gateway, which has asked them.
+It has no sign-in: whoever reaches the socket can do all that the agent can do. People reach it through the
+gateway,
+which authenticates them.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from agent_runtime.workspace.private_dir import make_private_dir
 PROGRAM = "code-server"
 START_SECONDS = 60.0
 IDLE_SECONDS = 1800
-"""So long after the last window was closed it ends by itself."""
+"""VS Code ends by itself this long after its last window was closed."""
 _HEALTH_SECONDS = 2.0
 _OPTIONS = (
     *("--auth", "none", "--socket-mode", "600", "--idle-timeout-seconds", str(IDLE_SECONDS)),
@@ -50,7 +51,11 @@ _SETTINGS = {
 
 
 class VSCode:
-    """data: where it keeps settings and extensions; made when it starts. is_enabled: by the configuration."""
+    """Starts and stops code-server.
+
+    data: the directory of its settings and extensions, created at its start. is_enabled: the configuration's
+    value.
+    """
 
     name = "vscode"
     title = "VS Code"
@@ -110,7 +115,7 @@ class VSCode:
         self._program = self._directory = None
 
     def _write_settings(self) -> None:
-        """Ours, unless there are some: what people change there is theirs."""
+        """Writes our default settings if there are none. Later changes by users are kept."""
         settings = self._data / "User" / "settings.json"
         settings.parent.mkdir(parents=True, exist_ok=True)
         assert self._directory is not None

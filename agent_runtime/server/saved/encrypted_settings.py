@@ -1,7 +1,8 @@
-"""What a user of this server alone has saved: settings, models with their keys, secrets.
+"""What the user of an agent server without an app server has saved: settings, model profiles, secrets.
 
-One encrypted file. Without a secret key nothing of it touches the disk: the agent's own commands run as the
-user who could read it there.
+All of it is in one encrypted file. Without a secret key nothing is written to disk, since commands of the
+agent may
+run as the same user and could read it.
 """
 
 import base64
@@ -37,7 +38,7 @@ class StoredSecret(BaseModel):
 
 
 class Saved(BaseModel):
-    """All of it. Immutable: a change is a copy."""
+    """Everything that is saved. Immutable: a change makes a copy."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,7 +51,10 @@ class Saved(BaseModel):
 
 
 class Vault:
-    """Read when first asked for. Two servers must not share its directory."""
+    """Reads and writes what the user has saved. The file is read at first use.
+
+    Two servers must not share its directory.
+    """
 
     def __init__(self, config: Config) -> None:
         self._path = config.persistence_dir / FILE_NAME
@@ -61,7 +65,7 @@ class Vault:
 
     @property
     def is_kept(self) -> bool:
-        """What is saved outlives this process."""
+        """Whether saved values are written to disk, so that they outlive this process."""
         return bool(self._keys)
 
     @property
@@ -71,7 +75,7 @@ class Vault:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Sets fields of `Saved` and writes all of it, in one step."""
+        """Sets fields of `Saved` and writes everything atomically. Returns the new state."""
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:
             self._write(after)
@@ -79,18 +83,20 @@ class Vault:
         return after
 
     def llm_of(self, name: str) -> LLM | None:
-        """The model of the profile of that name; None if there is none, or it is none that can be called."""
+        """Returns the model of this profile. Returns None if there is no such profile, or
+        if it is not valid.
+        """
         try:
             return LLM.model_validate(self.saved.profiles[name])
         except (KeyError, ValidationError):
             return None
 
     def seal(self, text: str) -> str:
-        """Encrypted for a client that is to hold it and must not read it. 409 without a secret key."""
+        """Encrypts a text for a client that stores it but must not read it. 409 without a secret key."""
         return self._fernet().encrypt(text.encode()).decode()
 
     def unseal(self, text: str) -> str:
-        """What a client got from `seal`, or any other text unchanged."""
+        """Decrypts a text from `seal`. Returns any other text unchanged."""
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
         opened = self._opened(text)
@@ -98,11 +104,13 @@ class Vault:
 
     @property
     def sealing(self) -> Sealing | None:
-        """How conversations keep their keys on disk; None without a secret key."""
+        """How conversations encrypt their keys on disk. None without a secret key: then
+        keys are not written.
+        """
         return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
 
     def _opened(self, token: str) -> str | None:
-        """None for what was sealed with none of the keys."""
+        """Decrypts a text from `seal`. Returns None if none of the keys fits."""
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
 
         try:
@@ -151,7 +159,10 @@ class Vault:
 
 
 def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:
-    """Deep; a null takes an entry away. is_kept: of a change that leaves things as they are."""
+    """Merges `changes` into `before` at every level. null removes an entry.
+
+    `is_kept`: whether a value of `changes` is to leave the old value unchanged.
+    """
     after = dict(before)
     for name, value in changes.items():
         known = after.get(name)

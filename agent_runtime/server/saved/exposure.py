@@ -1,4 +1,4 @@
-"""What callers see of saved secrets: asterisks, unless they ask for more and may have it."""
+"""How callers see saved secrets: masked, unless they ask for more and are allowed to."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -13,7 +13,7 @@ from agent_runtime.server.saved.encrypted_settings import Vault
 EXPOSE_HEADER = "X-Expose-Secrets"
 
 Expose = Callable[[Any], Any]
-"""A copy of settings with their secrets as the caller may see them."""
+"""Returns a copy of settings in which secrets are masked, encrypted or plain, as the caller may see them."""
 
 
 async def _vault(request: Request) -> Vault:
@@ -25,7 +25,7 @@ Saved = Annotated[Vault, Depends(_vault)]
 
 
 def require_session_key(request: Request) -> None:
-    """403 on a server without keys: there the agent's own commands could ask, too."""
+    """Refuses with 403 on a server without session keys, where the agent's own commands could ask, too."""
     if not request.app.state.config.session_keys:
         raise ServerProblem(
             403,
@@ -53,10 +53,10 @@ Exposure = Annotated[Expose, Depends(_exposure)]
 
 
 def unsealed(vault: Vault, settings: Any) -> Any:
-    """Settings from a client, which may hold secrets that were sealed for it."""
+    """Returns settings from a client with the sealed secrets in them decrypted."""
     return mask(settings, lambda secret: vault.unseal(str(secret)))
 
 
 def is_masked(value: object) -> bool:
-    """What a client got masked and sends back."""
+    """Whether a value is the mask that clients see instead of a secret, sent back unchanged."""
     return value == MASK

@@ -1,4 +1,4 @@
-"""Which settings there are, as data from which a client draws its forms."""
+"""The settings as data, from which a client builds its forms."""
 
 import typing
 from collections.abc import Mapping

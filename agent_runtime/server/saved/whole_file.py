@@ -1,4 +1,4 @@
-"""A small file written at once: a reader finds the old or the new content, never a part."""
+"""Writes a small file atomically: a reader finds the old or the new content, never a part."""
 
 import os
 import tempfile
@@ -8,9 +8,10 @@ from agent_runtime.workspace.users import are_two, server_files
 
 
 def replace_file(path: Path, content: bytes, *, is_for_commands: bool = False) -> None:
-    """Only this server writes there; commands may read it or not. Blocking. Raises OSError.
+    """Writes the file atomically as a file of the server. Blocking. Raises OSError.
 
-    Several callers may write at the same time: each has a separate draft, and the last one to finish wins.
+    is_for_commands: whether commands of the agent may read the file.
+    Several callers may write at the same time: each writes a separate draft, and the last to finish wins.
     """
     with server_files():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,6 +28,6 @@ def replace_file(path: Path, content: bytes, *, is_for_commands: bool = False) -
 
 
 def read_file(path: Path) -> bytes:
-    """What `replace_file` wrote. Blocking. Raises OSError."""
+    """Returns the content of a file of the server. Blocking. Raises OSError."""
     with server_files():
         return path.read_bytes()

@@ -1,6 +1,6 @@
-"""What a process serves: the application, or one that waits to be told for whom it works.
+"""Chooses the application that this process serves: the full one, or one that waits for POST /api/init.
 
-Each is loaded only where it is served: how a start would wait, or one that waits would grow.
+Each is imported only where it is served: otherwise starts would take longer and waiting servers more memory.
 """
 
 from typing import TYPE_CHECKING

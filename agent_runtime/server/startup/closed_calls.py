@@ -1,9 +1,10 @@
-"""System calls that nothing in a sandbox may make: sockets to a hypervisor, and io_uring.
+"""Blocks system calls that nothing in a sandbox may make: sockets to a hypervisor, and io_uring.
 
-Such a socket (AF_VSOCK) belongs to no network namespace, so no wall of the network holds it. Filters of
-system calls do not see what io_uring does. The default filters of older engines leave both open, and
-bubblewrap has none. The agent server puts this one in force for itself and for all that it starts. It cannot
-be removed.
+AF_VSOCK sockets belong to no network namespace, so network isolation does not stop them. io_uring does its
+work
+unseen by filters of system calls. The default filters of older container engines allow both, and bubblewrap
+has no
+filter. The agent server installs this filter for itself and its child processes. It cannot be removed.
 """
 
 import ctypes
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 _PR_GET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 39, 22, 2
 _AF_VSOCK = 40
 _IO_URING = (425, 426, 427)
-"""setup, enter, register: the same numbers everywhere."""
+"""io_uring_setup, io_uring_enter and io_uring_register: the same numbers on all architectures."""
 
 # Instructions of classic BPF: load a word, compare, return.
 _INSTRUCTION_BYTES = 8
@@ -24,12 +25,16 @@ _LOAD, _IS_EQUAL, _IS_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
 _X32 = 0x40000000
-"""How the numbers of a third set of calls begin, which x86_64 has."""
+"""The bit that marks system calls of x32, the third set of calls of x86_64."""
 
 
 @dataclass(frozen=True)
 class _Calls:
-    """Of an architecture, as the kernel's audit names it. bundled: calls whose arguments cannot be seen."""
+    """The system calls of one architecture.
+
+    audit: the architecture's number in the kernel's audit. socket: the number of `socket`.
+    bundled: calls that hide other calls in arguments which a filter cannot see.
+    """
 
     audit: int
     socket: int
@@ -42,14 +47,15 @@ _KNOWN = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 
 
 class FilterError(Exception):
-    """The kernel does not take the filter. The text says why."""
+    """The kernel refuses the filter, or there is none for this machine. The text says which."""
 
 
 def close_calls() -> None:
-    """For this process and all that it starts from now on. Call it before there are threads.
+    """Installs the filter for this process and all its later child processes. Call it before threads start.
 
-    Nothing happens outside of containers and of bubblewrap's walls. Both set `no_new_privs`, without which
-    an ordinary process may not put a filter in force. Raises FilterError.
+    Does nothing unless `no_new_privs` is set, which containers and bubblewrap do. Without it an ordinary
+    process may
+    not install a filter. Raises FilterError.
     """
     if sys.platform != "linux" or not _gains_no_privileges():
         return
@@ -61,7 +67,7 @@ def close_calls() -> None:
 
 
 def _section(calls: _Calls) -> bytes:
-    """What holds for one architecture; for another one it is skipped."""
+    """Returns the instructions for one architecture. They are skipped on others."""
     refused = (*_IO_URING, *calls.bundled)
     body = [_instruction(_LOAD, _NUMBER)]
     if calls is _X86_64:
@@ -80,7 +86,7 @@ def _section(calls: _Calls) -> bytes:
 
 
 def _instruction(code: int, value: int, *, if_not: int = 0) -> bytes:
-    """if_not: how many to skip when the comparison fails."""
+    """Returns one instruction. if_not: the number of instructions to skip if the comparison fails."""
     return struct.pack("=HBBI", code, 0, if_not, value)
 
 

@@ -1,4 +1,4 @@
-"""A server that is started ahead of its user, and told later for whom it works."""
+"""The state of a server that is started before its user is known, and is configured later."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -9,7 +9,9 @@ InitState = Literal["dormant", "initializing", "ready"]
 
 
 class Initialization:
-    """Where that stands. `config`: what the server was started with. `serve` begins the work."""
+    """Whether the server has been configured. `config`: the configuration of its start. `serve` starts the
+    work.
+    """
 
     def __init__(self, config: Config, serve: Callable[[Config], Awaitable[None]]) -> None:
         self.config = config
@@ -18,7 +20,9 @@ class Initialization:
         self._serve = serve
 
     async def begin(self, config: Config) -> None:
-        """Begins to serve `config`. If it fails, it may be tried again with another one."""
+        """Starts to serve with `config`. After a failure the call may be repeated with
+        another configuration.
+        """
         self.state, self.error = "initializing", None
         try:
             await self._serve(config)

@@ -1,4 +1,4 @@
-"""Ends this server once the room of its commands is gone, so that it is started anew with another one."""
+"""Ends this server when the process that isolates its commands has ended. Then both are started again."""
 
 import logging
 import signal
@@ -11,7 +11,10 @@ logger = logging.getLogger(__name__)
 
 
 def end_with_room() -> Callable[[], None]:
-    """Watches from now on, if there is a room, until what it returns is called. OSError."""
+    """Watches the process that isolates commands, if there is one. Returns a function that ends the watch.
+
+    Raises OSError.
+    """
     spawner = room_spawner()
     return spawned.tell_of_end(spawner, _end) if spawner else lambda: None
 

@@ -1,8 +1,10 @@
-"""A server that waits to be told for whom it works, and until then holds little memory.
+"""A server that waits for POST /api/init and needs little memory until then.
 
-The application is loaded at POST /api/init. What takes long to load is here before: FastAPI, and what a
-conversation is made of. What takes little time for its memory comes with the application: the services, HTTP
-clients, sockets, and the routes, which are the last of all to need the others.
+POST /api/init imports the application. Modules that take long to import are imported before: FastAPI, and all
+that
+conversations need. Modules that take much memory but little time come with the application: services, HTTP
+clients,
+sockets and routes.
 """
 
 import asyncio
@@ -26,7 +28,7 @@ from agent_runtime.wire import NOT_ANSWERED_HEADER
 
 
 class DormantApp(FastAPI):
-    """Stands in front of the application as soon as there is one, and hands all requests on to it."""
+    """The application until POST /api/init. After that it passes all requests on to the real application."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(title=TITLE, openapi_url=None, lifespan=_lifespan, root_path=root_path(config))

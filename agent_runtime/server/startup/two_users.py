@@ -1,7 +1,8 @@
-"""The start as root, for a moment: it makes the workspace ready for two users, and becomes them.
+"""A start as root: prepares the workspace for two users (server and agent), then gives up root.
 
-What a workspace holds may come from an archive, or from a time when there was one user: it is hostile data.
-No command runs yet, so nothing changes while it is looked at. No link is followed.
+The workspace may come from an archive, or from a time with only one user. So its content is treated as
+hostile: no
+link is followed. No command runs yet, so nothing changes during the preparation.
 """
 
 import ctypes
@@ -26,11 +27,11 @@ _LOG_FILES = ("log.sqlite", "writer.lock")
 
 
 class TwoUsersError(Exception):
-    """A process cannot become two users. The text says why."""
+    """The process cannot become two users. The text says why."""
 
 
 def parse_users(text: str) -> Users:
-    """`SERVER:AGENT`, two numbers. ValueError."""
+    """Parses `SERVER:AGENT`, two user ids. Raises ValueError."""
     server, agent = (int(part) for part in text.split(":"))
     if min(server, agent) <= 0 or server == agent:
         raise ValueError(text)
@@ -38,9 +39,9 @@ def parse_users(text: str) -> Users:
 
 
 def separate(users: Users, conversations: Path) -> None:
-    """Makes the workspace ready, gives up all privileges and becomes both users. TwoUsersError.
+    """Prepares the workspace, gives up all privileges and becomes both users. Raises TwoUsersError.
 
-    Where the kernel does not know a user for files alone, there is one user, as ever: the agent's.
+    If the kernel cannot set a separate user for file access, the process becomes the agent's user alone.
     """
     if os.geteuid() != 0:
         raise TwoUsersError("Only root can become two users.")
@@ -85,7 +86,7 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 
 def _take(path: Path, users: Users, group: int) -> None:
-    """An entry among the conversations that the server has not made."""
+    """Makes the server the owner of an entry among the conversations that the server has not made."""
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)
         return
@@ -127,7 +128,7 @@ def _is_directory(path: Path) -> bool:
 
 
 def _drop_bounding_set() -> None:
-    """No program that is started from here can have a capability again."""
+    """Removes all capabilities from the bounding set, so that no child process can ever gain one."""
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(64):
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:

@@ -1,4 +1,4 @@
-"""Environment variables `OH_<SETTING>` as settings, and a loud word about those that mean nothing here."""
+"""Reads settings from environment variables `OH_<SETTING>`, and warns about variables that have no effect."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ TAKEN_OUT = (
     "OH_INIT_API_KEY",
     "OH_SPEC_SEAL_KEYS",
 )
-"""How the names of variables begin that hold keys."""
+"""The prefixes of variables that hold keys."""
 
 _WITHOUT_EFFECT = {
     "OH_ACP_SKILL_SOURCING": "there are no ACP agents",
@@ -41,9 +41,9 @@ _WEBHOOK_TUNING = re.compile(
 
 
 def read_variables(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the variables say of these settings, by name. Names that mean nothing are warned of.
+    """Returns the settings that the variables set, by name. Logs a warning for each unknown `OH_` variable.
 
-    settings: the type of each.
+    settings: the type of each setting, by name.
     """
     found: dict[str, Any] = {}
     for name, annotation in settings.items():
@@ -67,7 +67,9 @@ def _is_list(annotation: Any) -> bool:
 
 
 def _list(environment: Mapping[str, str], variable: str) -> list[Any]:
-    """From a JSON list, and from numbered variables in the order of their numbers."""
+    """Returns the items of a JSON list, then those of the numbered variables in the order
+    of their numbers.
+    """
     text = environment.get(variable, "").strip()
     items: list[Any] = _json_list(text) if text else []
     numbered = {

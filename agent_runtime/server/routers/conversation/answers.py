@@ -1,4 +1,4 @@
-"""What an agent waits for from others than its model: answers of the client, and to changes of MCP tools."""
+"""Answers that an agent waits for: results of client tools, MCP tool changes, questions of MCP servers."""
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
 from agent_runtime.conversation.approval.mcp_answers import answer_mcp_change
@@ -14,14 +14,14 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     "/events/answer_client_tool", responses={409: {"description": "No call of this id waits for an answer"}}
 )
 async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
-    """The result of a call of a client's own tool that was declared with `awaits_answer`."""
+    """Takes the result of a call of a client tool that was declared with `awaits_answer`."""
     answer_client_call(conversation, answer.action_id, answer.content, is_error=answer.is_error)
     return Success()
 
 
 @router.post("/mcp/answer_change", responses={409: {"description": "The tool has not changed in this way"}})
 async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
-    """Approves a tool of an MCP server as it is offered now, or has its calls refused for good."""
+    """Approves a changed tool of an MCP server in its present form, or refuses all later calls of it."""
     answer_mcp_change(conversation, answer.server, answer.tool, answer.fingerprint, accept=answer.accept)
     return Success()
 
@@ -34,6 +34,6 @@ async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success
     },
 )
 async def answer_question(conversation: Found, answer: McpQuestionAnswer) -> Success:
-    """What an MCP server gets that has asked the user in the middle of a call."""
+    """Answers a question that an MCP server asked the user during a call."""
     conversation.mcp_questions.answer(answer.question_id, ElicitationResponse(answer.action, answer.content))
     return Success()

@@ -1,4 +1,4 @@
-"""A log that is behind what everybody else knows of it, as after its machine was lost."""
+"""Adds missing events to a log, for example after the machine was lost and the log came from a backup."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/api/conversations/{conversation_id}/log", tags=["con
 
 @router.get("")
 async def position(log: FoundLog) -> LogPosition:
-    """How far it has come."""
+    """Returns the last position of the log."""
     return LogPosition(last_seq=log.last_seq)
 
 
@@ -22,9 +22,11 @@ async def position(log: FoundLog) -> LogPosition:
     responses={409: {"description": "It does not reach there, has others there, or a run is going on"}},
 )
 async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Conversations) -> LogPosition:
-    """Adds events where they belong, directly after its last one; those it has already are fine.
+    """Appends events after the log's last event. Events that the log already has are skipped.
 
-    With `restored` the agent is told what its files are, and what was going on is ended. May be repeated.
+    With `restored`, work that was going on is ended and the agent is told from when its files are. The
+    request may be
+    repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

@@ -1,4 +1,4 @@
-"""Checkpoints of the workspace: list them, compare, go back to one."""
+"""Checkpoints of the workspace: list them, compare with one, go back to one."""
 
 from agent_runtime.conversation.checkpoints.rewind import rewind as go_back
 from agent_runtime.server.routers.router import Router
@@ -10,13 +10,13 @@ router = Router(prefix="/api/conversations/{conversation_id}/checkpoints", tags=
 
 @router.get("")
 async def list_checkpoints(conversation: Found) -> CheckpointList:
-    """The newest 300, oldest first."""
+    """Returns the newest 300 checkpoints, oldest first."""
     return conversation.checkpoints.list()
 
 
 @router.get("/{checkpoint_id}/diff", responses={409: {"description": "The files cannot be read now"}})
 async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> CheckpointDiff:
-    """What has become of the files since: what a rewind would undo."""
+    """Returns how the files have changed since the checkpoint: the changes that a rewind would undo."""
     return await conversation.checkpoints.diff(checkpoint_id)
 
 
@@ -28,5 +28,5 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
     },
 )
 async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-    """Puts back files, chat or both. What is there now becomes a checkpoint first."""
+    """Restores files, chat or both. First makes a checkpoint of the present state."""
     return await go_back(conversation, checkpoint_id, wanted)

@@ -1,4 +1,4 @@
-"""What the agent asks before it acts: the answers, and when it has to ask."""
+"""Answers to actions that wait for approval, and the rules for when approval is needed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,10 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     responses={409: {"description": "Nothing waits, or other actions than those meant"}},
 )
 async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
-    """Approves the actions that wait, which run then, or rejects some or all: its own or its sub-agents'."""
+    """Approves the waiting actions, which then run, or rejects some or all of them.
+
+    They may be actions of this conversation or of its sub-agents.
+    """
     await until_answers_are_taken(conversation)
     if answer.accept:
         approve(conversation, children, remember=answer.remember, action_ids=answer.action_ids)
@@ -40,7 +43,9 @@ async def respond(conversation: Found, children: AllChildren, answer: Confirmati
 
 @router.post("/confirmation_policy")
 async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
-    """When to ask, from the next reply on. What waits already goes on waiting."""
+    """Sets when approval is needed, from the model's next reply on. Actions that wait
+    already keep waiting.
+    """
     with _refused("unsupported_confirmation_policy"):
         set_policy(conversation, request.policy)
     return Success()
@@ -48,7 +53,7 @@ async def change_policy(conversation: Found, request: SetConfirmationPolicyReque
 
 @router.post("/security_analyzer")
 async def change_analyzer(conversation: Found, request: SetSecurityAnalyzerRequest) -> Success:
-    """Who judges how risky actions are, from the next reply on."""
+    """Sets how the risk of actions is judged, from the model's next reply on."""
     with _refused("unsupported_security_analyzer"):
         set_analyzer(conversation, request.security_analyzer)
     return Success()

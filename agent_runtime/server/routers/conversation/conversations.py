@@ -50,9 +50,12 @@ async def create(
     runtime_plugins: AllRuntimePlugins,
     worktrees: AllWorkTrees,
 ) -> ConversationInfo:
-    """Creates a conversation. One whose id exists is given back as it is, with 200, and takes its keys.
+    """Creates a conversation. If its id exists, returns that conversation with 200 and takes the keys of the
+    request.
 
-    With `worktree` it works in a git work tree made for it, if its workspace lies in a repository.
+    With `worktree`, and if the workspace lies in a git repository, the agent works in a git work tree made
+    for this
+    conversation.
     """
     if request.initial_message is not None:
         check_size(request.initial_message)
@@ -83,7 +86,7 @@ async def search(
     status: ExecutionStatus | None = None,
     sort_order: ConversationSortOrder = ConversationSortOrder.CREATED_AT_DESC,
 ) -> ConversationPage:
-    """`page_id` is the `next_page_id` of the page before."""
+    """Returns a page of conversations. `page_id` is the `next_page_id` of the previous page."""
     return await registry.catalog.search(status=status, order=sort_order, page_id=page_id, limit=limit)
 
 
@@ -96,7 +99,7 @@ async def count(registry: Conversations, status: ExecutionStatus | None = None) 
 async def get_many(
     registry: Conversations, ids: Annotated[list[UUID], Query(max_length=99)]
 ) -> list[ConversationInfo | None]:
-    """In the order asked for; null where there is none."""
+    """Returns these conversations in the requested order; null stands for one that does not exist."""
     return await registry.catalog.infos(ids)
 
 
@@ -107,7 +110,7 @@ async def get(conversation: Found) -> ConversationInfo:
 
 @router.delete("/{conversation_id}")
 async def delete(conversation_id: UUID, children: AllChildren) -> Success:
-    """Deletes it with the conversations it has started."""
+    """Deletes a conversation and its children."""
     await children.delete(conversation_id)
     return Success()
 
@@ -137,7 +140,7 @@ async def agent_final_response(conversation: Found) -> FinalResponse:
 
 
 def check_size(message: SendMessageRequest) -> None:
-    """413 for a message with too much text."""
+    """Refuses a message with too much text. 413."""
     if message.size_bytes > MAX_MESSAGE_BYTES:
         raise ServerProblem(
             413,
@@ -148,7 +151,7 @@ def check_size(message: SendMessageRequest) -> None:
 
 
 def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> None:
-    """Adds the message; with `run`, a run answers it: the one going on, or a new one."""
+    """Adds the message to the conversation. With `run`, starts a run to answer it, unless one is going on."""
     is_new = conversation.send(message.to_message(), message_id=message.id, sender=message.sender)
     # A repeated message starts nothing, unless the first time ended between the message and its run.
     is_waiting = conversation.status is ExecutionStatus.IDLE and conversation.state.has_work
@@ -157,6 +160,8 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Whether creating it ended before, or just after, its first message was added."""
+    """Whether an earlier create request was interrupted before, or just after, the first
+    message was added.
+    """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

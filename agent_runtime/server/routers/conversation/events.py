@@ -1,4 +1,4 @@
-"""The events of a conversation: read the log, add a message."""
+"""The events of a conversation: reads the log, adds messages."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -52,7 +52,9 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
     sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
 ) -> Response:
-    """A page as it is stored: null fields left out. `page_id` is the id of its first event."""
+    """Returns a page of events as they are stored, without null fields. `page_id` is the id of its first
+    event.
+    """
     from_seq = _seq(log, page_id) if page_id else None
     descending = sort_order is EventSortOrder.TIMESTAMP_DESC
     records, next_id = log.search(wanted, from_seq=from_seq, descending=descending, limit=limit)
@@ -69,7 +71,7 @@ async def count(log: FoundLog, wanted: Wanted) -> int:
 async def get_many(
     log: FoundLog, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
 ) -> list[dict[str, Any] | None]:
-    """In the order asked for; null where there is none."""
+    """Returns these events in the requested order; null stands for one that does not exist."""
     records = [log.get(event_id) for event_id in ids]
     return [orjson.loads(record.body) if record else None for record in records]
 
@@ -91,7 +93,7 @@ async def send(conversation: Found, message: SendMessageRequest) -> Success:
 
 
 def local_timestamp(moment: datetime | None) -> str | None:
-    """As events write it: naive local time with microseconds."""
+    """Returns the time as events store it: local time without a zone, with microseconds. None stays None."""
     if moment is None:
         return None
     naive = moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment

@@ -1,4 +1,4 @@
-"""Goals: set one, let it rest, take it up again."""
+"""Goals of a conversation: start, stop, resume."""
 
 from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
 from agent_runtime.server.routers.router import Router
@@ -10,14 +10,14 @@ router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conve
 
 @router.post("", responses={409: {"description": "A run is going on, or waits for an answer"}})
 async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
-    """Has the agent work until a judge finds the objective reached."""
+    """Lets the agent work until a judge finds that the objective is reached."""
     pursue(conversation, request.objective, max_iterations=request.max_iterations)
     return Success()
 
 
 @router.post("/stop")
 async def stop_goal(conversation: Found) -> Success:
-    """Stops pursuing the goal, not the run that is going on. It can be taken up again."""
+    """Stops pursuing the goal. The current run goes on. The goal can be resumed."""
     rest(conversation)
     return Success()
 
@@ -30,6 +30,6 @@ async def stop_goal(conversation: Found) -> Success:
     },
 )
 async def resume_goal(conversation: Found) -> Success:
-    """Takes up a goal that was interrupted, with the audits it has left."""
+    """Resumes an interrupted goal with its remaining audits."""
     resume(conversation)
     return Success()

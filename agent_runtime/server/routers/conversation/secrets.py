@@ -1,4 +1,4 @@
-"""The secrets of a conversation: set, or replaced while it runs. None is ever given back."""
+"""Sets the secrets of a conversation, also during a run. Values are never returned."""
 
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
@@ -9,7 +9,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 @router.post("/secrets")
 async def update(conversation: Found, request: UpdateSecretsRequest) -> Success:
-    """Adds secrets, or replaces those of the same name: the next command gets the new value."""
+    """Adds secrets, or replaces those with the same name. Commands that start later use the new values."""
     conversation.secrets.update(request.secrets)
     conversation.keep_secrets()
     return Success()

@@ -1,4 +1,4 @@
-"""Watching a conversation live, and talking to it on the same connection."""
+"""WebSockets that send a conversation's events as they occur and take messages for it."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
@@ -32,7 +32,10 @@ CLOSE_SLOW_CONSUMER = 1013
 
 @router.websocket("/session/{conversation_id}")
 async def session(socket: WebSocket, conversation_id: str, after_seq: int | None = None) -> None:
-    """Frames with positions (docs/protocol.md, section 2). Without `after_seq` only what is new."""
+    """Sends frames with positions (docs/protocol.md, section 2).
+
+    `after_seq`: sends the later events of the log first. Without it only new events are sent.
+    """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
         return
@@ -58,7 +61,10 @@ async def events(
     after_timestamp: datetime | None = None,
     resend_all: bool = False,
 ) -> None:
-    """Bare events: the full state; what is resent and the full state again, if anything is; then live."""
+    """Sends bare events: first the full state, then the events to resend, then new events as they occur.
+
+    If events were resent, the full state follows them once more.
+    """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
         return
@@ -74,7 +80,9 @@ async def events(
 
 
 async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
-    """The conversation, if the socket may watch it; else None and the socket is closed."""
+    """Checks the key and returns the conversation. Returns None and closes the socket if one of them is
+    missing.
+    """
     if not await accept_socket(socket):
         return None
     try:
@@ -139,7 +147,7 @@ async def _send_all(
 async def _receive_all(
     socket: WebSocket, conversation: ConversationEngine, as_sent: Callable[[EventFrame], bytes]
 ) -> None:
-    """A message starts a run. What is refused is answered with an error, and the socket stays open."""
+    """Delivers each received message and starts a run. Errors are sent back, and the socket stays open."""
     try:
         while True:
             text = await socket.receive_text()
@@ -166,7 +174,7 @@ def _receive(conversation: ConversationEngine, text: str) -> None:
 
 
 def _refusal(error: Exception) -> ServerErrorEvent | None:
-    """What the sender is told; None for a failure that should not have happened."""
+    """Returns the error event for the sender. Returns None for unexpected errors."""
     if isinstance(error, orjson.JSONDecodeError | ValidationError):
         return ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))
     problem = problem_of(error)

@@ -1,4 +1,6 @@
-"""Steering a conversation: condense, ask beside the work, copy it, go back, name it."""
+"""Changes and copies a conversation: title, budget, model, condensation, side questions,
+forks, going back.
+"""
 
 from fastapi import status
 from pydantic import ValidationError
@@ -30,7 +32,7 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 @router.patch("")
 async def update(conversation: Found, changes: UpdateConversationRequest) -> Success:
-    """Sets title, tags and budget; tags replace all earlier ones, a budget of null lifts it."""
+    """Sets title, tags and budget. Tags replace all earlier ones; null removes the budget."""
     relabel(conversation, title=changes.title, tags=changes.tags)
     if "max_budget_per_task" in changes.model_fields_set:
         set_budget(conversation, changes.max_budget_per_task)
@@ -39,7 +41,7 @@ async def update(conversation: Found, changes: UpdateConversationRequest) -> Suc
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
-    """Has older events summed up: now, or before the next reply of a run that is going on."""
+    """Summarizes older events: now, or before the model's next reply if a run is going on."""
     await conversation.condensing.request()
     return Success()
 
@@ -52,13 +54,13 @@ async def condense(conversation: Found) -> Success:
 async def start_child(
     conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
 ) -> StartChildConversationResponse:
-    """Another conversation like this one, at work on another task."""
+    """Starts a child conversation with the same settings on another task."""
     return await children.start(conversation.id, wanted)
 
 
 @router.post("/switch_llm")
 async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
-    """The agent's next call goes to this model, also in a run that is going on."""
+    """Sets the agent's model from its next call on, also in a run that is going on."""
     llm = _checked(wanted.llm, "llm")
     condenser_llm = None if wanted.condenser_llm is None else _checked(wanted.condenser_llm, "condenser_llm")
     switch(conversation, llm, condenser_llm)
@@ -67,7 +69,7 @@ async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
 
 @router.post("/ask_agent", responses={502: {"description": "The model cannot be asked"}})
 async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentResponse:
-    """Answers a question from what the agent knows. Nothing of it is stored."""
+    """Answers a question from what the agent knows. Neither question nor answer is stored."""
     return AskAgentResponse(response=await ask(conversation, request.question))
 
 
@@ -77,13 +79,13 @@ async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentRe
     responses={409: {"description": "The id is taken"}},
 )
 async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations) -> ConversationInfo:
-    """A copy of the conversation that goes its own way."""
+    """Copies the conversation. The copy is independent of the original."""
     return (await registry.fork(conversation, wanted)).info()
 
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
 async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
-    """Goes back to an event, to go on from there. The log keeps what came after it."""
+    """Goes back to an event. The conversation continues from there; the log keeps the later events."""
     go_back(conversation, request.event_id)
     return conversation.info()
 

@@ -1,4 +1,4 @@
-"""A conversation goes on with a saved model."""
+"""Switches a conversation to the model of a saved profile."""
 
 from pydantic import BaseModel
 
@@ -18,7 +18,7 @@ class SwitchProfileRequest(BaseModel):
 
 @router.post("/switch_profile")
 async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, vault: Saved) -> Success:
-    """The agent's next call goes to that model, also in a run that is going on."""
+    """Sets the agent's model from its next call on, also in a run that is going on."""
     llm = checked(profile_of(vault, wanted.profile_name))
     switch_llm(conversation, llm.model_copy(update={"usage_id": conversation.agent.llm.usage_id}))
     return Success()

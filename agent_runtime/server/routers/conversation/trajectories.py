@@ -1,4 +1,4 @@
-"""Conversations as files, out and in."""
+"""Exports conversations as files and imports them."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
@@ -24,7 +24,10 @@ async def download(
     registry: Conversations,
     format: Literal["zip", "atif"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
-    """`zip`: a JSON file per event and the conversation's own; `atif`: one document of that format."""
+    """Exports a conversation.
+
+    `zip`: one JSON file per event, and one for the conversation. `atif`: one document in the ATIF format.
+    """
     directory = registry.check(conversation_id)
     if format == "zip":
         chunks, media_type, name = zip_chunks(directory), "application/zip", f"{conversation_id.hex}.zip"
@@ -50,7 +53,9 @@ async def import_conversation(
     working_dir: Annotated[str | None, Form(min_length=1, max_length=4096)] = None,
     title: Annotated[str | None, Form(max_length=200)] = None,
 ) -> ConversationInfo:
-    """A new conversation from what `download-trajectory` gave, here or elsewhere. It can be gone on with."""
+    """Creates a conversation from a file of `download-trajectory`, of this or another server. It can be
+    continued.
+    """
     wishes = Wishes(
         conversation_id=conversation_id or uuid4(),
         agent=_object(agent),

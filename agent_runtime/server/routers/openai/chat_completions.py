@@ -1,4 +1,6 @@
-"""OpenAI's chat completions, answered by an agent. Models are profiles; a header names the conversation."""
+"""OpenAI's chat completions API, answered by an agent. Models are profiles; a header
+names the conversation.
+"""
 
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -36,7 +38,7 @@ class ImageUrl(BaseModel):
 
 
 class ContentPart(BaseModel):
-    """`image_url` of the Responses protocol is a text, that of chat completions an object."""
+    """A part of a message. `image_url` is a text in the Responses API and an object in chat completions."""
 
     type: str
     text: str | None = None
@@ -53,7 +55,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """What else a client sends of OpenAI's parameters is the profile's business, and ignored."""
+    """A request. OpenAI's other parameters are ignored: the profile sets them."""
 
     model: str
     messages: list[ChatMessage]
@@ -92,7 +94,10 @@ async def complete(
     vault: Saved,
     conversation_id: ConversationId = None,
 ) -> Response:
-    """The agent's answer to the last message. A stream has what the model says on its way as reasoning."""
+    """Runs the agent on the last message and returns its answer.
+
+    A stream contains the model's text during the run as `reasoning_content`, then the answer.
+    """
     asked = asked_of(wanted.messages)
     if conversation_id is None:
         working_dir = str(request.app.state.config.workspace_path)
@@ -109,7 +114,9 @@ async def complete(
 
 
 def asked_of(messages: Sequence[ChatMessage]) -> Asked:
-    """422 unless the last word is the user's."""
+    """Splits messages into instructions, history and the last message. 422 if the last
+    one is not the user's.
+    """
     said = [message for message in messages if message.role in {"user", "assistant"}]
     if not said or said[-1].role != "user" or not contents(said[-1].content):
         raise ServerProblem(
@@ -121,14 +128,14 @@ def asked_of(messages: Sequence[ChatMessage]) -> Asked:
 
 
 def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
-    """Texts and images; kinds that are not known are refused with 422."""
+    """Converts content to texts and images. 422 for parts of other kinds."""
     if given is None or isinstance(given, str):
         return [TextContent(text=given)] if given else []
     return [_content(part) for part in given]
 
 
 def event(data: dict[str, Any], name: str | None = None) -> bytes:
-    """A server-sent event."""
+    """Returns the data as a server-sent event. `name`: None means without an event name."""
     return (b"event: %b\n" % name.encode() if name else b"") + b"data: " + orjson.dumps(data) + b"\n\n"
 
 

@@ -1,4 +1,6 @@
-"""OpenAI's Responses, answered by an agent: `previous_response_id` goes on with its conversation."""
+"""OpenAI's Responses API, answered by an agent. `previous_response_id` continues the conversation of a
+response.
+"""
 
 import time
 from collections.abc import AsyncIterator
@@ -33,7 +35,7 @@ class InputMessage(BaseModel):
 
 
 class ResponseRequest(BaseModel):
-    """As for chat completions, other parameters are ignored."""
+    """A request. OpenAI's other parameters are ignored."""
 
     model: str
     input: str | list[InputMessage]
@@ -45,7 +47,7 @@ class ResponseRequest(BaseModel):
 
 
 class StoredResponse(BaseModel):
-    """A response as it is asked for later. Its model and its usage are not known any more."""
+    """A response that is fetched later. Its model and usage were not stored."""
 
     id: str
     object: Literal["response"] = "response"
@@ -62,7 +64,7 @@ class StoredResponse(BaseModel):
 async def respond(
     wanted: ResponseRequest, request: Request, registry: Conversations, vault: Saved
 ) -> Response:
-    """The agent's answer to the last message."""
+    """Runs the agent on the last message and returns its answer, or streams it."""
     asked = _asked(wanted)
     if wanted.previous_response_id is None:
         working_dir = str(request.app.state.config.workspace_path)
@@ -83,7 +85,7 @@ async def respond(
 
 @router.get("/responses/{response_id}")
 async def response(response_id: str, registry: Conversations) -> StoredResponse:
-    """What was answered, by the id it was given. What a run is still to say is not there yet: 404."""
+    """Returns an earlier response by its id. 404 while the agent has not answered yet."""
     conversation, _, question = response_id.removeprefix("resp_").partition("_")
     with registry.reading(parse_id(conversation)) as log:
         asked = log.get(str(parse_id(question)))

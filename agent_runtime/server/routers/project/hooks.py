@@ -1,4 +1,4 @@
-"""The hooks a project suggests: shown, never run."""
+"""Shows the hooks that a project suggests. Runs none of them."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,9 @@ router = Router(prefix="/api/hooks", tags=["hooks"])
 
 @router.post("", responses={422: {"description": "A file with hooks cannot be understood"}})
 async def find(wanted: HooksRequest, request: Request) -> HooksResponse:
-    """What a conversation there could be started with, as `hook_config`; null if there is nothing."""
+    """Returns the project's hooks in the form of `hook_config` for a new conversation;
+    null if it has none.
+    """
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")

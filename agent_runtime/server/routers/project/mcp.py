@@ -1,4 +1,4 @@
-"""MCP servers a client is about to add: try them out, sign in to them."""
+"""Tests MCP servers before a client adds them, and signs in to them."""
 
 from typing import Annotated
 
@@ -29,13 +29,13 @@ All = Annotated[SignIns, Depends(_sign_ins)]
 
 @router.post("/test")
 async def test(wanted: McpTestRequest, request: Request) -> McpTestResult:
-    """Reaches the server and lists its tools. A server that cannot be reached is an answer, too: 200."""
+    """Connects to the server and lists its tools. The status is 200 even if the server cannot be reached."""
     return await probe(wanted, request.app.state.config.workspace_path)
 
 
 @router.post("/oauth/start")
 async def start(wanted: McpTestRequest, sign_ins: All) -> McpOAuthStarted:
-    """Begins to sign in: `authorization_url` is where the person's browser goes."""
+    """Begins a sign-in. The client opens `authorization_url` in the user's browser."""
     status = await sign_ins.start(wanted)
     return McpOAuthStarted(
         ok=status.ok,
@@ -48,7 +48,10 @@ async def start(wanted: McpTestRequest, sign_ins: All) -> McpOAuthStarted:
 
 @router.get("/oauth/status/{job_id}", responses={404: {"description": "There is no such sign-in"}})
 async def status(job_id: str, sign_ins: All) -> McpOAuthStatus:
-    """How far it has come; `oauth_state`, once it has succeeded, goes below the server's `auth`."""
+    """Returns the progress of a sign-in.
+
+    After success the client stores `oauth_state` in the server's configuration, as `auth.state`.
+    """
     if (job := sign_ins.get(job_id)) is None:
         raise _no_job()
     return job.status()
@@ -62,7 +65,7 @@ async def status(job_id: str, sign_ins: All) -> McpOAuthStatus:
     },
 )
 async def callback(job_id: str, answer: McpOAuthCallback, sign_ins: All) -> McpOAuthStatus:
-    """Takes the address that the browser was sent back to."""
+    """Takes the URL to which the authorization server sent the browser back."""
     if (job := sign_ins.get(job_id)) is None:
         raise _no_job()
     try:

@@ -1,4 +1,4 @@
-"""What a project brings that would run: shown, and taken up only with consent to what was shown."""
+"""Shows what a project contains that would run, and takes the user's consent to it."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,9 @@ Approved = Annotated[ApprovedOffers, Depends(_approved)]
 
 @router.post("/offers")
 async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
-    """Scripts, hooks, MCP servers and plugins of a project, in full. None of it is run."""
+    """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project in full. Runs none of
+    them.
+    """
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
@@ -37,7 +39,7 @@ async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
 
 @router.get("/conversations/{conversation_id}/offers")
 async def of_conversation(conversation: Found) -> OffersResponse:
-    """What its project offers now, and which of the hashes it has taken up."""
+    """Returns what the conversation's project offers now, and the hashes to which consent was given."""
     offers = await asyncio.to_thread(find_offers, conversation.spec.working_dir)
     return OffersResponse(offers=offers, consented=conversation.spec.request.consent)
 
@@ -50,7 +52,10 @@ async def of_conversation(conversation: Found) -> OffersResponse:
     },
 )
 async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> OffersResponse:
-    """Hooks, MCP servers and plugins of these hashes join the conversation, as they are now."""
+    """Adds the hooks, MCP servers, sub-agents and plugins with these hashes to the conversation.
+
+    409 if the project does not offer one of them in this version.
+    """
     try:
         await take_up(conversation, approved, given.hashes)
     except ValidationError as error:

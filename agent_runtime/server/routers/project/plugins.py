@@ -1,4 +1,4 @@
-"""Plugins that lie here, or are fetched from a repository. None is used unless a client names it."""
+"""Lists and fetches plugins, and adds them to conversations. A plugin is used only if a client names it."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +37,7 @@ Plugins = Annotated[PluginStore, Depends(get_plugin_store)]
 
 @router.post("/plugins")
 async def local(wanted: PluginsRequest, store: Plugins) -> PluginsResponse:
-    """What lies in the project's and in the user's plugin directories."""
+    """Returns the plugins in the plugin directories of the project and of the user."""
     project = Path(wanted.project_dir) if wanted.project_dir else None
     if project is not None and not project.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")

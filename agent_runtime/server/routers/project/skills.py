@@ -1,4 +1,4 @@
-"""What an agent would be told of a project, and why (or why not)."""
+"""Shows the skills of a project, and why each was loaded or not."""
 
 import asyncio
 from collections import Counter
@@ -24,9 +24,10 @@ async def _workspace(request: Request) -> Path:
 
 @router.post("/skills")
 async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_workspace)]) -> SkillsResponse:
-    """Looks at a project directory, and at the user's own skills of this machine.
+    """Returns the skills of a project directory and those of the user on this machine.
 
-    Those of the organisation, and public ones, come with a conversation: an app server sends them.
+    Skills of the organisation and public skills are not included: the app server sends them with a
+    conversation.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else workspace
     if not directory.is_absolute():
@@ -37,7 +38,7 @@ async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_worksp
 
 @router.get("/conversations/{conversation_id}/skills")
 async def of_conversation(conversation: Found) -> SkillsResponse:
-    """What this conversation's agent was told at its creation."""
+    """Returns the skills that this conversation's agent was given when it was created."""
     return _response(conversation.spec.project)
 
 

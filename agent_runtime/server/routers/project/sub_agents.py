@@ -1,4 +1,4 @@
-"""Which agents there are to hand work to."""
+"""Lists the sub-agents to which an agent can hand work."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ class SubAgentsRequest(BaseModel):
 
 
 class SubAgentsResponse(BaseModel):
-    """report: files that were not taken, or not in whole, and why."""
+    """report: the files that were ignored wholly or in part, with the reasons."""
 
     agents: list[SubAgent]
     report: list[LeftOut] = []
@@ -30,7 +30,9 @@ class SubAgentsResponse(BaseModel):
 
 @router.post("/sub-agents")
 async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
-    """Those of the project, of the user, and ours. Of several with one name the first counts."""
+    """Returns the sub-agents of the project, of the user and the built-in ones. Of equal names the first one
+    counts.
+    """
     project = Path(wanted.project_dir) if wanted.project_dir and wanted.load_project else None
     if project is not None and not project.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")

@@ -1,4 +1,4 @@
-"""Which tools an agent can be given here."""
+"""Lists the tools that this server can give an agent."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Commands and their output as they come, and new commands on the same connection."""
+"""A WebSocket that sends commands with their output as they run, and takes new commands."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,11 @@ MAX_WAITING_EVENTS = 2_000
 async def bash_events(
     socket: WebSocket, resend_mode: Literal["all"] | None = None, resend_all: bool = False
 ) -> None:
-    """Frames are BashCommand, BashOutput and BashError; a client's frame is a command to start."""
+    """Sends BashCommand, BashOutput and BashError as frames. Each frame from the client is a command to
+    start.
+
+    `resend_all` or `resend_mode=all`: sends the stored events first.
+    """
     if not await accept_socket(socket):
         return
     bash: BashService = socket.app.state.bash_service
@@ -40,10 +44,10 @@ async def bash_events(
 
 
 class _Waiting:
-    """What one reader has not been sent yet. One that falls too far behind loses its connection."""
+    """The events that one client has not received yet. A client that falls too far behind is disconnected."""
 
     def __init__(self, stored: list[BashCommand | BashOutput]) -> None:
-        """stored: what it is sent first. It may be much, and becomes text only as it is sent."""
+        """stored: the events to send first. They may be many, so each becomes text only when it is sent."""
         self._stored = deque(stored)
         self._live: deque[str] = deque()
         self._changed = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Looking around for a directory to work in."""
+"""Lists directories, so that a client can choose a working directory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,11 @@ class Place(BaseModel):
 
 
 class HomeResponse(BaseModel):
-    """favorites: directories in the home, if the home may be reached; locations: what may be reached."""
+    """home: the user's home directory.
+
+    favorites: the directories in it; empty if clients may not reach it.
+    locations: the directories that clients may reach.
+    """
 
     home: str
     favorites: list[Place] = []
@@ -44,7 +48,9 @@ def search_subdirs(
     limit: Annotated[int, Query(gt=0, le=100)] = 100,
     include_hidden: bool = False,
 ) -> SubdirectoryPage:
-    """The directories in a directory, by name. `page_id` is the name that begins the page."""
+    """Returns the subdirectories of a directory, sorted by name. `page_id` is the name at which the page
+    begins.
+    """
     with os_errors_as_problems():
         if not path.is_dir():
             raise ServerProblem(404, "not_found", "There is no such directory.")
@@ -69,7 +75,7 @@ def home(roots: Annotated[list[Path], Depends(get_file_roots)], include_hidden: 
 
 
 def _directories(path: Path, *, include_hidden: bool) -> Iterator[Path]:
-    """Real ones: a link may lead anywhere."""
+    """Yields the subdirectories of `path`, without links, as a link may lead anywhere."""
     for one in path.iterdir():
         is_shown = include_hidden or not one.name.startswith(".")
         if is_shown and not one.is_symlink() and one.is_dir():

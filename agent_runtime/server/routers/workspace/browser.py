@@ -1,4 +1,4 @@
-"""The agent's browser, for people to look at."""
+"""Shows people the agent's browser."""
 
 from agent_runtime.conversation.browser_preview import glimpse
 from agent_runtime.server.routers.router import Router
@@ -10,6 +10,9 @@ router = Router(prefix="/api/conversations/{conversation_id}/browser", tags=["co
 
 @router.get("")
 async def look(conversation_id: KnownId, registry: Conversations) -> BrowserGlimpse:
-    """Its tabs and a picture of the current page. A conversation at rest has none, and is left at rest."""
+    """Returns the browser's tabs and a picture of the current page.
+
+    A conversation that is not in memory has no browser; it is not opened for this.
+    """
     conversation = registry.awake(conversation_id)
     return BrowserGlimpse() if conversation is None else await glimpse(conversation)

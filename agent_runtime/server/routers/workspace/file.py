@@ -28,7 +28,7 @@ class FileUploadResult(BaseModel):
 
 @router.post("/upload")
 async def upload_file(path: WritablePath, file: UploadFile) -> FileUploadResult:
-    """Writes the file, and the directories it needs; an existing one is replaced in one step."""
+    """Writes a file and creates the directories it needs. An existing file is replaced atomically."""
     with os_errors_as_problems():
         if path.is_dir():
             raise _is_a_directory()
@@ -48,7 +48,7 @@ async def download_file(path: AllowedPath) -> FileResponse:
 
 @router.post("/create_directory")
 async def create_directory(path: WritablePath) -> dict[str, bool]:
-    """Creates the directory with its parents; one that exists is fine."""
+    """Creates a directory and its parents. An existing directory is no error."""
     with os_errors_as_problems():
         path.mkdir(parents=True, exist_ok=True)
     return {"success": True}
@@ -62,7 +62,10 @@ async def archive(
     use_default_excludes: bool = True,
     exclude: Annotated[list[str] | None, Query()] = None,
 ) -> Response:
-    """`git-delta`: the change since `base_ref` as a git patch; `tar.gz`: the files themselves."""
+    """Returns a directory as an archive.
+
+    `git-delta`: the changes since `base_ref` as a git patch. `tar.gz`: the files.
+    """
     if archive_format == "git-delta":
         with git_errors_as_problems():
             return Response(await git.patch(path, base_ref), media_type="text/x-diff")

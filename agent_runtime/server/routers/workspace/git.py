@@ -1,4 +1,4 @@
-"""What changed in a repository of the workspace, for clients of the agent server."""
+"""The git changes and commits of a repository in the workspace, and the repositories that git can reach."""
 
 import asyncio
 import os
@@ -65,7 +65,9 @@ def allowed_file(
     path: Annotated[str, Query(description="Absolute path of the file")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """As `allowed_path`, but a link at the end is not followed: git knows the link itself."""
+    """Returns the path like `allowed_path`, but does not resolve a link at its end: git tracks the link
+    itself.
+    """
     parent, name = os.path.split(os.path.normpath(path))
     if "\0" in name:
         raise ServerProblem(403, "path_not_allowed", "No file can have this name.")
@@ -74,7 +76,9 @@ def allowed_file(
 
 @router.get("/changes")
 async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChange]:
-    """Files that differ from `ref`; without it, from where the branch left its upstream."""
+    """Returns the files that differ from `ref`, or without `ref` from the commit where the branch left its
+    upstream.
+    """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
     return _shown(found)
@@ -82,7 +86,7 @@ async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChan
 
 @router.get("/commits")
 async def git_commits(path: AllowedPath, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> GitCommitsPage:
-    """The latest commits, newest first."""
+    """Returns the latest commits, newest first."""
     with git_errors_as_problems():
         found, has_more = await git.commits(path, limit)
     return GitCommitsPage(commits=[GitCommit(**asdict(one)) for one in found], has_more=has_more)
@@ -90,7 +94,7 @@ async def git_commits(path: AllowedPath, limit: Annotated[int, Query(ge=1, le=20
 
 @router.get("/commits/{sha}/changes")
 async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
-    """Files that a commit changed against its first parent."""
+    """Returns the files that a commit changed compared with its first parent."""
     with git_errors_as_problems():
         return _shown(await git.commit_changes(path, sha))
 
@@ -99,7 +103,7 @@ async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
 async def git_diff(
     path: Annotated[Path, Depends(allowed_file)], ref: str | None = None, commit: Sha | None = None
 ) -> GitDiff:
-    """One file before and now; with `commit`, before and after that one."""
+    """Returns the content of one file at `ref` and now, or before and after the commit `commit`."""
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))
     return GitDiff(modified=found.modified, original=found.original)
@@ -107,7 +111,9 @@ async def git_diff(
 
 @router.put("/remotes", responses={409: {"description": "It has no way to an app server's git proxy"}})
 async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
-    """Repositories that git reaches through the app server from its next command on, in place of others."""
+    """Sets the repositories that git of commands reaches through the app server. Replaces
+    the earlier list.
+    """
     remotes: RemotesFile | None = request.app.state.git_remotes
     if remotes is None:
         raise ServerProblem(

@@ -1,4 +1,4 @@
-"""Which ports of this sandbox can be reached."""
+"""Lists the ports of this sandbox on which programs listen."""
 
 import asyncio
 
@@ -11,5 +11,5 @@ router = Router(prefix="/api/ports", tags=["ports"])
 
 @router.get("")
 async def ports() -> PortsResponse:
-    """Those on which processes of this sandbox listen at this moment, less this server's own."""
+    """Returns the ports on which programs of this sandbox listen now, except this server's own port."""
     return PortsResponse(ports=await asyncio.to_thread(find_ports))

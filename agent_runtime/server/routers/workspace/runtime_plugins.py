@@ -1,4 +1,4 @@
-"""VS Code, the desktop and what else runs beside the agent server: which there are, and starting one."""
+"""Lists and starts the runtime plugins: VS Code, the desktop and other programs beside the agent server."""
 
 from typing import Annotated, Any
 
@@ -30,5 +30,8 @@ async def list_runtime_plugins(plugins: AllRuntimePlugins) -> RuntimePluginList:
 
 @router.post("/{name}/start", responses=_REFUSALS)
 async def start_runtime_plugin(name: str, plugins: AllRuntimePlugins) -> RuntimePluginInfo:
-    """Answers once it runs; one that runs already is left as it is, one that has died is started again."""
+    """Starts a runtime plugin and replies when it runs.
+
+    A running plugin is left as it is. A plugin that has died is started again.
+    """
     return await plugins.start(name)

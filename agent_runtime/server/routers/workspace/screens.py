@@ -1,4 +1,4 @@
-"""VS Code and the desktop, as clients of the protocol ask for them."""
+"""The protocol's routes for VS Code and the desktop."""
 
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
@@ -41,8 +41,11 @@ async def vscode_url(
     base_url: str | None = None,
     workspace_dir: str | None = None,
 ) -> ScreenUrl:
-    """Of VS Code, running, opened at a directory. `base_url`: where the caller reaches its port; there is no
-    address without one, since only the relay of ports leads there.
+    """Starts VS Code if necessary and returns its URL for a directory.
+
+    `base_url`: the URL at which the caller reaches VS Code's port. Without it the returned URL is null, since
+    VS Code
+    is reached only through the relay of ports.
     """
     base = _base(base_url)
     await plugins.start("vscode")
@@ -58,7 +61,7 @@ async def vscode_status(plugins: AllRuntimePlugins) -> ScreenStatus:
 
 @router.get("/desktop/url", responses=_ABSENT)
 async def desktop_url(plugins: AllRuntimePlugins, base_url: str | None = None) -> ScreenUrl:
-    """Of the page that shows the desktop, running. `base_url`: as for VS Code."""
+    """Starts the desktop if necessary and returns the URL of its page. `base_url`: as for VS Code."""
     base = _base(base_url)
     await plugins.start("desktop")
     return ScreenUrl(url=base and f"{base}/vnc.html")

@@ -1,6 +1,6 @@
-"""The files of a conversation's working directory as a web site, for people who look at what was built.
+"""Serves the files of a conversation's working directory as a web site, to show people what was built.
 
-Whatever lies there was written by a model: pages run in a browser's sandbox, with an origin of their own.
+A model wrote these pages. So their headers put them in the browser's sandbox, with a separate origin.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ async def _require_key_or_cookie(
 async def begin_session(
     request: Request, response: Response, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """Sets a cookie that opens the workspaces of conversations and nothing else."""
+    """Sets a cookie that gives access to the workspaces of conversations and to nothing else."""
     _set_cookie(request, response, _cookie_for(key or ""))
 
 
@@ -66,13 +66,13 @@ async def end_session(request: Request, response: Response) -> None:
 
 @router.get("/conversations/{conversation_id}/runtime", dependencies=[Depends(require_key)])
 async def runtime(_: KnownId) -> RuntimeInfo:
-    """Conversations run in this process: what answers here is there."""
+    """Returns that the conversation's runtime is available: conversations run in this process."""
     return RuntimeInfo()
 
 
 @router.post("/conversations/{conversation_id}/runtime/reprovision", dependencies=[Depends(require_key)])
 async def reprovision(_: KnownId) -> RuntimeInfo:
-    """There is nothing to bring up."""
+    """Does nothing and returns that the runtime is available. Part of the protocol for other runtimes."""
     return RuntimeInfo()
 
 
@@ -88,7 +88,7 @@ async def index(conversation: Found) -> FileResponse:
 @_SITE.head("/conversations/{conversation_id}/workspace/{file_path:path}", include_in_schema=False)
 @_SITE.get("/conversations/{conversation_id}/workspace/{file_path:path}")
 async def file(conversation: Found, file_path: str) -> FileResponse:
-    """A file, or the `index.html` of a directory."""
+    """Returns a file of the working directory, or the `index.html` of a directory."""
     return _file(conversation.spec.working_dir, file_path)
 
 
@@ -114,7 +114,7 @@ def _inside(root: Path, relative: str) -> Path:
 
 
 def _cookie_for(key: str) -> str:
-    """Shows that its holder knew the key, and does not tell it."""
+    """Returns the cookie's value: a digest that proves knowledge of the key without revealing it."""
     return hmac.new(key.encode(), b"workspace session", hashlib.sha256).hexdigest()
 
 
