@@ -1,4 +1,4 @@
-"""Changing several files at once by a patch, wholly or not at all."""
+"""A tool that changes several files by one patch. Either the whole patch is applied or nothing."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ class FileChange(BaseModel):
 
 
 class PatchResult(BaseModel):
-    """What was done, by path as the patch names it."""
+    """The changes that were made, by path as written in the patch."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,7 +65,9 @@ class PatchResult(BaseModel):
 
 
 class ApplyPatchObservation(OwnObservation):
-    """fuzz: how many lines of context matched only but for blanks at their end or kinds of quotes."""
+    """fuzz: the number of context lines that match only if blanks at their end and kinds of quotes are
+    ignored.
+    """
 
     message: str = ""
     fuzz: int = 0
@@ -113,7 +115,9 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
 
 
 def _paths_of(action: ApplyPatchAction) -> list[str]:
-    """As the patch names them; none for one that cannot be read, which changes nothing."""
+    """Returns the paths that the patch names. Returns an empty list for an unreadable patch, which changes
+    nothing.
+    """
     try:
         operations = parse_patch(action.patch)
     except PatchError:
@@ -134,7 +138,7 @@ def _file_change(change: apply.PatchedFile) -> tuple[str, FileChange]:
 
 
 def _merged(changes: Sequence[tuple[str, FileChange]]) -> dict[str, FileChange]:
-    """One change per path, though a patch may update a file in several sections."""
+    """Combines the changes of each path into one, as a patch may update a file in several sections."""
     merged: dict[str, FileChange] = {}
     for path, change in changes:
         first = merged.get(path)

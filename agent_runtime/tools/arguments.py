@@ -1,4 +1,4 @@
-"""How a model sees a tool, and how the arguments that it sends become an Action."""
+"""Describes tools to a model, and converts the model's arguments to Actions."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,13 @@ SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
 
 class ToolArgumentError(Exception):
-    """Arguments that do not fit a tool. The text is for the model: it names parameters, never values."""
+    """The arguments do not fit the tool. The text is for the model: it names parameters, never values."""
 
 
 def model_schema(tool: AnyTool, *, requires_risk: bool = False) -> dict[str, JsonValue]:
-    """The tool as an OpenAI function: its own parameters plus the two that every tool carries.
+    """Returns the tool as an OpenAI function: its own parameters and those that every tool has.
 
-    requires_risk: each call that changes something has to say how risky it is.
+    requires_risk: whether a call that changes something must state its risk.
     """
     own = tool.parameters()
     own_properties = own.get("properties")
@@ -35,9 +35,9 @@ def model_schema(tool: AnyTool, *, requires_risk: bool = False) -> dict[str, Jso
 
 
 def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> ActionT:
-    """The model's arguments as an Action; ToolArgumentError when they do not fit.
+    """Converts the model's arguments to an Action. Raises ToolArgumentError if they do not fit.
 
-    `security_risk` and `summary` belong to the call, not to the action; nulls count as left out.
+    `security_risk` and `summary` belong to the call and are left out. A null counts as a missing argument.
     """
     names = tool.parameter_names()
     own = {

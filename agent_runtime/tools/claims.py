@@ -1,4 +1,6 @@
-"""What a tool call touches: calls of one reply run side by side only where their order cannot matter."""
+"""Claims: the resources that a tool call touches. Calls of one reply run in parallel only
+if none conflict.
+"""
 
 import os
 from collections.abc import Iterable
@@ -10,10 +12,10 @@ _ROOT = PurePosixPath()
 
 @dataclass(frozen=True)
 class Claim:
-    """A resource and everything below it in its path. The empty path means all resources.
+    """A resource with everything below its path. The empty path stands for all resources.
 
-    is_shared: the call only looks at it, and does not mind others that do.
-    lane: calls in different lanes are meant to go on side by side, whatever they touch.
+    is_shared: whether the call only reads the resource, so that it may run beside others that read it.
+    lane: calls in different lanes may always run in parallel, whatever they touch.
     """
 
     resource: PurePosixPath = _ROOT
@@ -22,7 +24,7 @@ class Claim:
 
     @property
     def path(self) -> Path | None:
-        """The file or directory, if it is one."""
+        """The path of a file or directory; None for other resources."""
         kind, *names = self.resource.parts or ("",)
         return Path("/", *names) if kind == "files" else None
 
@@ -39,7 +41,7 @@ NOTHING: tuple[Claim, ...] = ()
 
 
 def file_claim(path: Path, *, is_shared: bool = False) -> Claim:
-    """A file or a directory with all in it, by whatever links it is reached."""
+    """Returns a claim of a file, or of a directory with everything in it. Links are resolved."""
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):  # names that no file can have: the tool will say so

@@ -1,4 +1,4 @@
-"""What a conversation may ask of the place it lives in: that others work for it."""
+"""How a conversation hands work to others: child conversations and sub-agents."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from agent_runtime.wire import StartChildConversationRequest, StartChildConversa
 Isolation = Literal["shared", "worktree"]
 
 LaunchChild = Callable[[StartChildConversationRequest], Awaitable[StartChildConversationResponse]]
-"""Starts a conversation beside this one. ChildNotStartedError."""
+"""Starts a child conversation. Raises ChildNotStartedError."""
 
 
 class DelegationError(Exception):
-    """The task cannot be handed over. The text is for the model: it says what to do instead."""
+    """The task cannot be handed to a sub-agent. The text tells the model what to do instead."""
 
 
 class SubAgentKind(Protocol):
-    """A sub-agent that may be chosen."""
+    """A sub-agent that a model may choose."""
 
     @property
     def name(self) -> str: ...
@@ -33,10 +33,11 @@ class SubAgentKind(Protocol):
 
 @dataclass(frozen=True)
 class Assignment:
-    """call_id: of the action that hands it over; a second call with it means the same work.
+    """A task for a sub-agent.
 
-    resume: the id of an earlier task that goes on with this prompt. isolation: None is as the sub-agent's
-    definition has it.
+    call_id: the id of the action that hands the task over. A repeated call_id continues the same task.
+    resume: the id of an earlier task that continues with this prompt.
+    isolation: None means that the sub-agent's definition decides.
     """
 
     call_id: str
@@ -49,7 +50,10 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of an assignment. text: the sub-agent's own words. note: what is to be known beside them."""
+    """The result of an assignment.
+
+    text: the sub-agent's report. note: further facts for the model.
+    """
 
     task_id: str
     subagent: str
@@ -62,18 +66,23 @@ class Tasks(Protocol):
     """The sub-agents of one conversation."""
 
     def kinds(self, working_dir: Path, given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
-        """Those there are to choose from. given: definitions that the client has sent. Blocking, bounded."""
+        """Returns the sub-agents that can be chosen. Blocking, bounded.
+
+        given: definitions that the client has sent.
+        """
 
     async def work(self, wanted: Assignment) -> Result:
-        """Has it done; cancelling it stops the sub-agent. DelegationError.
+        """Lets a sub-agent do the task and returns its result. Cancelling the call stops the sub-agent.
 
-        CallSuspendedError when the sub-agent has paused, or asks the user: the same assignment goes on.
+        Raises DelegationError. Raises CallSuspendedError if the sub-agent has paused or asks the user; then
+        the same
+        assignment can be continued later.
         """
 
 
 @dataclass(frozen=True)
 class Delegation:
-    """None: it is not possible here."""
+    """What a conversation may use. A field is None if this is not possible here."""
 
     launch_child: LaunchChild | None = None
     tasks: Tasks | None = None

@@ -1,6 +1,6 @@
-"""What a tool's calls do to the world: the tool says it, `security` judges it.
+"""The effects of a tool call, as the tool declares them. `security` judges them.
 
-Every tool that comes with the runtime overrides `Tool.effects`; what says nothing is asked about.
+Every built-in tool overrides `Tool.effects`. The user is asked about calls of tools that declare nothing.
 """
 
 from dataclasses import dataclass
@@ -9,44 +9,44 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Reads:
-    """path: a file or directory, absolute or relative to the working directory."""
+    """Reads a file or directory. path: absolute, or relative to the working directory."""
 
     path: str
 
 
 @dataclass(frozen=True)
 class Writes:
-    """Creates, changes or deletes. path: as in Reads."""
+    """Creates, changes or deletes a file or directory. path: as in Reads."""
 
     path: str
 
 
 @dataclass(frozen=True)
 class RunsCommand:
-    """command: bash text that runs in the agent's shell."""
+    """Runs a command. command: bash text for the agent's shell."""
 
     command: str
 
 
 @dataclass(frozen=True)
 class RunsProgram:
-    """code: Python as a notebook takes it, with `!command` and `%magic` lines."""
+    """Runs a program. code: Python as in a notebook, with `!command` and `%magic` lines."""
 
     code: str
 
 
 @dataclass(frozen=True)
 class Opens:
-    """url: an address that is loaded, as in a browser."""
+    """Loads an address, as a browser does. url: the address."""
 
     url: str
 
 
 @dataclass(frozen=True)
 class Acts:
-    """Something not named by a path or a command. reason: for people, as the end of "it …".
+    """Another effect, which no path or command describes. reason: the end of the sentence "it …", for people.
 
-    risk: MEDIUM for what can be repaired, HIGH for what cannot or leaves the machine, UNKNOWN if it depends.
+    risk: MEDIUM if it can be undone, HIGH if it cannot or if it leaves the machine, UNKNOWN if it depends.
     """
 
     reason: str
@@ -56,6 +56,6 @@ class Acts:
 Effect = Reads | Writes | RunsCommand | RunsProgram | Opens | Acts
 
 NO_EFFECTS: tuple[Effect, ...] = ()
-"""Nothing but what stands in the conversation itself."""
+"""The call changes nothing outside the conversation and reads nothing there."""
 
 UNDECLARED: tuple[Effect, ...] = (Acts("uses a tool whose effects are not known", "UNKNOWN"),)

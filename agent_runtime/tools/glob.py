@@ -74,7 +74,7 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Where to search and for what. An absolute pattern says both."""
+    """Returns the directory to search and the pattern. An absolute pattern contains both."""
     if not action.pattern.startswith("/"):
         return action.path, action.pattern
     parts = PurePath(action.pattern).parts
@@ -84,7 +84,7 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
 
 
 def _fixed(parts: Sequence[str]) -> Path:
-    """The directory that contains everything the pattern can match."""
+    """Returns the deepest directory that contains all possible matches."""
     fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
     return Path(*parts[: max(fixed, 0)])
 

@@ -1,4 +1,4 @@
-"""Image files as models take them, and what can be said of them without decoding."""
+"""Reads image files for models, and finds their format and size without decoding them."""
 
 import base64
 import re
@@ -11,7 +11,7 @@ from agent_runtime.tools.file_editor.models import EditError
 # Models take images of about 5 MB in base64, which makes them a third longer.
 MAX_IMAGE_BYTES = 3_750_000
 MAX_SIDE_PIXELS = 8_000
-"""What vendors refuse: https://docs.anthropic.com/en/docs/build-with-claude/vision"""
+"""The limit of vendors: https://docs.anthropic.com/en/docs/build-with-claude/vision"""
 IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 _TYPES = (
     (re.compile(rb"\x89PNG\r\n"), "png"),
@@ -26,7 +26,9 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 @dataclass(frozen=True)
 class Image:
-    """type: as in `image/TYPE`. size: width and height in pixels, where the file tells."""
+    """type: the format, as in `image/TYPE`. size: width and height in pixels; None if the
+    file does not tell.
+    """
 
     data: bytes
     type: str
@@ -42,9 +44,10 @@ class Image:
 
 
 def read_image(path: Path) -> Image | None:
-    """The image; None for files that are not named as images. OSError.
+    """Returns the image. Returns None if the file's name does not end like that of an image. Raises OSError.
 
-    EditError for what a vendor would refuse: it would refuse the conversation from then on.
+    Raises EditError for images that vendors refuse: they would refuse all later calls of the conversation,
+    too.
     """
     if path.suffix.lower() not in IMAGE_SUFFIXES:
         return None

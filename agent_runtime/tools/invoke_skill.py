@@ -1,4 +1,4 @@
-"""How the agent reads a skill: the prompt lists names and descriptions, the text comes when it is needed."""
+"""A tool by which the agent reads a skill. The prompt lists only names and descriptions of skills."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -12,7 +12,9 @@ from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class Readable(Protocol):
-    """What the tool needs of a skill. directory: where the files it mentions lie."""
+    """The parts of a skill that the tool uses. directory: the directory of the files that
+    the skill mentions.
+    """
 
     @property
     def content(self) -> str: ...

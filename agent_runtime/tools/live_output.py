@@ -1,4 +1,4 @@
-"""What running calls have printed so far, for those who watch: published at a bounded rate, never logged."""
+"""The output of running calls, for people who watch. It is published at a limited rate and never logged."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,30 +6,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 SHOWN_CHARS = 12_000
-"""Of all calls of a conversation together. Of each call, the end is shown."""
+"""The limit for all calls of a conversation together. Of each call the end is shown."""
 MAX_SHOWN_STYLES = 500
 INTERVAL_SECONDS = 0.25
 REPEAT_SECONDS = 15.0
-"""After so long the same is published again: a receiver that has restarted knows nothing of it."""
+"""Unchanged output is published again after this time, for receivers that have restarted."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The end of an output, without secrets. styles: first character, the one behind the last, the style."""
+    """The end of an output, with secrets masked.
+
+    styles: tuples of the first character, the character after the last one, and the style.
+    """
 
     text: str
     styles: Sequence[tuple[int, int, str]] = ()
 
 
 Peek = Callable[[int], Shown]
-"""Gives the last characters of an output, at most so many."""
+"""Returns the end of an output, with at most the given number of characters."""
 
 
 class LiveOutputs:
-    """Those of one conversation. Use it from one event loop."""
+    """The outputs of one conversation's running calls. For use in one event loop."""
 
     def __init__(self, publish: Callable[[Mapping[str, Shown]], None] | None = None) -> None:
-        """publish: gets all that is shown, by the id of the call's event; nothing once the last has ended."""
+        """publish: called with all outputs, by the id of the call's event; with an empty mapping after the
+        last has ended.
+        """
         self._publish = publish
         self._peeks: dict[str, Peek] = {}
         self._timer: asyncio.Handle | None = None
@@ -38,14 +43,16 @@ class LiveOutputs:
         self._shows_something = False
 
     def now(self) -> dict[str, Shown]:
-        """What running calls have printed, by the ids of their events. Silent calls are not there."""
+        """Returns the output of running calls, by the ids of their events. Calls without
+        output are left out.
+        """
         room = SHOWN_CHARS // max(1, len(self._peeks))
         shown = {action_id: peek(room) for action_id, peek in self._peeks.items()}
         return {action_id: one for action_id, one in shown.items() if one.text}
 
     @contextmanager
     def showing(self, action_id: str, peek: Peek) -> Iterator[None]:
-        """Shows what the call prints, until it ends."""
+        """Shows the output of a call until the context ends."""
         if not self._peeks:
             # Of a call that ends at once its result is shown, and nothing before.
             self._published_at = max(self._published_at, asyncio.get_running_loop().time())
@@ -58,18 +65,18 @@ class LiveOutputs:
                 self._publish_after(INTERVAL_SECONDS)
 
     def touch(self) -> None:
-        """A call may have printed something."""
+        """Plans a publication, as a call may have printed something."""
         if self._peeks:
             self._publish_after(INTERVAL_SECONDS)
 
     def close(self) -> None:
-        """Nothing more is published."""
+        """Stops publishing."""
         self._publish = None
         if self._timer is not None:
             self._timer.cancel()
 
     def _publish_after(self, seconds: float) -> None:
-        """So long after the last time, unless it is due before."""
+        """Plans the next publication for `seconds` after the last one, unless one is planned earlier."""
         if self._publish is None:
             return
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""A file editor for an agent that plans: it sees everything and writes nothing but the plan."""
+"""A file editor for an agent that plans: it can view all files and change only the plan."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ class PlanningFileEditorTool(Tool[PlanningFileEditorAction]):
     )
 
     def __init__(self, context: ToolContext, plan_path: str = PLAN_PATH) -> None:
-        """plan_path: absolute, or relative to the working directory."""
+        """plan_path: the file of the plan, absolute or relative to the working directory."""
         self._plan = Path(os.path.normpath(context.working_dir / plan_path))
         self._editor = FileEditorTool(context)
 

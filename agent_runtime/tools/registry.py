@@ -1,4 +1,4 @@
-"""Which tools exist, and how a conversation gets its own."""
+"""The tools that exist, and the creation of a conversation's tools."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -46,7 +46,7 @@ BUILT_IN = ("finish", "think")
 
 
 class ToolNotFoundError(Exception):
-    """A tool was asked for that does not exist here or cannot be used. The text says what to do about it."""
+    """The tool does not exist here or cannot be used. The text says what to do about it."""
 
 
 class ToolSpec(BaseModel):
@@ -59,12 +59,15 @@ class ToolSpec(BaseModel):
 
     @classmethod
     def of(cls, tool: type[AnyTool], **params: JsonValue) -> "ToolSpec":
-        """A tool by its class, which must be found by import. params: for its constructor. ValueError."""
+        """Returns the spec of a tool class. params: the keyword arguments of its constructor.
+
+        Raises ValueError if the class cannot be imported by its name.
+        """
         return cls(name=import_name(tool), params=params)
 
 
 class NamedSpec(Protocol):
-    """Whatever names a tool as ToolSpec does, such as the model of a request."""
+    """An object that names a tool as ToolSpec does, for example in a request."""
 
     @property
     def name(self) -> str: ...
@@ -96,7 +99,7 @@ _FACTORIES: Mapping[str, Factory] = {
 
 BROWSER = "browser_tool_set"
 _SETS: Mapping[str, Callable[[ToolContext], Sequence[AnyTool]]] = {BROWSER: browser_tools}
-"""Tools that are given together, under one name."""
+"""Groups of tools that are created together, under one name."""
 _HAS_ITS_NEEDS: Mapping[str, Callable[[], bool]] = {
     BROWSER: lambda: find_chromium() is not None,
     "execute_ipython_cell": lambda: not missing_modules(),
@@ -115,22 +118,24 @@ def tool_names() -> list[str]:
 
 
 def usable_tool_names() -> list[str]:
-    """Those of them that this machine has everything for, as far as can be said without making them."""
+    """Returns the names of tools whose requirements this machine meets, as far as is known without creating
+    them.
+    """
     return [name for name in tool_names() if name not in _HAS_ITS_NEEDS or _HAS_ITS_NEEDS[name]()]
 
 
 def resolve_name(name: str) -> str:
-    """The registered name that `name` means, by itself or as a familiar alias; else `name` unchanged."""
+    """Returns the registered name for `name`, which may be an alias. Returns an unknown name unchanged."""
     return name if name in _FACTORIES or name in _SETS else ALIASES.get(name, name)
 
 
 def create_tools(
     specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
 ) -> dict[str, AnyTool]:
-    """Tools by name, in the order asked for, then the built-in ones.
+    """Creates the tools and returns them by name, in the order of the specs, then the built-in ones.
 
-    modules: where tools that do not come with the runtime are defined, by name.
-    ToolNotFoundError for a tool that is not there or cannot be loaded.
+    modules: the modules that define tools which are not part of the runtime, by tool name.
+    Raises ToolNotFoundError for a tool that does not exist or cannot be loaded.
     """
     tools: dict[str, AnyTool] = {}
     for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:

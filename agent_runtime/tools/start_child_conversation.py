@@ -1,4 +1,4 @@
-"""How the agent has another agent work beside it, in a separate conversation."""
+"""A tool by which the agent starts a separate conversation, in which another agent works on a task."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal

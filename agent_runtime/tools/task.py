@@ -1,4 +1,4 @@
-"""How the agent has a sub-agent do a piece of the work, and gets its report."""
+"""A tool by which the agent hands work to a sub-agent and gets its report."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
@@ -55,7 +55,7 @@ class TaskAction(Action):
 
     @property
     def call_id(self) -> str:
-        """The id of the event that it stands in."""
+        """The id of the event that contains this action."""
         return self._call_id
 
 
@@ -84,11 +84,13 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """All there is; but sub-agents are meant to work side by side."""
+        """Claims all resources, in a separate lane, so that sub-agents can work in parallel."""
         return (Claim(lane=f"task {action.call_id}"),)
 
     def effects(self, action: TaskAction) -> Sequence[Effect]:
-        """What the sub-agent does is looked at call by call, in its own conversation."""
+        """Declares only that work is handed over. The sub-agent's calls are judged one by one in its
+        conversation.
+        """
         del action
         return (Acts("hands work to a sub-agent"),)
 

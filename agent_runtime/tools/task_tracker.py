@@ -1,4 +1,4 @@
-"""The agent's own list of what is to do, kept on disk and shown to people."""
+"""The agent's task list, kept on disk and shown to people."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A place to reason in the open: nothing happens, the thought stands in the log."""
+"""A tool that does nothing: the agent writes a thought, and the log keeps it."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,8 @@
-"""What a tool is. `arguments` says how a model sees it, and how a model's arguments become an Action.
+"""The base classes of tools. For the conversion of arguments see `arguments`.
 
-Cancelling the task that awaits `Tool.run` is how a running tool is interrupted: the tool cleans up
-in `finally` and lets `CancelledError` pass.
+To interrupt a running tool, the task that awaits `Tool.run` is cancelled. The tool cleans up in `finally` and
+does
+not catch `CancelledError`.
 """
 
 from abc import ABC, abstractmethod
@@ -27,9 +28,9 @@ from agent_runtime.workspace.environment import OF_CONVERSATION, command_environ
 
 
 class CallSuspendedError(Exception):
-    """The call has no result yet: it stays pending, and goes on when it is run again.
+    """The call has no result yet. It stays pending, and continues when it is run again.
 
-    waits_for_user: not before a user has confirmed what is asked.
+    waits_for_user: whether it must not run again before a user has confirmed something.
     """
 
     def __init__(self, *, waits_for_user: bool) -> None:
@@ -41,22 +42,27 @@ class _Payload(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """The JSON object that stands in an event: no nulls, `kind` (the class name) last."""
+        """Returns the JSON object for an event: without nulls, and with `kind` (the class
+        name) at the end.
+        """
         return {**self.model_dump(mode="json", exclude_none=True), "kind": type(self).__name__}
 
 
 class Action(_Payload):
-    """What the agent asks of a tool. Field descriptions are what the model reads.
+    """The arguments of a tool call. The model reads the descriptions of the fields.
 
-    off_wire: fields that clients do not know, and that would make them refuse the event. They stand only in
-    the arguments of the event's `tool_call`.
+    off_wire: fields that clients do not know. Clients would refuse an event with such fields, so these are
+    only in the
+    arguments of the event's `tool_call`.
     """
 
     off_wire: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def of(cls, event: ActionEvent) -> Self:
-        """The action that stands in the log. pydantic.ValidationError if it does not fit any more."""
+        """Returns the action of a logged event. Raises pydantic.ValidationError if it no longer fits the
+        class.
+        """
         stored = {name: value for name, value in (event.action or {}).items() if name != "kind"}
         arguments = orjson.loads(event.tool_call.arguments) if cls.off_wire else {}
         unlisted = {name: arguments[name] for name in cls.off_wire if arguments.get(name) is not None}
@@ -67,21 +73,24 @@ class Action(_Payload):
 
 
 _OBSERVATIONS: dict[str, "type[Observation]"] = {}
-"""By what they are called in a log. The first of a name keeps it."""
+"""The observation classes by their names in logs. If two have the same name, the first one counts."""
 
 
 class Observation(_Payload):
-    """What came back. `content` is for the model, further fields are for people and their screens."""
+    """The result of a tool call. `content` is for the model, all other fields are for people and user
+    interfaces.
+    """
 
     content: list[Content] = []
     is_error: bool = False
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """Whether its content may be written by outsiders, such as a web page or a server.
+        """Whether outsiders may have written the content, for example a web page or a server.
 
-        The model then sees it between marks, as data that tells it nothing to do. Code that says no vouches
-        for the whole text. wire: as it is logged; the answer must depend on nothing else.
+        The model then sees the content between marks, as data that it must not follow. False vouches for the
+        whole text.
+        wire: the logged observation; the answer must depend on nothing else.
         """
         del wire
         return True
@@ -96,7 +105,7 @@ class Observation(_Payload):
 
 
 class OwnObservation(Observation):
-    """Its text is the runtime's, or stands in files of the workspace: what the work is about."""
+    """An observation whose text comes from the runtime or from files of the workspace, not from outsiders."""
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
@@ -105,7 +114,9 @@ class OwnObservation(Observation):
 
 
 def is_foreign(wire: Mapping[str, JsonValue]) -> bool:
-    """Whether outsiders may have written what a logged observation says; yes, if its kind is not known."""
+    """Whether outsiders may have written the content of a logged observation. True if its
+    kind is not known.
+    """
     known = _OBSERVATIONS.get(str(wire.get("kind")))
     return known is None or known.is_foreign(wire)
 
@@ -126,17 +137,19 @@ class ToolAnnotations(BaseModel):
 
 
 READS = ToolAnnotations(readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False)
-"""It reads files or state of this machine."""
+"""For tools that only read files or state of this machine."""
 CHANGES_FILES = ToolAnnotations(openWorldHint=False)
-"""It may overwrite or delete files of this machine."""
+"""For tools that may overwrite or delete files of this machine."""
 
 
 @dataclass(frozen=True)
 class ToolContext:
-    """Where a conversation's tools work, and where they keep what must survive a restart.
+    """The directories of a conversation's tools: where they work, and where they keep what must survive a
+    restart.
 
-    agent_definitions: of sub-agents, as the client has sent them. conversation_id: None in none.
-    live: where calls show what they print while they run.
+    agent_definitions: definitions of sub-agents that the client has sent.
+    conversation_id: None outside of a conversation.
+    live: where calls show their output while they run.
     """
 
     working_dir: Path
@@ -148,7 +161,9 @@ class ToolContext:
     live: LiveOutputs = field(default_factory=LiveOutputs)
 
     def command_environment(self) -> dict[str, str]:
-        """For programs that the agent starts: they can be known as its own for as long as they live."""
+        """Returns the environment for commands. It marks their processes as belonging to
+        this conversation.
+        """
         own = {} if self.conversation_id is None else {OF_CONVERSATION: str(self.conversation_id)}
         return command_environment(own)
 
@@ -159,11 +174,11 @@ ActionT = TypeVar("ActionT", bound=Action)
 class Tool(ABC, Generic[ActionT]):
     """One capability of the agent. Construction is cheap: resources are taken at the first `run`.
 
-    kind: what it is called on the wire; the name of its class unless it says otherwise.
-    action_type, observation_type: those that the class is declared with, as in `Tool[MyAction]` and in what
-    `run` returns, unless it names others.
-    timeout_seconds: a call that takes longer is cancelled, and the model is told; None: as long as it takes.
-    awaits_answer: a call only waits for an answer and does no work meanwhile.
+    kind: the name on the wire; by default the name of the class.
+    action_type, observation_type: by default the types of the declaration `Tool[MyAction]` and of `run`'s
+    result.
+    timeout_seconds: a call that takes longer is cancelled, and the model is told; None means no limit.
+    awaits_answer: whether a call only waits for an answer and does no work itself.
     """
 
     name: str
@@ -188,76 +203,93 @@ class Tool(ABC, Generic[ActionT]):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What the model reads before it decides to call."""
+        """The description that the model reads to decide about a call."""
 
     @abstractmethod
     async def run(self, action: ActionT) -> Observation:
-        """The result, failures that the model can act on included (`is_error`)."""
+        """Runs the call. Failures that the model can react to are returned as results with `is_error`."""
 
     async def handle(self, event: ActionEvent) -> Observation:
-        """The result of one call, for tools that have to know which one it is. Cancelled as `run` is."""
+        """Runs the call of this event, for tools that need the event's id. Cancelled in the same way as
+        `run`.
+        """
         return await self.run(self.action_type.of(event))
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether a call that a crash cut off does no harm when it is made once more."""
+        """Whether a call that a crash interrupted can be repeated without harm."""
         return self.annotations.readOnlyHint
 
     def claims(self, action: ActionT) -> Sequence[Claim]:
-        """What the call touches. Calls whose claims conflict run one after another, in the model's order.
+        """Returns what the call touches. Calls with conflicting claims run one after another, in the model's
+        order.
 
-        Unless a tool knows better, reading touches everything without changing it, and any other call
-        needs everything to itself. Must not raise; asked for before the call runs, and after a crash.
+        By default a reading tool claims everything as shared, and any other tool claims everything for
+        itself. Must not
+        raise. Called before the call runs, and again after a crash.
         """
         del action
         return (Claim(is_shared=self.annotations.readOnlyHint),)
 
     def effects(self, action: ActionT) -> Sequence[Effect]:
-        """What the call would do, so that a policy can decide whether to ask the user first.
+        """Returns the effects of the call, by which a policy decides whether to ask the user first.
 
-        Unless a tool knows better: what its annotations say, and nothing known if it has none. Must not
-        raise, and must not understate: a call without effects is never asked about by risk.
+        By default they follow from the annotations; without annotations the effects count as unknown. Must
+        not raise, and
+        must not leave effects out: the user is never asked because of risk about a call without effects.
         """
         del action
         return hinted(self.annotations)
 
     def is_unchanged(self, action: ActionT, since: float) -> bool:
-        """Whether the call surely would be answered as it was at that moment (seconds since the epoch).
+        """Whether the call would certainly give the same result as at `since` (seconds since the epoch).
 
-        A tool that says so must be deterministic and only read. Asked on the event loop: at once. When in
-        doubt, and unless a tool knows better: no.
+        Only for tools that are deterministic and only read. Must return at once, as it runs on the event
+        loop. False when in
+        doubt, and by default.
         """
         del action, since
         return False
 
     def parameters(self) -> dict[str, JsonValue]:
-        """The JSON Schema of its arguments: an object with `properties`, and `required` if any are."""
+        """Returns the JSON Schema of the arguments: an object with `properties`, and with `required` if there
+        are any.
+        """
         return parameters_of(self.action_type)
 
     def parameter_names(self) -> Collection[str]:
         return self.action_type.model_fields
 
     def reported(self) -> Mapping[str, object]:
-        """What clients are told of it beside what every tool has. The protocol's kind says what it needs."""
+        """Returns further fields that clients are told about the tool, as its kind on the
+        wire requires them.
+        """
         return {}
 
     def parse(self, arguments: Mapping[str, JsonValue]) -> ActionT:
-        """What a model has sent, as an Action. pydantic.ValidationError, ToolArgumentError."""
+        """Converts the model's arguments to an Action. Raises pydantic.ValidationError or
+        ToolArgumentError.
+        """
         return self.action_type.model_validate(arguments)
 
     def touches(self, action: ActionT, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
-        """The files and directories the call was about, absolute: what a project says of them is told
-        with its result. observation: the result as it is logged. Must not raise.
+        """Returns the absolute paths that the call was about. The project's rules for these paths are told
+        with
+        the result.
+
+        observation: the logged result. Must not raise.
         """
         del observation
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
 
     def holds_work(self) -> bool:
-        """Whether `close` would end something that goes on between calls, such as a server it started."""
+        """Whether `close` would end work that goes on between calls, for example a server that the tool
+        started.
+        """
         return False
 
     async def close(self) -> None:
-        """Give back every resource. Safe to call twice."""
+        """Releases all resources. Safe to call twice."""
         return
 
 
@@ -265,7 +297,7 @@ AnyTool = Tool[Any]
 
 
 def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
-    """What annotations tell, for tools whose maker is trusted to write them."""
+    """Returns the effects that annotations imply. Only for tools whose author is trusted."""
     if annotations.readOnlyHint:
         return NO_EFFECTS
     if annotations.destructiveHint or not annotations.model_fields_set - {"title"}:
@@ -274,7 +306,7 @@ def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
 
 
 def _declared_action(tool: type[AnyTool]) -> type[Any] | None:
-    """`MyAction` of `class MyTool(Tool[MyAction])`."""
+    """Returns `MyAction` for `class MyTool(Tool[MyAction])`. Returns None if the class declares none."""
     bases = [base for base in tool.__dict__.get("__orig_bases__", ()) if get_origin(base) is Tool]
     found = get_args(bases[0])[0] if bases else None
     return found if isinstance(found, type) else None

@@ -1,10 +1,13 @@
-"""How long texts are shortened for the model: the middle goes, head and tail stay."""
+"""Shortens long texts for the model: removes the middle, keeps head and tail."""
 
 MAX_OUTPUT_CHARS = 30_000
 
 
 def truncate_middle(text: str, max_chars: int, hint: str = "") -> str:
-    """`text` itself, or its head and tail with a line between that says how much is missing and `hint`."""
+    """Returns the text, shortened to `max_chars` if necessary.
+
+    A line in place of the middle says how much is missing, followed by `hint`.
+    """
     if len(text) <= max_chars:
         return text
     half = max_chars // 2

@@ -1,4 +1,4 @@
-"""Whether a file surely is what it was."""
+"""Checks whether a file is certainly unchanged."""
 
 import os
 import stat
@@ -9,10 +9,11 @@ MARGIN_SECONDS = 0.1
 
 
 def is_unchanged(path: Path, since: float, root: Path) -> bool:
-    """True only if neither the regular file nor a directory on the way to it was touched since that moment.
+    """Returns True only if neither the file nor a directory on the way to it was touched since `since`.
 
-    By the time of the last change of the inode, which no program can set back. Directories count because one
-    may have been put in the place of another. Nothing is said of files outside `root`, or behind links.
+    Compares the times of inode changes, which no program can set back. Directories count because one may have
+    been
+    replaced by another. Returns False for files outside `root` and behind links.
     """
     try:
         top = Path(os.path.realpath(root))

@@ -1,8 +1,10 @@
-"""Looking at an image: a screenshot, a plot, a design.
+"""A tool that shows an image to the model: a screenshot, a plot, a design.
 
-On the wire it is the view of a file by the file editor, a kind that every client of the protocol knows; only
-the name of the tool tells it apart. A model that cannot see gets the answer with the image left out and is
-told so (`llm/outgoing.py`), since which model reads the log may change from one call to the next.
+On the wire a call looks like a `view` of the file editor, which all clients of the protocol know; only the
+tool's
+name differs. A model that cannot see images is told so and gets the result without the image
+(`llm/outgoing.py`),
+since the model may change between two calls.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
-"""Tools of our own that travel as tools of an MCP server.
+"""Tools of ours that look like tools of an MCP server on the wire.
 
-Clients of the protocol refuse events with kinds of actions and observations that they do not know; in this
-form any name and any arguments are known to them.
+Clients of the protocol refuse events with unknown kinds of actions and observations. MCP tools may have any
+name
+and any arguments.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ CARRIED = "MCPToolDefinition"
 
 
 class Arguments(BaseModel):
-    """What the model sends. Field descriptions are what it reads."""
+    """The arguments from the model. The model reads the descriptions of the fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,7 +28,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 class CarriedTool(Tool[MCPToolAction], Generic[ArgumentsT]):
-    """Subclasses set `kind = CARRIED`, and `arguments_type`."""
+    """A tool that looks like an MCP tool. Subclasses set `kind = CARRIED` and `arguments_type`."""
 
     kind = CARRIED
     action_type = MCPToolAction

@@ -1,6 +1,7 @@
-"""A tool of the client's: the call is an event that it acts on.
+"""A tool of the client: the call becomes an event, and the client acts on it.
 
-What comes of that is the result of the call if the tool is declared to be answered, else a later message.
+If the tool is declared with `awaits_answer`, the client's answer is the result. Otherwise it may follow as a
+message.
 """
 
 import asyncio
@@ -23,8 +24,10 @@ _NO_ANSWER = "The client did not answer within {seconds:g} seconds. It may still
 class ClientToolSpec(BaseModel):
     """A client's tool as data. parameters: the JSON Schema of an object.
 
-    awaits_answer: the agent waits for what the client answers. Without it the call is answered at once, as
-    clients expect that do not know better. answer_timeout_seconds: for how long it waits.
+    awaits_answer: whether the agent waits for the client's answer. Without it the call gets a result at once,
+    which
+    clients of the protocol expect.
+    answer_timeout_seconds: how long the agent waits.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -46,7 +49,9 @@ class ClientToolObservation(OwnObservation):
 
 
 class ClientTool(DescribedTool[ClientAction]):
-    """Answered at once, or else by `deliver`: it is unknown when, or whether, the client will act."""
+    """A client's tool. Its result is given at once, or later by `deliver`: nobody knows whether the client
+    will act.
+    """
 
     observation_type = ClientToolObservation
 
@@ -76,17 +81,17 @@ class ClientTool(DescribedTool[ClientAction]):
         return NOTHING
 
     def effects(self, action: ClientAction) -> Sequence[Effect]:
-        """What the client declares about its tool."""
+        """Returns the effects that the client's annotations imply."""
         del action
         return hinted(self.annotations)
 
     @property
     def is_repeatable(self) -> bool:
-        """One that waits goes on waiting after a crash: the client has not answered it yet."""
+        """True for a tool that waits for an answer: after a crash the wait simply goes on."""
         return self.awaits_answer or super().is_repeatable
 
     def deliver(self, action_id: str, answer: ClientToolObservation) -> None:
-        """Ends the waiting of a call, also of one that is only about to begin."""
+        """Ends the wait of a call, also if the call has not begun to wait yet."""
         waiting = self._waiting_of(action_id)
         if not waiting.done():
             waiting.set_result(answer)

@@ -1,4 +1,4 @@
-"""Tools that do not come with the runtime: classes in modules that can be imported, or entry points."""
+"""Tools that are not part of the runtime: classes of importable modules, and entry points."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -13,16 +13,17 @@ ENTRY_POINT_GROUP = "slipway.tools"
 
 
 class ToolLoadError(Exception):
-    """A tool that was asked for cannot be loaded. The text says which and why."""
+    """A tool cannot be loaded. The text says which tool and why."""
 
 
 def load_tool(
     name: str, params: Mapping[str, JsonValue], context: ToolContext, modules: Mapping[str, str]
 ) -> AnyTool | None:
-    """The tool, made with `params` as keyword arguments; None if nothing says where to find one of that name.
+    """Creates the tool with `params` as keyword arguments. Returns None if the name is not known.
 
-    name: `module:Class`, a name in `modules` (name to module), or the name of an installed entry point.
-    ToolLoadError when it is found and cannot be used.
+    name: `module:Class`, a name in `modules` (which maps names to modules), or the name of an installed entry
+    point.
+    Raises ToolLoadError if the tool is found but cannot be used.
     """
     try:
         make = _find(name, modules)
@@ -35,7 +36,7 @@ def load_tool(
 
 
 def import_name(tool: type[AnyTool]) -> str:
-    """`module:Class`. ValueError for a class that is not at the top of its module."""
+    """Returns `module:Class`. Raises ValueError for a class that is not at the top level of its module."""
     if "." in tool.__qualname__:
         raise ValueError(f"{tool.__qualname__} must stand at the top of its module, to be found by import.")
     return f"{tool.__module__}:{tool.__name__}"

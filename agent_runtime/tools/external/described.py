@@ -1,4 +1,4 @@
-"""A tool whose parameters come from a server or a client, as a JSON Schema."""
+"""A tool whose parameters a server or a client describes by a JSON Schema."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ MAX_RULE_CHARS = 500
 
 
 class DescribedTool(Tool[ActionT]):
-    """`input_schema` is what the model sees and what its arguments are held against."""
+    """`input_schema` is shown to the model, and the model's arguments are checked against it."""
 
     input_schema: Mapping[str, Any]
 
@@ -29,7 +29,7 @@ class DescribedTool(Tool[ActionT]):
         return names
 
     def check(self, arguments: Mapping[str, JsonValue]) -> None:
-        """ToolArgumentError for arguments that do not fit the schema, or a schema that is none."""
+        """Raises ToolArgumentError if the arguments do not fit the schema, or if the schema is not valid."""
         # Loaded with the first such tool: most conversations have none.
         import jsonschema
 
@@ -44,7 +44,7 @@ class DescribedTool(Tool[ActionT]):
             raise ToolArgumentError(self._explain(problem))
 
     def _explain(self, problem: Any) -> str:
-        """What was wanted and where; never what was given."""
+        """Returns which rule is broken and where, without the values."""
         where = ".".join(str(part) for part in problem.absolute_path)
         rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()
         return (

@@ -1,4 +1,4 @@
-"""Which encoding a text file has that is not UTF-8: a guess, and never one that would lose a byte."""
+"""Guesses the encoding of text files that are not UTF-8. A guess never loses a byte."""
 
 # What files of people are in who do not use UTF-8; the fewer there are, the better the guess.
 _CANDIDATES = (
@@ -17,11 +17,11 @@ _WESTERN = {"cp1252", "latin_1"}
 _TELLING_BYTES = 4
 _SAMPLE_BYTES = 256 * 1024
 _ANY = "latin-1"
-"""Any bytes are latin-1, and come back unchanged."""
+"""The fallback: any bytes are valid latin-1, and encoding gives the same bytes back."""
 
 
 def guess_encoding(data: bytes) -> str:
-    """An encoding in which `data` is text, and which gives these very bytes back."""
+    """Returns an encoding in which `data` can be decoded and encoded again without a change."""
     telling = sum(byte > 0x7F for byte in data[:_SAMPLE_BYTES])
     guess = _ANY if telling < _TELLING_BYTES else _detect(data[:_SAMPLE_BYTES])
     if guess in _WESTERN:

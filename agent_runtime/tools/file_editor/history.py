@@ -1,4 +1,4 @@
-"""What files were before each edit, kept on disk so that undo works after a restart."""
+"""The content of files before each edit, kept on disk so that undo works after a restart."""
 
 import base64
 import hashlib
@@ -11,14 +11,16 @@ KEPT_PER_FILE = 20
 
 @dataclass(frozen=True)
 class Edit:
-    """`before` is None when the edit created the file. `after_sha256` is of what the edit left."""
+    """One edit. `before` is None if the edit created the file. `after_sha256` is the digest of the edited
+    content.
+    """
 
     before: bytes | None
     after_sha256: str
 
 
 class EditHistory:
-    """A stack of edits per path, below `directory`."""
+    """A stack of edits for each path, stored below `directory`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

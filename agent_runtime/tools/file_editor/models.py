@@ -1,4 +1,4 @@
-"""What the model asks of the file editor and what it gets back."""
+"""The action and observation of the file editor."""
 
 from typing import Literal
 

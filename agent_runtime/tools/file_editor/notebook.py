@@ -1,4 +1,4 @@
-"""Notebooks (.ipynb) as a person sees them: cells with their outputs instead of JSON."""
+"""Shows notebooks (.ipynb) as people see them: cells with outputs instead of JSON."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _HINT = (
 
 
 def show_notebook(path: Path, text: str, max_chars: int) -> str | None:
-    """The notebook for the model; None if it is none."""
+    """Returns the notebook as text for the model. Returns None if the text is not a notebook."""
     try:
         cells = json.loads(text)["cells"]
         shown = [_show_cell(number, cell) for number, cell in enumerate(cells, start=1)]

@@ -1,4 +1,4 @@
-"""Replacing one exact, unique piece of a text, with help when it is not found."""
+"""Replaces one exact, unique piece of text. If it is not found, tells the model about similar places."""
 
 import difflib
 
@@ -11,9 +11,10 @@ _MAX_SEARCHED_LINES = 20_000
 
 
 def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
-    """The new text and the number of the line where it changed; EditError unless `old` occurs once.
+    """Replaces `old` by `new`. Returns the new text and the line number of the change.
 
-    Line endings of `old` and `new` do not matter: the file's are used.
+    Raises EditError unless `old` occurs exactly once. Line endings of `old` and `new` are converted to the
+    file's.
     """
     if not old:
         raise EditError("`old_str` is empty. Give the text to replace, or use `insert` or `create`.")
@@ -37,7 +38,11 @@ def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
 
 
 def replace_counted(file: TextFile, old: str, new: str, expected: int) -> str:
-    """The new text; EditError unless `old` occurs `expected` times. Line endings do not matter."""
+    """Replaces `old` by `new` and returns the new text. Raises EditError unless `old` occurs `expected`
+    times.
+
+    Line endings of `old` and `new` are converted to the file's.
+    """
     old_plain, new_plain = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if old_plain == new_plain:
         raise EditError("The old and the new text are the same: there is nothing to do.")
@@ -60,7 +65,7 @@ def _positions(text: str, wanted: str) -> list[int]:
 
 
 def near_miss(file: TextFile, old: str) -> str:
-    """Where something like `old` stands in the file, as a sentence with a space before it."""
+    """Returns a sentence about places in the file that are similar to `old`, with a space before it."""
     lines, wanted = file.lines, old.removesuffix("\n").split("\n")
     if len(lines) > _MAX_SEARCHED_LINES:
         return " View the place again and copy it exactly."

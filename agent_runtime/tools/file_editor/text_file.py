@@ -1,4 +1,4 @@
-"""Text files on disk: bytes to text and back without changing encoding or line endings."""
+"""Reads and writes text files without changing their encoding or line endings."""
 
 import codecs
 import re
@@ -20,7 +20,7 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True)
 class TextFile:
-    """`text` has the line endings of the file; `newline` is the one that new lines get."""
+    """`text` contains the file's line endings. `newline` is the ending for new lines."""
 
     text: str
     encoding: str = "utf-8"
@@ -33,7 +33,7 @@ class TextFile:
 
     @property
     def lines(self) -> list[str]:
-        """Lines without their endings; a last line without an ending counts."""
+        """The lines without their endings. A last line without an ending is included."""
         lines = self.text.replace("\r\n", "\n").split("\n")
         return lines[:-1] if lines[-1] == "" else lines
 
@@ -41,7 +41,7 @@ class TextFile:
         return replace(self, text=text)
 
     def to_bytes(self) -> bytes:
-        """EditError if the encoding of the file cannot hold the text."""
+        """Returns the text in the file's encoding. Raises EditError if this encoding lacks a character."""
         try:
             return self.mark + self.text.encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -53,7 +53,7 @@ class TextFile:
 
 
 def read_text_file(path: Path) -> TextFile:
-    """EditError if it is too large or not text; OSError as the system says it."""
+    """Reads a text file. Raises EditError if it is too large or not text, and OSError."""
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise EditError(
@@ -77,11 +77,11 @@ def decode(data: bytes, path: Path) -> TextFile:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their endings. Only a line feed ends a line, unlike in str.splitlines."""
+    """Returns the lines with their endings. Only a line feed ends a line, unlike in str.splitlines."""
     return _LINE.findall(text)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """A crash leaves the old or the new content, nothing between."""
+    """Writes the file atomically: after a crash it has the old or the new content."""
     with replacing(path) as file:
         file.write(data)

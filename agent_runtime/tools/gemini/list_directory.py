@@ -105,7 +105,7 @@ def _entry(path: Path) -> FileEntry:
 
 
 def _text(name: str) -> str:
-    """Names need not be UTF-8; what is sent to a model must be."""
+    """Returns the name as valid UTF-8 for the model. File names may contain other bytes."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

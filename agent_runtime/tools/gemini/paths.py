@@ -1,4 +1,4 @@
-"""What the four tools have in common: paths that may be relative, and failures as answers."""
+"""Shared parts of the Gemini tools: relative paths, and failures as results."""
 
 import os
 from collections.abc import Callable
@@ -12,14 +12,14 @@ ResultT = TypeVar("ResultT")
 
 
 def resolve(given: str, working_dir: Path) -> Path:
-    """The absolute path that is meant; EditError for what can be no path."""
+    """Returns the absolute path of `given`. Raises EditError if it cannot be a path."""
     if not given or "\0" in given:
         raise EditError("The path is empty or contains a NUL character.")
     return Path(os.path.normpath(working_dir / given))
 
 
 def existing_file(path: Path) -> TextFile:
-    """EditError or OSError unless it is a text file that can be read."""
+    """Reads a text file. Raises EditError or OSError if there is none, or if it cannot be read."""
     if path.is_dir():
         raise EditError(f"{path} is a directory; list it with `list_directory`.")
     if not path.exists():
@@ -28,7 +28,9 @@ def existing_file(path: Path) -> TextFile:
 
 
 def answer(work: Callable[[], ResultT], failed: Callable[[str], ResultT]) -> ResultT:
-    """What `work` gives, or `failed` of the reason why it cannot be done."""
+    """Returns the result of `work`. If `work` fails, returns the result of `failed`,
+    called with the reason.
+    """
     try:
         return work()
     except EditError as error:

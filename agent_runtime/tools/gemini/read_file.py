@@ -30,7 +30,7 @@ class ReadFileAction(Action):
 
 
 class ReadFileObservation(OwnObservation):
-    """lines_shown: the first and the last line, counted from 1."""
+    """lines_shown: the numbers of the first and the last line, counted from 1."""
 
     file_path: str
     file_content: str = ""
@@ -75,7 +75,7 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """The line before which to stop: whole lines within the limits, but at least one."""
+    """Returns the end of the lines to show (exclusive): whole lines within the limits, but at least one."""
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:
         size += len(line) + 1

@@ -1,4 +1,4 @@
-"""Notes that outlive a conversation: one file each in `.agents/memory` of the directory it works in."""
+"""Notes that outlive a conversation: one file for each, in `.agents/memory` of the working directory."""
 
 import json
 import re
@@ -19,11 +19,13 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class NoteError(Exception):
-    """A note cannot be kept or removed like this. The text is for the model."""
+    """The note cannot be written, changed or removed. The text is for the model."""
 
 
 class Note(BaseModel):
-    """name: of its file, without the ending. created: ISO 8601. source: the conversation that wrote it."""
+    """name: the file's name without its ending. created: ISO 8601. source: the conversation that wrote the
+    note.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,7 +41,10 @@ def _unheard(_path: Path, _why: str) -> None:
 
 
 def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard) -> list[Note]:
-    """All notes by name, up to MAX_NOTES. report: told of each file that is none, and why. Blocking."""
+    """Returns all notes sorted by name, up to MAX_NOTES. Blocking.
+
+    report: called with each file that is not a usable note, and the reason.
+    """
     found: list[Note] = []
     paths = _files(working_dir)
     for path in paths[:MAX_NOTES]:
@@ -53,7 +58,10 @@ def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard
 
 
 def find_note(working_dir: Path, name: str) -> Note | None:
-    """Blocking. NoteError when there is a file of that name which is no note."""
+    """Returns the note with this name, or None. Blocking.
+
+    Raises NoteError if the file of this name is not a usable note.
+    """
     path = _path(working_dir, name)
     if not path.exists():
         return None
@@ -64,14 +72,14 @@ def find_note(working_dir: Path, name: str) -> Note | None:
 
 
 def write_note(working_dir: Path, note: Note) -> None:
-    """Makes or replaces it in one step. NoteError, OSError. Blocking."""
+    """Creates or replaces the note's file atomically. Blocking. Raises NoteError or OSError."""
     path = _path(working_dir, note.name)
     with replacing(path) as file:
         file.write(_render(note).encode())
 
 
 def delete_note(working_dir: Path, name: str) -> bool:
-    """Whether there was one. NoteError, OSError. Blocking."""
+    """Deletes a note. Returns False if there was none. Blocking. Raises NoteError or OSError."""
     path = _path(working_dir, name)
     existed = path.exists()
     path.unlink(missing_ok=True)
@@ -79,7 +87,7 @@ def delete_note(working_dir: Path, name: str) -> bool:
 
 
 def checked_title(title: str) -> str:
-    """On one line. NoteError."""
+    """Returns the title on one line. Raises NoteError if it is empty or too long."""
     line = " ".join(title.split())
     if not line or len(line) > MAX_TITLE_CHARS:
         raise NoteError(f"A note needs a `title` of at most {MAX_TITLE_CHARS} characters.")
@@ -87,7 +95,7 @@ def checked_title(title: str) -> str:
 
 
 def checked_text(text: str) -> str:
-    """NoteError."""
+    """Returns the text without blanks around it. Raises NoteError if it is empty or too long."""
     size = len(text.encode(errors="replace"))
     if not text.strip() or size > MAX_TEXT_BYTES:
         raise NoteError(f"A note needs a `text` of at most {MAX_TEXT_BYTES} bytes; this one has {size}.")

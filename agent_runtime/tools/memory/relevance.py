@@ -1,4 +1,4 @@
-"""Which notes have to do with a question: full-text search, ranked by BM25."""
+"""Finds the notes that fit a question, by a full-text search ranked by BM25."""
 
 import re
 import sqlite3
@@ -21,7 +21,9 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def most_relevant(notes: Sequence[Note], question: str, limit: int) -> list[Note]:
-    """The best first; none that shares no word of weight with the question."""
+    """Returns the best notes first. A note must contain at least one word of the question that is not a
+    common word.
+    """
     words = _words(question)
     if not notes or not words:
         return []

@@ -1,4 +1,4 @@
-"""How the agent finds what earlier conversations have noted."""
+"""A tool by which the agent searches the notes of earlier conversations."""
 
 import asyncio
 from collections.abc import Sequence

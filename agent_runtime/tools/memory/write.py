@@ -1,4 +1,4 @@
-"""How the agent leaves notes for later conversations."""
+"""A tool by which the agent writes notes for later conversations."""
 
 import asyncio
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class MemoryWriteTool(CarriedTool[MemoryWriteArguments]):
     )
 
     def __init__(self, working_dir: Path, source: str) -> None:
-        """source: which conversation writes."""
+        """source: the conversation that writes the notes."""
         self._working_dir = working_dir
         self._source = source
 

@@ -1,4 +1,4 @@
-"""Changed files from operations: first all of them in memory, then all on disk or none."""
+"""Applies the operations of a patch: first in memory, then on disk, either all of them or none."""
 
 import os
 import unicodedata
@@ -22,7 +22,7 @@ _LOOK_ALIKE = {
 
 @dataclass(frozen=True)
 class PatchedFile:
-    """What one operation did. Contents are None where there is no file."""
+    """The result of one operation. A content is None if the file does not exist."""
 
     path: str
     move_path: str | None
@@ -32,7 +32,10 @@ class PatchedFile:
 
 @dataclass
 class Draft:
-    """The files as they shall be; None: deleted. `fuzz` counts lines that matched only loosely."""
+    """The files as the patch changes them; None stands for a deleted file.
+
+    fuzz: the number of lines that matched only loosely.
+    """
 
     files: dict[Path, TextFile | None] = field(default_factory=dict)
     moved: dict[Path, Path] = field(default_factory=dict)
@@ -41,7 +44,7 @@ class Draft:
 
 
 def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Draft:
-    """All operations, one on top of the other. PatchError, EditError or OSError when one does not fit."""
+    """Applies the operations one after another, in memory. Raises PatchError, EditError or OSError."""
     result = Draft()
     for operation in operations:
         path = resolve(operation.path)
@@ -57,7 +60,9 @@ def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Dr
 
 
 def write(result: Draft) -> None:
-    """Puts the draft on disk; when that fails half way, what was there before comes back."""
+    """Writes the draft to disk. If writing fails, restores the files that were already changed and raises
+    OSError.
+    """
     before = {path: _stored(path) for path in result.files}
     wanted = {path: _wanted(result, path) for path in result.files}
     done: list[Path] = []
@@ -74,7 +79,7 @@ def write(result: Draft) -> None:
 
 @dataclass(frozen=True)
 class _Stored:
-    """A file as bytes; `mode` None: that of the file that is there, or of any new one."""
+    """The bytes of a file. `mode`: None keeps the existing file's mode, or uses that of any new file."""
 
     content: bytes
     mode: int | None = None
@@ -146,7 +151,7 @@ def _last_text(result: Draft, path: Path) -> str:
 
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:
-    """The text with all chunks applied, and how many lines matched only loosely."""
+    """Returns the text with all chunks applied, and the number of lines that matched only loosely."""
     lines = split_lines(file.text)
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
     result: list[str] = []
@@ -169,7 +174,7 @@ def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[st
 
 
 def _joined(lines: list[str], file: TextFile) -> str:
-    """Every line but the last has an ending; the last has one unless the file's last had none."""
+    """Joins lines and adds missing line endings. The last line has none if the file's last line had none."""
     ended = [line if line.endswith("\n") else line + file.newline for line in lines]
     had_no_end = file.text != "" and not file.text.endswith("\n")
     if ended and had_no_end:
@@ -178,7 +183,9 @@ def _joined(lines: list[str], file: TextFile) -> str:
 
 
 def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where: str) -> tuple[int, int]:
-    """Where the chunk's old lines begin, at or after `position`, and how many of them match loosely."""
+    """Returns the position of the chunk's old lines, at or after `position`, and how many
+    match only loosely.
+    """
     start = position
     for header in chunk.headers:
         start = _find_header(file, plain, header, start, where) + 1

@@ -1,4 +1,4 @@
-"""A patch as text becomes a list of operations."""
+"""Parses the text of a patch into operations."""
 
 import re
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ class PatchError(Exception):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Lines to find and what becomes of them.
+    """Lines to find in a file, and their replacement.
 
-    headers: lines that stand before the place, outermost first. edits: (" ", "-" or "+", the line).
+    headers: lines that stand above the place, outermost first.
+    edits: pairs of a sign (" ", "-" or "+") and a line.
     """
 
     headers: tuple[str, ...]
@@ -54,7 +55,10 @@ Operation = AddFile | DeleteFile | UpdateFile
 
 
 def parse_patch(text: str) -> list[Operation]:
-    """At least one operation. What stands around the patch, such as a shell's heredoc, is passed over."""
+    """Returns the operations of the patch, at least one. Raises PatchError.
+
+    Ignores text around the patch, such as a shell's heredoc.
+    """
     lines = text.replace("\r\n", "\n").split("\n")
     stripped = [line.strip() for line in lines]
     if BEGIN not in stripped:
@@ -88,7 +92,7 @@ class _Reader:
 
     @property
     def is_section_over(self) -> bool:
-        """Nothing but empty lines follow before the next section."""
+        """Whether only empty lines remain before the next section."""
         following = self.position
         while following < len(self.lines) and self.lines[following] == "":
             following += 1

@@ -1,4 +1,4 @@
-"""Finding files for `glob` and `grep`, with ripgrep or, where there is none, with our own program."""
+"""Finds files for `glob` and `grep`, with ripgrep or, if it is not installed, with `scan.py`."""
 
 import asyncio
 import os
@@ -25,12 +25,12 @@ _PLAIN_INCLUDE = re.compile(r"[\w.*?{},\[\]-]+")
 
 
 class SearchError(Exception):
-    """The search cannot be done; the text tells the model why and what to do instead."""
+    """The search cannot be done. The text tells the model why and what to do instead."""
 
 
 @dataclass(frozen=True)
 class FoundFiles:
-    """The newest files first, by absolute path; `total` counts those that are left out too."""
+    """Absolute paths, newest files first. `total` also counts the files that are left out."""
 
     files: list[str]
     total: int
@@ -41,7 +41,9 @@ class FoundFiles:
 
 
 async def find_files(pattern: str, directory: Path) -> FoundFiles:
-    """Files whose path below `directory` matches the glob; without a slash it is for names at any depth."""
+    """Finds files whose path below `directory` matches the glob. A glob without a slash matches names at any
+    depth.
+    """
     if ripgrep := _ripgrep():
         command = [ripgrep, *_RIPGREP_OPTIONS, "--files", "."]
     else:
@@ -50,7 +52,10 @@ async def find_files(pattern: str, directory: Path) -> FoundFiles:
 
 
 async def find_matches(pattern: str, target: Path, include: str | None) -> FoundFiles:
-    """Files at or below `target` that match the regular expression, and the glob `include`."""
+    """Finds files at or below `target` with a match of the regular expression.
+
+    include: a glob that the files must match, too; None means all files.
+    """
     is_directory = await asyncio.to_thread(target.is_dir)
     directory, name = (target, ".") if is_directory else (target.parent, f"./{target.name}")
     if ripgrep := _ripgrep():
@@ -66,7 +71,11 @@ async def find_matches(pattern: str, target: Path, include: str | None) -> Found
 
 
 def existing(given: str | None, working_dir: Path) -> Path:
-    """The place to search: absolute, or relative to the working directory, which is also the default."""
+    """Returns the place to search: `given`, absolute or relative to the working directory, which is the
+    default.
+
+    Raises SearchError if nothing is there.
+    """
     try:
         path = Path(os.path.normpath(working_dir / (given or "")))
         if path.exists():
@@ -117,7 +126,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _changed(path: bytes) -> int | None:
-    """When the file was last modified, in nanoseconds; None if it vanished meanwhile."""
+    """The time of the file's last change in nanoseconds; None if the file no longer exists."""
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:

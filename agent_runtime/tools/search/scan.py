@@ -1,12 +1,12 @@
-"""What ripgrep does for us, where it is not installed: lists files that are not ignored, or searches them.
+"""Replaces ripgrep where it is not installed: lists the files that git does not ignore, or searches them.
 
-Run as a program, so that a search can be ended at any moment: a regular expression can keep an interpreter
-busy for ever. It therefore imports nothing but the standard library.
+It runs as a separate program, so that a search can be ended at any moment: a regular expression can keep an
+interpreter busy for ever. So it imports nothing but the standard library.
 
-    scan.py list                     files below the current directory
-    scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
+scan.py list                     files below the current directory
+scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
 
-Prints paths, each ended by a NUL. Exit code 2: the pattern is wrong, as said on the standard error.
+Prints paths, each ended by a NUL. Exit code 2: the pattern is wrong; standard error says why.
 """
 
 # Paths stay text: with an object for each, walking a large tree takes several times as long.
@@ -41,7 +41,7 @@ _POSIX_CLASSES = {
 
 
 class IgnoreRule(NamedTuple):
-    """One line of a .gitignore. `regex` is for paths relative to the file's directory."""
+    """One line of a .gitignore. `regex` matches paths relative to the file's directory."""
 
     regex: re.Pattern[str]
     is_negated: bool
@@ -49,14 +49,14 @@ class IgnoreRule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """A .gitignore: `base` is its directory, with a slash at the end."""
+    """One .gitignore file. `base` is its directory, with a slash at the end."""
 
     base: str
     rules: list[IgnoreRule]
 
 
 def glob_regex(glob: str, *, has_braces: bool = True) -> str:
-    """A regular expression for whole relative paths. `*` and `?` stay within one name, `**` does not."""
+    """Returns a regular expression for whole relative paths. `*` and `?` do not match a slash, `**` does."""
     has_braces = has_braces and glob.count("{") == glob.count("}")
     parts: list[str] = []
     depth = 0
@@ -77,12 +77,15 @@ def parse_gitignore(text: str) -> list[IgnoreRule]:
 
 
 def walk(root: str) -> Iterator[str]:
-    """Files below `root`, relative to it, that git would not ignore: hidden ones too, links and .git not."""
+    """Yields the paths of files below `root` that git does not ignore, relative to `root`.
+
+    Includes hidden files, but neither links nor .git.
+    """
     yield from _walk(root, "", _inherited(root))
 
 
 def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
-    """Those of the files that have a line (or more, if the pattern says so) that matches."""
+    """Yields the files with a matching line, or with matching lines if the pattern spans several."""
     is_multiline = "\\n" in pattern or "\n" in pattern
     regex = re.compile(_as_python(pattern), re.MULTILINE if is_multiline else 0)
     for name in names:
@@ -136,7 +139,7 @@ def _rule(line: str) -> IgnoreRule | None:
 
 
 def _inherited(root: str) -> list[Rules]:
-    """The .gitignore files above `root`, up to the repository it belongs to."""
+    """Returns the .gitignore files in directories above `root`, up to the top of its repository."""
     chain: list[Rules] = []
     directory = os.path.abspath(root)
     while not os.path.lexists(os.path.join(directory, ".git")):

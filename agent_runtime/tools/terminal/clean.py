@@ -1,4 +1,4 @@
-"""Terminal output as plain text: escape sequences gone, overwritten text dropped."""
+"""Converts terminal output to plain text: removes escape sequences and overwritten text."""
 
 import re
 from collections.abc import Callable
@@ -16,20 +16,20 @@ _MAX_LINE_CHARS = 16_384
 
 
 class LineCleaner:
-    """Cleans a stream line by line, so that no sequence is cut by the way it arrived."""
+    """Cleans a stream of output line by line. Escape sequences may be split between two calls of `feed`."""
 
     def __init__(self, on_line: Callable[[str, str], None]) -> None:
-        """on_line: gets each line as it came, and clean, without its end."""
+        """on_line: called with each line in its raw and its clean form, without the line ending."""
         self._on_line = on_line
         self._rest = ""
 
     @property
     def unfinished(self) -> str:
-        """The line that goes on, as it came so far, without an escape sequence that has not ended."""
+        """The raw text of the unfinished line so far, without an incomplete escape sequence at its end."""
         return _CUT_ESCAPE.sub("", self._rest)
 
     def feed(self, text: str) -> str:
-        """The clean text of the lines that are complete now."""
+        """Adds output. Returns the clean text of the lines that are now complete."""
         *lines, self._rest = (self._rest + text).split("\n")
         clean = "".join(f"{self._cleaned(line)}\n" for line in lines)
         if len(self._rest) > _MAX_LINE_CHARS:
@@ -41,7 +41,7 @@ class LineCleaner:
         return clean
 
     def flush(self) -> str:
-        """The clean text of the unfinished line, which is then forgotten."""
+        """Returns the clean text of the unfinished line and forgets the line."""
         rest, self._rest = self._rest, ""
         return self._cleaned(rest) if rest else ""
 
@@ -52,7 +52,7 @@ class LineCleaner:
 
 
 def clean_line(line: str) -> str:
-    """One line as a reader would have seen it at its end."""
+    """Returns the line as a reader finally sees it, without overwritten parts and control characters."""
     if not CONTROL.search(line):
         return line
     line = ESCAPE.sub("", line).rstrip("\r")

@@ -1,4 +1,4 @@
-"""Names of keys, as a model types them, to the bytes that a terminal sends."""
+"""Converts the names of keys to the bytes that a terminal sends for them."""
 
 _NAMED = {
     "UP": b"\x1b[A",
@@ -18,7 +18,7 @@ _NAMED = {
 
 
 def key_bytes(text: str) -> bytes:
-    """What to send for `text`: the named key, or the text itself with Enter."""
+    """Returns the bytes of the named key. For any other text returns the text with Enter."""
     key = text.strip()
     if named := _NAMED.get(key.upper()):
         return named

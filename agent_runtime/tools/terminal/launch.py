@@ -1,4 +1,4 @@
-"""How a bash is brought up on a terminal so that it reports to us."""
+"""Starts a bash on a terminal. Its start-up file makes it report the end of each command."""
 
 import asyncio
 import fcntl
@@ -79,10 +79,12 @@ async def spawn(
 
 
 def _let_commands_be_interrupted() -> None:
-    """Keeps an ignored signal from being ignored by every command too, where Ctrl-C would do nothing.
+    """Makes Ctrl-C work in commands even if this process ignores signals, as after nohup or in the
+    background.
 
-    Started in the background or by nohup, this process ignores some. That is inherited over exec, and no
-    shell can undo it; a handler that does nothing is as good for us, and is not inherited.
+    Child processes inherit ignored signals, and no shell can undo this. They do not inherit a handler. So
+    ignored
+    signals get a handler that does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may set handlers
@@ -92,7 +94,7 @@ def _let_commands_be_interrupted() -> None:
 
 
 def set_modes(terminal: int) -> None:
-    """No echo of what we type, no CR before LF, no Ctrl-S that stops the output for good."""
+    """Sets the terminal's size and modes: no echo of typed text, no CR before LF, and no stop by Ctrl-S."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     modes = termios.tcgetattr(terminal)
     modes[0] &= ~termios.IXON

@@ -1,4 +1,4 @@
-"""What the model asks of the terminal and what it gets back."""
+"""The action and observation of the terminal."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,10 @@ _REACHES_OUT = re.compile(
     r"|\w+://|\bhttpx?\s|\brequests\.|\burlopen\b|/dev/(tcp|udp)/",
     re.IGNORECASE,
 )
-"""For the model's attention, with holes. What is asked about is decided in `security`."""
+"""Commands whose output may come from outsiders. The list is incomplete: it only marks output for the model.
+What
+the user is asked about is decided in `security`.
+"""
 
 
 class TerminalAction(Action):
@@ -46,9 +49,9 @@ class TerminalAction(Action):
 
 
 class TerminalMetadata(BaseModel):
-    """Where the shell stands after the command. `exit_code` -1: still running.
+    """The state of the shell after the command. `exit_code` -1: the command is still running.
 
-    styles: how the output was coloured, for screens; not there where it was not. Models see none of it.
+    styles: the colours of the output, for user interfaces; None if it has none. Models do not see them.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,7 +76,10 @@ class TerminalObservation(Observation):
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """If its command reaches out. What a command reads here is what the work is about, and not marked:
-        a mark on everything would tell nothing.
+        """Whether the command may fetch text from outside.
+
+        Text that a command reads in the workspace is what the work is about, so it is not marked: if all
+        output were marked, the
+        marks would mean nothing.
         """
         return _REACHES_OUT.search(str(wire.get("command") or "")) is not None

@@ -1,4 +1,4 @@
-"""Several shells of one conversation, told apart by names that the model gives them."""
+"""Several shells of one conversation. The model gives them names."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -13,7 +13,9 @@ MAIN = "main"
 
 
 class TerminalAction(models.TerminalAction):
-    """Of the same name as the plain one: for clients it is the same action."""
+    """A terminal action that names its shell. It has the name of the plain class, so clients see the same
+    kind.
+    """
 
     off_wire: ClassVar = frozenset({"session"})
 
@@ -30,7 +32,10 @@ def session_of(action: models.TerminalAction) -> str:
 
 
 def too_many(action: models.TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
-    """The answer to a call for one more shell. running: the command of each, None for one that waits."""
+    """Returns the refusal of a call that would need one shell too many.
+
+    running: the running command of each shell; None for a shell that is free.
+    """
     listed = "; ".join(f"{name} ({command or 'free'})" for name, command in running.items())
     text = (
         f"This was not run: there are {len(running)} sessions already, which is as many as there may be: "

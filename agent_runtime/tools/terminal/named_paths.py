@@ -1,4 +1,4 @@
-"""Which files and directories a command is about, as far as its text tells."""
+"""Finds the files and directories that a command's text names."""
 
 import os
 import shlex
@@ -11,9 +11,11 @@ _MAX_WORD_CHARS = 4096
 
 
 def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]:
-    """Where the command ended, and what its words mean there or in the shell's first directory.
+    """Returns the directory in which the command ended, and the paths that its words could mean.
 
-    Nothing is looked up, and variables are not known: a word that is no path is taken for one, too.
+    Words are relative to that directory or to the shell's first directory. Neither files nor variables are
+    looked up, so
+    words that are no paths are included.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
     places = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]

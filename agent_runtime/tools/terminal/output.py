@@ -1,4 +1,4 @@
-"""Collects what a command prints, in bounded memory, with the full text on disk once it is long."""
+"""Collects the output of a command in bounded memory. Long output is also saved to a file."""
 
 import codecs
 import uuid
@@ -15,15 +15,18 @@ MAX_SAVED_CHARS = 64 * 1024 * 1024
 
 
 class OutputCollector:
-    """Takes bytes as they come; `take` gives the text since the last `take`.
+    """Takes output as bytes. `take` returns the text since the previous `take`.
 
-    Output beyond `max_chars` keeps its head and tail, and is saved whole below `save_dir`.
+    Of output beyond `max_chars` only head and tail are returned; all of it is saved in a file below
+    `save_dir`.
     """
 
     def __init__(
         self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
     ) -> None:
-        """hide: what takes secrets out before anything is kept, cut or saved. label: of the files' names."""
+        """hide: masks secrets before output is kept, shortened or saved. label: the beginning of the files'
+        names.
+        """
         self._label = label
         self._save_dir = save_dir
         self._half = max_chars // 2
@@ -38,7 +41,10 @@ class OutputCollector:
         self._keep(self._hide.feed(self._cleaner.feed(self._decoder.decode(data))))
 
     def take(self, *, is_last: bool = True) -> str:
-        """is_last: nothing more of this command follows, so that nothing can turn out to be a secret."""
+        """Returns the text since the previous call.
+
+        is_last: the command has ended, so text that might have become a secret is no longer held back.
+        """
         self._keep(self._hide.feed(self._cleaner.flush()))
         if is_last:
             self._keep(self._hide.flush())
@@ -50,11 +56,11 @@ class OutputCollector:
         return text
 
     def styles(self, text: str) -> list[Style]:
-        """How the text that was taken last was coloured, or what has been made of it."""
+        """Returns the colours of the text that `take` last returned; `text` may be changed since."""
         return self._taken.styles(text)
 
     def peek(self, max_chars: int) -> str:
-        """The end of what would be taken now. What may become a secret is left out until it is decided."""
+        """Returns the end of the text that `take` would return now, without text that may become a secret."""
         unfinished = self._hide.peek(clean_line(self._cleaner.unfinished))
         whole = f"{self._head}{self._tail}"[-max_chars:] + unfinished
         if len(whole) <= max_chars and self._total <= max_chars:
@@ -63,11 +69,13 @@ class OutputCollector:
         return end[end.find("\n", 0, -1) + 1 :]
 
     def styles_now(self, text: str, limit: int) -> list[Style]:
-        """How the text of the last `peek` is coloured, or what has been made of it."""
+        """Returns the last `limit` colours of the text that `peek` last returned; `text` may be changed
+        since.
+        """
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 
     def discard(self) -> None:
-        """Forgets what was not taken and lets go of the file."""
+        """Forgets the text that was not taken, and closes the file."""
         self._hide.flush()
         self._paint.end()
         self._let_go()

@@ -1,8 +1,10 @@
-"""Colours of a terminal's output, kept beside its plain text: which characters have which style.
+"""The colours of a terminal's output, stored apart from its plain text as styles of character ranges.
 
-A style is what a terminal is told to draw with, as in `1;31` for bold red. The text itself stays as it is
-without them. Only positions are kept here, never text that is shown: a line gets its styles back if it
-stands in the output letter by letter, so a line in which a secret was hidden has none.
+A style is the parameters of a terminal's escape sequence, as `1;31` for bold red. The plain text stays
+without colours.
+A line of the shown text gets its styles if it is equal to a line of the output. So lines in which a secret
+was masked
+have no styles.
 """
 
 import re
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from agent_runtime.tools.terminal.clean import CONTROL, ESCAPE, clean_line
 
 Style = tuple[int, int, str]
-"""First character, the one behind the last, and the style."""
+"""The first character, the character after the last one, and the style."""
 
 MAX_STYLES = 2000
 _LOOK_AHEAD_LINES = 64
@@ -51,7 +53,7 @@ class _Line:
 
 
 class Pen:
-    """What the terminal draws with at the moment."""
+    """The terminal's present style."""
 
     def __init__(self) -> None:
         self._set: dict[str, str] = {}
@@ -66,7 +68,7 @@ class Pen:
         return pen
 
     def take(self, parameters: str) -> None:
-        """The parameters of one escape sequence. What is not known changes nothing."""
+        """Applies the parameters of one escape sequence. Unknown parameters are ignored."""
         codes = parameters.split(";")
         while codes:
             code = int(codes[0] or 0) if len(codes[0]) <= 3 else -1
@@ -87,14 +89,14 @@ class Paint:
     """The styles of an output's first and last lines, in bounded memory."""
 
     def __init__(self, max_chars: int) -> None:
-        """max_chars: of the lines that are remembered, at the beginning and at the end."""
+        """max_chars: how many characters of lines are remembered at the beginning, and at the end."""
         self._max_chars = max_chars
         self._pen = Pen()
         self._is_plain = True
         self._start_over()
 
     def add(self, raw: str, clean: str) -> None:
-        """The next line, as it came and as it is shown, without its end."""
+        """Adds the next line, in its raw and its clean form, without the line ending."""
         line = _painted(raw, clean, self._pen)
         self._is_plain = self._is_plain and not line.styles
         if self._head_chars < self._max_chars:
@@ -107,9 +109,9 @@ class Paint:
             self._tail_chars -= len(self._tail.popleft().text) + 1
 
     def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
-        """Of a text that consists of the lines so far, or of some of them. No more than `limit`, the last.
+        """Returns the last `limit` styles of a text that consists of all or some of the lines so far.
 
-        unfinished: the line that goes on, as it came.
+        unfinished: the raw text of the last line if this is not complete.
         """
         tail = list(self._tail)
         if unfinished:
@@ -124,12 +126,12 @@ class Paint:
         return _placed(lines, found)[-limit:]
 
     def end(self) -> None:
-        """What follows belongs to another output."""
+        """Starts a new output: forgets lines and style."""
         self._pen = Pen()
         self._start_over()
 
     def taken(self) -> "Paint":
-        """What is remembered so far; then this one begins anew, with the same pen."""
+        """Returns a copy with the lines so far. Then forgets these lines but keeps the present style."""
         taken = copy(self)
         self._start_over()
         self._pen = self._pen.copy()
@@ -143,7 +145,7 @@ class Paint:
 
 
 def _painted(raw: str, clean: str, pen: Pen) -> _Line:
-    """The line with its styles. The pen goes on with it."""
+    """Returns the clean line with its styles, and updates the pen."""
     if "\x1b" not in raw:
         return _Line(clean, [(0, len(clean), pen.style)] if pen.style and clean else [])
     pieces = [(piece, style) for piece, style in _pieces(raw, pen) if piece]
@@ -168,7 +170,7 @@ def _painted(raw: str, clean: str, pen: Pen) -> _Line:
 
 
 def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
-    """What stands between escape sequences, and what it is drawn with."""
+    """Yields the text between escape sequences, each piece with its style."""
     at = 0
     for escape in ESCAPE.finditer(raw):
         yield raw[at : escape.start()], pen.style
@@ -179,7 +181,9 @@ def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
 
 
 def _matches(lines: Sequence[str], known: Sequence[_Line]) -> Iterator[tuple[int, _Line]]:
-    """The places of known lines, which come in this order. Lines may be missing on either side."""
+    """Yields the index of each known line in `lines`. Both are in the same order, and
+    either may lack lines.
+    """
     reached = 0
     for index, text in enumerate(lines):
         for at in range(reached, min(reached + _LOOK_AHEAD_LINES, len(known))):

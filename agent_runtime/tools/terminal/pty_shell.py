@@ -1,8 +1,10 @@
 """One interactive bash on a separate terminal.
 
-A command is written to a file and the line that sources it is typed, so that any text whatever is one
-command. How it ended comes over a FIFO, out of band: no output can be mistaken for it, and no prompt
-setting can break it. A mark in the terminal stream tells when the last of the output has been read.
+A command is written to a file, and a line that sources this file is typed. So any text is one command. Its
+exit code
+comes over a FIFO, separately from the output: no output can imitate it, and no prompt setting can disturb it.
+A mark in
+the terminal's output shows that all output of the command has been read.
 """
 
 import asyncio
@@ -36,16 +38,16 @@ MAX_INPUT_LINE_BYTES = 4095
 
 
 class TooManyVariablesError(Exception):
-    """More than can be handed over at once; the text is for the model."""
+    """The variables are too large to be handed over together. The text is for the model."""
 
 
 class ShellStartError(Exception):
-    """Bash did not come up; the text says what it printed."""
+    """Bash did not start. The text says why."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """How a command ended, and where that left the shell. `path` is its PATH."""
+    """The exit code of a command, and the shell's working directory and PATH after it."""
 
     exit_code: int
     working_dir: str
@@ -54,7 +56,9 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """When to stop waiting for a command: in all, without any output yet, after some output."""
+    """How long to wait for a command: in all, without new output, and after some output
+    (`settle_seconds`).
+    """
 
     total_seconds: float | None = None
     quiet_seconds: float | None = None
@@ -70,7 +74,9 @@ class Patience:
 
 
 class PtyShell:
-    """Use `PtyShell.start`. `on_output` gets the raw bytes of the terminal as they come."""
+    """A bash on a terminal, made by `PtyShell.start`. `on_output` is called with the
+    terminal's raw output.
+    """
 
     def __init__(
         self,
@@ -106,7 +112,7 @@ class PtyShell:
     async def start(
         cls, working_dir: Path, environment: Mapping[str, str], on_output: Callable[[bytes], None]
     ) -> "PtyShell":
-        """A shell at its first prompt in `working_dir`; ShellStartError if it does not get there."""
+        """Starts a shell in `working_dir` and waits for its first prompt. Raises ShellStartError."""
         try:
             shell = await cls._launch(working_dir, environment, on_output)
         except OSError as error:
@@ -148,23 +154,24 @@ class PtyShell:
 
     @property
     def is_busy(self) -> bool:
-        """A command is running, in the foreground, in a living shell."""
+        """Whether a command runs in the foreground."""
         return self.exit_code is None and not self._is_finished
 
     @property
     def has_jobs(self) -> bool:
-        """Something runs in it, be it in the background."""
+        """Whether a command runs in the foreground or in the background."""
         return self.exit_code is None and (self.is_busy or has_companions(self._process.pid))
 
     @property
     def status(self) -> Status | None:
-        """How the last command ended; None while it runs and when the shell itself ended."""
+        """The result of the last command; None while it runs, and after the shell itself has ended."""
         return self._status if self._is_finished else None
 
     def begin(self, command: str, variables: Mapping[str, str] | None = None) -> None:
         """Starts a command. The shell must not be busy.
 
-        variables: set for this command alone. TooManyVariablesError, and then it has not been started.
+        variables: environment variables for this command alone. Raises TooManyVariablesError without starting
+        the command.
         """
         self._hand_over(variables or {})
         self._serial += 1
@@ -191,7 +198,7 @@ class PtyShell:
         os.write(self._variables, encoded)
 
     def send(self, data: bytes) -> int:
-        """Types `data`; how many bytes the terminal took (fewer when the program does not read them)."""
+        """Types `data`. Returns how many bytes the terminal took: fewer if the program does not read them."""
         self._last_output_at = None
         try:
             return os.write(self._master, data)
@@ -199,7 +206,7 @@ class PtyShell:
             return 0
 
     async def wait(self, patience: Patience) -> bool:
-        """True once the command or the shell has ended; False when the patience ran out before."""
+        """Waits for the end of the command or of the shell. Returns False if the patience ends before."""
         started = self._loop.time()
         while self.is_busy:
             limit = patience.deadline(started, self._last_output_at)
@@ -215,9 +222,9 @@ class PtyShell:
         return True
 
     async def interrupt(self) -> None:
-        """Ends the running command as Ctrl-C does, by force when it does not listen.
+        """Ends the running command by SIGINT, then by SIGKILL.
 
-        A command that survives that is the shell itself, busy or deaf: then the shell is closed.
+        If it still runs, it is the shell itself that is busy: then the shell is closed.
         """
         for number in (signal.SIGINT, signal.SIGKILL):
             if await self._end_foreground(number):
@@ -225,7 +232,7 @@ class PtyShell:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the shell and all it started that is still in its session. Safe to call twice."""
+        """Ends the shell and all processes of its session. Safe to call twice."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -241,7 +248,9 @@ class PtyShell:
         await self._exit_watch
 
     def without_traces(self, text: str) -> str:
-        """`text` without what our own way of running commands adds to it."""
+        """Returns the text without the lines and paths that come from the way in which
+        commands are run here.
+        """
         private = re.escape(str(self._dir))
         text = re.sub(rf"(?m)^\++ .*(?:__slipway_|{private}).*\n?", "", text)
         return re.sub(rf"{private}/\d\.sh", "bash", text)
@@ -297,10 +306,11 @@ class PtyShell:
         self._loop.remove_reader(self._fifo)
 
     async def _end_foreground(self, number: signal.Signals) -> bool:
-        """True when the running command ended within the grace.
+        """Sends a signal to the running command. Returns whether the command ended within the grace period.
 
-        The signal may arrive between two programs of a command. Bash then ignores it while it waits for the
-        second one. So a program that comes to the foreground meanwhile is interrupted as well.
+        The signal may arrive between two programs of a command. Bash then ignores it and waits for the second
+        program. So a
+        program that comes to the foreground in this time is interrupted, too.
         """
         group = self._foreground
         if not (group == self._process.pid and number == signal.SIGKILL):
@@ -315,5 +325,5 @@ class PtyShell:
 
     @property
     def _foreground(self) -> int:
-        """The process group that has the terminal."""
+        """The process group in the terminal's foreground."""
         return os.tcgetpgrp(self._master)

@@ -1,4 +1,4 @@
-"""One persistent shell of a conversation, with running commands that can be talked to."""
+"""One persistent shell of a conversation. Running commands can get input."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ _OUT_OF_MEMORY = (
 
 
 class TerminalSession:
-    """The shell is taken at the first command, and again after one that ended it."""
+    """Runs commands in a shell. The shell starts with the first command, and again if it has ended."""
 
     def __init__(
         self,
@@ -63,21 +63,21 @@ class TerminalSession:
 
     @property
     def is_open(self) -> bool:
-        """There is a shell to come back to."""
+        """Whether a shell exists."""
         return self._shell is not None
 
     @property
     def has_jobs(self) -> bool:
-        """Something runs in its shell, be it in the background."""
+        """Whether a command runs in the shell, in the foreground or in the background."""
         return self._shell is not None and self._shell.has_jobs
 
     @property
     def running(self) -> str | None:
-        """The command that runs now, shortened to one line."""
+        """The running command, shortened to one line; None if no command runs in the foreground."""
         return _shorten(self._running) if self._shell is not None and self._shell.is_busy else None
 
     def peek(self, max_chars: int) -> Shown:
-        """The end of what has been printed since the last observation."""
+        """Returns the end of the output since the last observation."""
         text = self._output.peek(max_chars)
         text = self._shell.without_traces(text) if self._shell else text
         return Shown(text, self._output.styles_now(text, MAX_SHOWN_STYLES))
@@ -257,7 +257,7 @@ def _shorten(command: str, max_chars: int = 200) -> str:
 
 
 def _username() -> str:
-    """Of commands: the server may have another as its real user."""
+    """The name of the user that runs commands. The server's real user may be another one."""
     try:
         named = os.environ.get("LOGNAME") or os.environ.get("USER")
         return named or pwd.getpwuid(os.geteuid()).pw_name

@@ -1,4 +1,4 @@
-"""The terminal: a persistent bash per conversation, or several side by side if its parameters say so."""
+"""The terminal: a persistent bash for a conversation, or several if its parameter `sessions` says so."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class TerminalTool(Tool[TerminalAction]):
         quiet_seconds: float = QUIET_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
-        """sessions: how many shells there may be at once. ValueError unless it is 1 to MAX_SESSIONS."""
+        """sessions: the largest number of shells. Raises ValueError unless it is 1 to MAX_SESSIONS."""
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
         self._start_dir = context.working_dir
@@ -60,7 +60,9 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """A command may touch anything, but the shells side by side are the model's own wish."""
+        """Claims everything, in a lane of the shell: calls in different shells run in parallel, as the model
+        asked.
+        """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 
     def touches(self, action: TerminalAction, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
