@@ -1,4 +1,4 @@
-"""`python -m app_server` is the `slipway` command."""
+"""Runs the `slipway` command as `python -m app_server`."""
 
 from app_server.cli.main import app
 

@@ -1,6 +1,6 @@
-"""The objects that live as long as the server: opened in order, closed in reverse.
+"""Opens the objects that live as long as the server, and closes them in reverse order.
 
-Both apps share them; handlers find them on `request.state`.
+The public app and the inner app share these objects; handlers find them on `request.state`.
 """
 
 import asyncio
@@ -74,10 +74,10 @@ _TRIM_INTERVAL_SECONDS = 3600.0
 
 @asynccontextmanager
 async def lifespan(config: Config) -> AsyncIterator[State]:
-    """Open all shared objects in order; close them in reverse order at the end.
+    """Opens all shared objects in order, and closes them in reverse order at the end.
 
-    Yields the state of both apps: name on `request.state` to object. Raises what a failed start raises
-    (core/startup_failures.py).
+    Yields the state of both apps: a map from each name on `request.state` to its object. Raises the errors of
+    a failed start (core/startup_failures.py).
     """
     config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with AsyncExitStack() as stack:

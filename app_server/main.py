@@ -33,7 +33,7 @@ _MAX_SMALL_BODY_BYTES = 2 * 1024**2
 
 
 def create_app(config: Config) -> FastAPI:
-    """The public app."""
+    """Returns the public app, which serves browsers and API clients."""
     app = _PublicApp(
         title="Slipway",
         version=VERSION,
@@ -64,7 +64,9 @@ def create_app(config: Config) -> FastAPI:
 
 
 def create_inner_app(config: Config) -> FastAPI:
-    """The app for sandboxes: events in, calls of models, MCP servers and git hosts out."""
+    """Returns the app for sandboxes. It receives their events, and forwards their calls to models, MCP
+    servers and git hosts.
+    """
     app = FastAPI(
         title="Slipway, inner listener",
         version=VERSION,

@@ -1,6 +1,6 @@
 """The routers of the two apps, in the order in which their routes are matched.
 
-Those of the public app stand with what a request must be allowed to do.
+Each router of the public app is listed with the access that its requests need.
 """
 
 from fastapi import APIRouter

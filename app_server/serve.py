@@ -1,4 +1,4 @@
-"""Runs the app server: both listeners in one event loop, from a free port to a clean end."""
+"""Runs the app server: both listeners in one event loop, from the port check to a clean shutdown."""
 
 import asyncio
 import json
@@ -23,16 +23,16 @@ from app_server.users.service import find_owner
 _INNER_PORT_FIX = "End the other program, or restart Slipway with another SLIPWAY_INNER_PORT."
 
 Announce = Callable[[SandboxKind, str | None], None]
-"""Called with the sandbox kind once both listeners answer, and with a sign-in link as long as the owner has
-never signed in.
+"""A function that is called once, when both listeners answer. It gets the sandbox kind, and a sign-in link if
+the owner has never signed in, else None.
 """
 
 
 async def serve(config: Config, announce: Announce) -> None:
     """Serves until SIGINT or SIGTERM.
 
-    Raises PortTaken before anything is touched, and ConfigurationError when the home is another server's, or
-    it or the database cannot be used.
+    Raises PortTaken before anything is changed. Raises ConfigurationError if another server uses the home
+    directory, or if the home directory or the database cannot be used.
     """
     async with AsyncExitStack() as stack:
         public_sockets = listen(_public_addresses(config), config.port, "port", stack)
@@ -77,7 +77,9 @@ async def serve(config: Config, announce: Announce) -> None:
 
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
-    """None once the owner has signed in: output of servers is kept, and a link in it opens everything."""
+    """Returns a sign-in link for the owner. Returns None once the owner has signed in: a server's output is
+    stored, and a link in it opens everything.
+    """
     async with database.read() as session:
         owner = await find_owner(session)
     if owner is not None and owner.signed_in_at is not None:
@@ -93,7 +95,9 @@ def _public_addresses(config: Config) -> list[str]:
 
 @contextmanager
 def _server_file(config: Config) -> Iterator[None]:
-    """`home`/server.json tells programs of the same user where we are, as long as we are."""
+    """Writes `home`/server.json, which tells programs of the same user the server's address. Removes the file
+    at the end.
+    """
     path: Path = config.home / "server.json"
     draft = path.with_name(f"server.json.{os.getpid()}")
     draft.write_text(json.dumps({"url": f"http://127.0.0.1:{config.port}", "pid": os.getpid()}))

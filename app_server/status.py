@@ -1,4 +1,4 @@
-"""Whether this server lives, and on what: for monitors, load balancers and sandboxes."""
+"""The health and the resource use of this server, for monitors, load balancers and sandboxes."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ class Alive(BaseModel):
 
 
 class Memory(BaseModel):
-    """Bytes; `percent` of the machine's memory."""
+    """The memory of this process in bytes. `percent`: its share of the machine's memory."""
 
     rss: int
     percent: float
 
 
 class Disk(BaseModel):
-    """Bytes of the file system that the home directory lies on."""
+    """The file system of the home directory, in bytes."""
 
     total: int
     used: int
@@ -42,7 +42,7 @@ class Disk(BaseModel):
 
 
 class Io(BaseModel):
-    """Bytes read and written by this process so far."""
+    """The bytes that this process has read and written so far."""
 
     read_bytes: int
     write_bytes: int
@@ -56,7 +56,7 @@ class Resources(BaseModel):
 
 
 class ServerInfo(BaseModel):
-    """`uptime` and `idle_time` in seconds."""
+    """How long this server has run, and what it uses. `uptime` and `idle_time` are in seconds."""
 
     uptime: float
     idle_time: float
@@ -66,19 +66,19 @@ class ServerInfo(BaseModel):
 @router.get("/alive")
 @inner_router.get("/health")
 async def get_alive() -> Alive:
-    """The process answers."""
+    """Answers as long as the process runs. Does not check the database."""
     return Alive()
 
 
 @router.get("/health")
 async def get_health() -> Literal["OK"]:
-    """The process answers."""
+    """Answers as long as the process runs. Does not check the database."""
     return "OK"
 
 
 @router.get("/ready")
 async def get_ready(session: ReadSession) -> Literal["OK"]:
-    """The process answers, and so does its database."""
+    """Answers if both the process and its database work."""
     await session.execute(text("SELECT 1"))
     return "OK"
 

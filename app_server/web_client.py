@@ -1,4 +1,4 @@
-"""What a browser needs to know before anybody is signed in."""
+"""What a browser needs to know before a user has signed in."""
 
 from typing import Literal
 
@@ -19,9 +19,10 @@ router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
 
 class WorkspaceLimit(BaseModel):
-    """How much a new workspace can hold: `bytes`, null for as much as there is.
+    """How much a new workspace can hold. `bytes`: the limit; null means no limit.
 
-    `kept_by`: a disk of that size; a watch, which stops a sandbox that holds more; or nothing.
+    `kept_by`: what enforces the limit. `disk`: a disk of that size. `watch`: a monitor that stops a sandbox
+    whose workspace grows larger. `none`: nothing enforces it.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -31,9 +32,11 @@ class WorkspaceLimit(BaseModel):
 
 
 class SandboxIsolation(BaseModel):
-    """`isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
+    """How well sandboxes are separated from the server's machine.
 
-    `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
+    `isolation`: what an agent cannot reach: everything on the machine (`full`), its files and network
+    (`files`), or nothing (`none`). `is_isolated`: true if it is `full`. `warning`: what an agent could reach;
+    null if there is nothing to warn of.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -45,7 +48,7 @@ class SandboxIsolation(BaseModel):
 
 
 class DemoInfo(BaseModel):
-    """A conversation that works without any key: its model profile, its repository, its task."""
+    """The demo conversation, which works without any key: its model profile, its repository and its task."""
 
     profile: str
     repository: str
@@ -53,7 +56,7 @@ class DemoInfo(BaseModel):
 
 
 class FeatureFlags(BaseModel):
-    """The protocol's: which of its pages and services there are."""
+    """The protocol's feature flags: which of its pages and services this server offers."""
 
     enable_billing: bool = False
     hide_llm_settings: bool = False
@@ -72,7 +75,8 @@ class FeatureFlags(BaseModel):
 
 
 class ProtocolConfig(BaseModel):
-    """What clients of the protocol ask for. Services that there are not here are null, false or empty.
+    """The configuration that clients of the protocol ask for. Services that Slipway does not have are null,
+    false or empty.
 
     `updated_at`: when this server started.
     """
@@ -101,8 +105,11 @@ class ProtocolConfig(BaseModel):
 
 
 class WebClientConfig(ProtocolConfig):
-    """`ports_have_names`: pages of a sandbox's ports are opened at separate host names; else below a path
-    of this server, where they have no storage. It depends on the address that the browser has used.
+    """The protocol's configuration, and what Slipway's own pages need.
+
+    `ports_have_names`: a sandbox's ports are opened at separate host names. If false, they are opened below a
+    path of this server, where their pages have no storage. The value depends on the address that the browser
+    has used.
 
     `password_sign_in`: passwords are allowed and at least one user has one.
     """

@@ -1,8 +1,9 @@
-"""What a link to the agent server reaches there, and with which headers. Pure.
+"""Which requests a link to the agent server allows, and which headers such a request carries. Pure.
 
-Its holder reads, and does what the app server lets the user do through the agent server anyway. What the app
-server keeps a record of (new, deleted and imported conversations, models, secrets, consents, approvals, keys)
-goes through the app server alone: done behind it, its record would be wrong.
+The holder of such a link can read, and can do what the app server lets the user do through the agent server
+anyway. The app server keeps records of some actions: new, deleted and imported conversations, models,
+secrets, consents, approvals and keys. These actions go through the app server alone, because its records
+would otherwise be wrong.
 """
 
 import re
@@ -48,7 +49,11 @@ _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 
 def require_allowed(method: str, path: str) -> None:
-    """path: raw, so that nothing encoded means something else there. Raises Forbidden `not_by_link`."""
+    """Refuses a request that a link to the agent server does not allow.
+
+    `path`: the raw path, so that an encoded character cannot change its meaning. Raises Forbidden
+    `not_by_link`.
+    """
     allowed = _ALLOWED.get(method)
     if allowed is None or not allowed.fullmatch(path):
         raise Forbidden(
@@ -59,18 +64,23 @@ def require_allowed(method: str, path: str) -> None:
 
 
 def started_plugin(path: str) -> str | None:
-    """Which runtime plugin a request there starts."""
+    """Returns the name of the runtime plugin that a request to this path starts. Returns None if it starts no
+    plugin.
+    """
     found = re.fullmatch(_START_PLUGIN, path)
     return found["plugin"] if found else None
 
 
 def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:
-    """The sandbox's key in place of all that the caller has sent as one."""
+    """Returns the headers with the sandbox's session key in place of every key that the caller has sent."""
     return [*without(list(headers), _NOT_PASSED_ON), (_KEY, session_key.encode())]
 
 
 def without_key(query: bytes) -> bytes:
-    """A key in a WebSocket's address would count before that of the header, and is one of ours at best."""
+    """Returns the query string without the parameter `session_api_key`.
+
+    In the address of a WebSocket, such a key would count before the key in the header.
+    """
     if _KEY_PARAMETER.encode() not in query:
         return query
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)

@@ -1,4 +1,4 @@
-"""The addresses of links, and those that a sandbox lists for the user who asks."""
+"""Builds the addresses of links, and the list of links that a sandbox shows to its user."""
 
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -23,7 +23,10 @@ _EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2"
 def exposed_urls(
     request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
 ) -> list[ExposedUrl]:
-    """One link for each name of the protocol that works there. folder: the directory that VS Code opens."""
+    """Returns one link for each port name of the protocol that works in this sandbox.
+
+    `made_by`: the credential that the links depend on. `folder`: the directory that VS Code opens.
+    """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
     grants = {
@@ -50,7 +53,9 @@ def _works(sandbox: Sandbox, port: int, have_names: bool) -> bool:
 
 
 def agent_server_url(request: Request, sandbox_id: UUID, made_by: Credential) -> str:
-    """The address of its agent server through the gateway, for 11 hours at least."""
+    """Returns the address of the sandbox's agent server through the gateway. The address is valid for at
+    least 11 hours.
+    """
     # The same for an hour: pages that ask again and again must not be told of a change each time.
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
     return url_of(
@@ -68,7 +73,11 @@ def agent_server_url(request: Request, sandbox_id: UUID, made_by: Credential) ->
 
 
 def url_of(request: Request, grant: PreviewGrant) -> str:
-    """The agent server's is an address that programs put paths behind: no cookie, no final slash."""
+    """Returns the address of a link.
+
+    An address of the agent server has no final slash and needs no cookie, because programs append paths to
+    it.
+    """
     token = links.sign(request.state.cipher, grant)
     config, asked_at = request.state.config, request.headers["host"]
     below = f"{own_origin(config, asked_at)}{prefix_of(token)}"

@@ -1,7 +1,7 @@
-"""The one way into the ports of sandboxes, in front of everything else that the public app does.
+"""The gateway: the one way into the ports of sandboxes. It runs before all other parts of the public app.
 
-A request for a page of a sandbox never gets any further, whatever it asks for: none of our routes, files or
-cookies can be reached at a sandbox's name or below a link.
+A request for a page of a sandbox ends here, whatever its path is. None of Slipway's routes, files or cookies
+can be reached at a sandbox's host name or below a link.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: Place) -> Response | None:
-        """What we say ourselves; None: the sandbox is to be asked."""
+        """Returns the gateway's own response. Returns None if the request goes on to the sandbox."""
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -95,7 +95,9 @@ class Gateway:
         return None
 
     async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
-        """Trades the token for a cookie of this one name, so that no token stays in the address."""
+        """Trades the token in the address for a cookie of this one host name, so that no token stays in the
+        address.
+        """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
         await _require_maker(connection, grant)
@@ -167,7 +169,10 @@ class Gateway:
         return links.read(connection.state.cipher, token)
 
     async def _client(self, connection: HTTPConnection, grant: PreviewGrant, place: Place) -> AgentClient:
-        """Of the sandbox that is meant. Raises Gone `link_expired`, Conflict `sandbox_not_running`."""
+        """Returns the client of the link's sandbox.
+
+        Raises Gone `link_expired` and Conflict `sandbox_not_running`.
+        """
         if isinstance(place, OwnName) and (
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port)
         ):
@@ -198,7 +203,10 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: Place) -> None:
-    """Raises Conflict `host_name_needed` for a runtime plugin that runs and cannot be shown below a path."""
+    """Refuses a runtime plugin that runs but cannot be shown below a path.
+
+    Raises Conflict `host_name_needed`.
+    """
     if not (isinstance(place, Below) and needs_name(grant.port)):
         return
     plugin = PLUGINS_OF_PORTS[grant.port]
@@ -210,8 +218,10 @@ async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: 
 async def _start_plugin(
     connection: HTTPConnection, client: AgentClient, grant: PreviewGrant, place: Place, error: BadGateway
 ) -> None:
-    """The runtime plugin that should answer. Raises `error` where a start does not help, and Conflict
-    `host_name_needed` where its pages could not be shown.
+    """Starts the runtime plugin that should answer on this port.
+
+    Raises `error` if a start does not help. Raises Conflict `host_name_needed` if the plugin's pages could
+    not be shown here, and Forbidden `runtime_plugin_not_offered`.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
@@ -223,14 +233,19 @@ async def _start_plugin(
 
 
 async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, place: Below) -> None:
-    """Of the agent server. Raises Forbidden `not_by_link`, `runtime_plugin_not_offered`."""
+    """Refuses a request to the agent server that the link does not allow.
+
+    Raises Forbidden `not_by_link` and `runtime_plugin_not_offered`.
+    """
     agent_server.require_allowed(_method(connection), place.path)
     if plugin := agent_server.started_plugin(place.path):
         await _require_offered(connection, grant, plugin)
 
 
 async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plugin: str) -> None:
-    """Raises Forbidden `runtime_plugin_not_offered`."""
+    """Refuses a runtime plugin that this sandbox does not offer. Raises Forbidden
+    `runtime_plugin_not_offered`.
+    """
     async with connection.state.database.read() as session:
         sandbox = await session.get(Sandbox, grant.sandbox_id)
     if sandbox is not None:
@@ -238,7 +253,9 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
 
 
 async def _require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Raises Gone `link_expired`."""
+    """Refuses the link if the credential that made it has ended or lost its permission. Raises Gone
+    `link_expired`.
+    """
     try:
         await connection.state.credentials_in_use.require(grant.made_by, Permission.WORK)
     except CredentialEnded:
@@ -277,7 +294,9 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, place: Place, grant: PreviewGrant) -> Addition | None:
-    """What a page needs in order to work at this place. A program that was told its path needs nothing."""
+    """Returns what a page needs added so that it works at this place. Returns None if nothing is to be added,
+    for example if the program was told its path.
+    """
     is_below = isinstance(place, Below)
     is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)
     if connection.scope["type"] != "http" or is_told:
@@ -288,7 +307,9 @@ def _addition(connection: HTTPConnection, place: Place, grant: PreviewGrant) -> 
 
 
 def _require_own_page(connection: HTTPConnection, place: OwnName) -> None:
-    """A foreign page must not act by the cookie; another port of the same sandbox may. Raises Forbidden."""
+    """Refuses a request that a page of another origin makes with the cookie. Pages on other ports of the same
+    sandbox are allowed. Raises Forbidden `origin_not_allowed`.
+    """
     origin = connection.headers.get("origin")
     if origin is None or is_safe(connection.scope) or origin == place.origin:
         return

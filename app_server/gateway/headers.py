@@ -1,6 +1,7 @@
-"""What of a request reaches a sandbox, and what of its reply reaches a browser. Pure.
+"""Which headers of a request reach a sandbox, and which headers of its reply reach a browser. Pure.
 
-Nothing of ours goes in; nothing comes out that could touch more than the page's own place.
+Slipway's cookies and keys never reach the sandbox. No header of a reply can affect more than the page's own
+place.
 """
 
 import re
@@ -37,7 +38,10 @@ _OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups a
 
 
 def request_headers(given: Iterable[Header], place: Place, port: int, session_key: str) -> list[Header]:
-    """For the agent server. The program sees itself visited on its own machine, by its own pages."""
+    """Returns the headers of a browser's request as the agent server gets them.
+
+    The program in the sandbox sees a visit from pages on its own machine.
+    """
     headers = end_to_end(given)
     passed = [
         (name, value)
@@ -57,7 +61,10 @@ def request_headers(given: Iterable[Header], place: Place, port: int, session_ke
 
 
 def reply_headers(given: list[Header], place: Place, port: int, framed_by: Sequence[str]) -> list[Header]:
-    """For the browser. framed_by: the origins whose pages may frame this one."""
+    """Returns the headers of a sandbox's reply as the browser gets them.
+
+    `framed_by`: the origins whose pages may frame this page.
+    """
     if isinstance(place, OwnName):
         return [
             *_with_own_cookies(_moved(without(given, _FAR_REACHING), port, prefix="")),
@@ -76,7 +83,9 @@ SHARED_WITH_OPAQUE_ORIGINS: Final[tuple[Header, ...]] = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"*"),
 )
-"""A page in an opaque origin is a stranger to its own address: modules and calls need to be allowed."""
+"""A page in an opaque origin counts as foreign to its own address. These headers allow
+its modules and calls.
+"""
 
 
 def _is_our_key(name: bytes, value: bytes) -> bool:
@@ -84,7 +93,9 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, place: Place, port: int) -> bytes:
-    """An address of the page's own as the program knows it; others, as of foreign pages, stay."""
+    """Translates an address of the page's own place into the address that the program knows. Other addresses
+    stay as they are.
+    """
     here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
     local = f"http://localhost:{port}".encode()
     if url == b"null" and isinstance(place, Below):
@@ -123,7 +134,7 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
-    """Addresses of the program's own machine become addresses of the page's place."""
+    """Translates a redirect to the program's own machine into a redirect to the page's place."""
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)
     if local and _port_of(local[0]) == port:

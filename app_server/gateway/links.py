@@ -1,4 +1,4 @@
-"""Signed links that open a port of a sandbox to their holders until they expire."""
+"""Signed links. A link opens one port of a sandbox to everyone who has it, until it expires."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,11 +17,13 @@ _FIX = "Open the port again in Slipway, or ask the sender of the link for a new 
 
 @dataclass(frozen=True)
 class PreviewGrant:
-    """One port of one sandbox until `expires_at`, as long as there are the sandbox and the key or
-    session that made the link.
+    """The content of a link: one port of one sandbox until `expires_at`.
 
-    path: where the link leads. keeps_prefix: of a link by path, that its path reaches the program whole.
-    to_agent_server: the link leads to the agent server itself, as far as `gateway/agent_server.py` lets it.
+    The link ends earlier if the sandbox is deleted, or if the API key or session that made the link ends.
+
+    `path`: where the link leads. `keeps_prefix`: for a link by path, the program gets the whole path, with
+    the link's prefix. `to_agent_server`: the link leads to the agent server itself, as far as
+    `gateway/agent_server.py` allows.
     """
 
     sandbox_id: UUID
@@ -48,7 +50,9 @@ def sign(cipher: Cipher, grant: PreviewGrant) -> str:
 
 
 def read(cipher: Cipher, token: str) -> PreviewGrant:
-    """Raises Gone `link_expired`, NotFound `link_unknown`."""
+    """Checks a link's token and returns the link's content. Raises Gone `link_expired` and NotFound
+    `link_unknown`.
+    """
     for key in cipher.signing_keys(_PURPOSE):
         try:
             claims = jwt.decode(token, key, algorithms=[_ALGORITHM], options={"require": ["exp"]})

@@ -1,4 +1,6 @@
-"""What can be shown only where ports have host names: VS Code, which does not start in an opaque origin."""
+"""Which runtime plugins can be shown only where ports have host names. This is VS Code: it does not start in
+an opaque origin.
+"""
 
 from typing import Final
 
@@ -9,12 +11,12 @@ _NEED_NAMES: Final = {NAMED_PORTS["VSCODE"]: "VS Code"}
 
 
 def needs_name(port: int) -> bool:
-    """Whether the runtime plugin of this port cannot be shown below a path."""
+    """Returns whether the runtime plugin of this port cannot be shown below a path."""
     return port in _NEED_NAMES
 
 
 def needs_name_problem(port: int) -> Conflict:
-    """For a port of which `needs_name` is true."""
+    """Returns the error for a port for which `needs_name` is true: Conflict `host_name_needed`."""
     return Conflict(
         f"{_NEED_NAMES[port]} cannot be shown at this address: it needs a separate host name.",
         code="host_name_needed",

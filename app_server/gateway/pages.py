@@ -1,4 +1,4 @@
-"""How a refusal looks where a page of a sandbox should be: a page for people, a problem for programs."""
+"""The response that refuses a page of a sandbox: an HTML page for browsers, problem JSON for programs."""
 
 from html import escape
 
@@ -14,7 +14,10 @@ _STYLE = (
 
 
 def refusal(request: Request, error: AppError, framed_by: str) -> Response:
-    """`framed_by`: the sources of pages that may frame it."""
+    """Returns the response for a refused request.
+
+    `framed_by`: the sources of pages that may frame this page.
+    """
     if "text/html" in request.headers.get("accept", ""):
         response: Response = HTMLResponse(_page(error), error.status)
     else:

@@ -1,6 +1,7 @@
-"""The addresses of pages of sandboxes: a separate host name, or a path below ours. Pure.
+"""The addresses of sandbox pages: a separate host name, or a path below Slipway's own address. Pure.
 
-Neither shares an origin with our pages: a name is one, and what comes by path is put into an opaque one.
+No sandbox page shares an origin with Slipway's pages. A separate host name is an origin; a page below a path
+is put into an opaque origin.
 """
 
 import re
@@ -16,7 +17,7 @@ from app_server.core.config import Config
 from app_server.http.middleware import LOCAL_NAMES, allowed_host_names, host_name
 
 OPEN_PATH: Final = "/.well-known/slipway-preview"
-"""On a sandbox's own name: trades the token of a link for a cookie."""
+"""A path on a sandbox's host name. A request to it trades a link's token for a cookie."""
 
 _PREFIX = "/preview/"
 _BELOW = re.compile(rf"({_PREFIX}([\w.-]+))(/.*)?")
@@ -25,7 +26,7 @@ _LABEL = r"p([1-9]\d{0,4})-([0-9a-f]{32})"
 
 @dataclass(frozen=True)
 class OwnName:
-    """`origin`: of the pages there."""
+    """A place with a separate host name. `origin`: the origin of the pages there."""
 
     origin: str
     sandbox_id: UUID
@@ -34,7 +35,11 @@ class OwnName:
 
 @dataclass(frozen=True)
 class Below:
-    """`prefix`: of our own path, with the link's token. path: what follows, raw; empty without a slash."""
+    """A place below a path of Slipway's own address.
+
+    `prefix`: the beginning of the path, which contains the link's token. `path`: the raw rest of the path;
+    empty if the request has no slash after the prefix.
+    """
 
     origin: str
     prefix: str
@@ -53,7 +58,9 @@ class PreviewOrigins:
         self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
 
     def find(self, scope: Scope) -> Place | None:
-        """Where this request belongs; None: to us."""
+        """Returns the sandbox place that this request is for. Returns None if the request is for Slipway
+        itself.
+        """
         host = Headers(scope=scope).get("host", "").lower()
         name = host_name(host)
         if name is None:
@@ -68,9 +75,10 @@ class PreviewOrigins:
 
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
-    """The origin of a name of its own for a port; None where there can be none, so that it is seen by path.
+    """Returns the origin with a separate host name for this port. Returns None if there is no such name; then
+    the port is shown below a path.
 
-    asked_at: the Host header by which the user has reached us.
+    `asked_at`: the Host header of the user's request.
     """
     suffix = config.preview_suffix
     label = f"p{port}-{sandbox_id.hex}"
@@ -87,12 +95,12 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
 
 
 def has_names(config: Config, asked_at: str) -> bool:
-    """Whether each port has its own host name for a user whose request has this Host header."""
+    """Returns whether each port has a separate host name for a user whose request has this Host header."""
     return origin_of_port(config, UUID(int=0), 1, asked_at) is not None
 
 
 def own_origin(config: Config, asked_at: str) -> str:
-    """Of our own pages, as the user has reached them."""
+    """Returns the origin of Slipway's own pages. `asked_at`: the Host header of the user's request."""
     if config.public_url:
         told = urlsplit(config.base_url)
         return f"{told.scheme}://{told.netloc}"

@@ -1,8 +1,9 @@
-"""What the gateway adds to pages that could not work where they are seen.
+"""What the gateway adds to pages that could not work at the place where they are shown.
 
-Pages below a path were written for the root of a host, as those of most dev servers are: in the HTML their
-addresses are moved below the path, modules import by an import map, and what scripts ask for as they run is
-moved by `below.js`. Framed pages, and those below a path, may be refused storage: `storage.js` stands in.
+Most pages are written for the root of a host, for example those of most dev servers. If such a page is shown
+below a path, the gateway moves the addresses in its HTML below that path. An import map does this for
+modules, and `below.js` for the requests that scripts make while they run. A browser may refuse storage to
+pages in a frame and to pages below a path: `storage.js` replaces it.
 """
 
 import base64
@@ -33,7 +34,11 @@ _POLICY = b"content-security-policy"
 
 @dataclass(frozen=True)
 class Addition:
-    """To each page of a reply. head: its first elements. hashes: of their scripts. prefix: of its place."""
+    """What the gateway adds to each page of a reply.
+
+    `head`: the HTML that begins the page's head. `hashes`: the hashes of the scripts in `head`. `prefix`: the
+    path prefix of the place; None if the page has a separate host name.
+    """
 
     head: bytes
     hashes: tuple[str, ...]
@@ -41,7 +46,9 @@ class Addition:
 
     @classmethod
     def of(cls, prefix: str | None) -> Self:
-        """prefix: None where the page has a separate host name."""
+        """Returns the addition for a place. `prefix`: the path prefix of the place; None if the page has a
+        separate host name.
+        """
         script = _content("storage.js")
         if prefix is None:
             return cls(f"<script>{script}</script>".encode(), (_hash(script),), None)
@@ -52,19 +59,22 @@ class Addition:
 
 
 def wants_page(scope: Scope, *, framed: bool) -> bool:
-    """As browsers ask when they go somewhere. framed: only in a frame."""
+    """Returns whether the request asks for a page, as browsers do when a user opens an address.
+
+    `framed`: count only requests of a frame.
+    """
     headers = scope["headers"]
     is_page = scope["method"] == "GET" and b"text/html" in (first(headers, b"accept") or b"")
     return is_page and not (framed and first(headers, b"sec-fetch-dest") != b"iframe")
 
 
 def unpacked(headers: list[Header]) -> list[Header]:
-    """Those of a request for a page: asked for whole, as plain text."""
+    """Returns the request headers changed so that the reply is a complete, uncompressed page."""
     return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
 
 
 def rewriting(send: Send, addition: Addition) -> Send:
-    """Passes a reply on; HTML is rewritten as it comes."""
+    """Returns a `send` that passes a reply on and rewrites its HTML piece by piece."""
     page: PageRewriter | None = None
 
     async def send_rewritten(message: Message) -> None:
@@ -86,7 +96,7 @@ def rewriting(send: Send, addition: Addition) -> Send:
 
 
 class PageRewriter:
-    """HTML in pieces, cut anywhere."""
+    """Rewrites HTML that comes in pieces. A piece may end anywhere, even in the middle of a tag."""
 
     def __init__(self, addition: Addition) -> None:
         self._head = addition.head
@@ -130,7 +140,7 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """A policy of the page that names its scripts one by one names ours too."""
+    """Adds our scripts' hashes to a content security policy that names the allowed scripts one by one."""
     name, value = header
     if name != _POLICY:
         return header

@@ -1,4 +1,4 @@
-"""Which ports a sandbox has, and links to them: for its owner."""
+"""Routes for a sandbox's owner: list the sandbox's ports and create links to them."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
 @router.get("/{sandbox_id}/ports")
 async def list_ports(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxPorts:
-    """The ports on which processes of the sandbox listen at this moment."""
+    """Returns the ports on which processes of the sandbox listen now."""
     await find_own(request, user, sandbox_id)
     found = await request.state.sandboxes.client(sandbox_id).ports()
     return SandboxPorts(ports=[SandboxPort(**one.model_dump()) for one in found])
@@ -32,9 +32,10 @@ async def list_ports(user: CurrentUser, sandbox_id: UUID, request: Request) -> S
 async def create_link(
     principal: CurrentPrincipal, sandbox_id: UUID, body: CreateLink, request: Request
 ) -> Link:
-    """A link that opens one port to all who have it. It ends by itself, when the sandbox is deleted, and when
-    its maker signs out or deletes the API key it was made with. VS Code is refused with 409
-    `host_name_needed` where ports have no host names.
+    """Creates a link that opens one port to everyone who has the link.
+
+    The link ends at its expiry time, when the sandbox is deleted, and when its maker signs out or deletes the
+    API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.
     """
     await find_own(request, principal.user, sandbox_id)
     if body.name and needs_name(body.number) and not has_names(request.state.config, request.headers["host"]):
@@ -56,7 +57,9 @@ async def create_link(
 async def _told_link(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
-    """The link below whose path the program lives already; None without one, or if it cannot be asked."""
+    """Returns the earlier link below whose path the program already serves its pages. Returns None if there
+    is no such link, or if the program cannot be asked.
+    """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):
         return None

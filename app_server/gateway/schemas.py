@@ -1,4 +1,4 @@
-"""Links to ports in the API."""
+"""Wire schemas for ports of sandboxes and links to them."""
 
 from typing import Annotated, Final, Literal, Self
 
@@ -17,19 +17,20 @@ NAMED_PORTS: dict[PortName, int] = {
     "WORKER_2": 8012,
 }
 PLUGINS_OF_PORTS: Final = {NAMED_PORTS["VSCODE"]: "vscode", NAMED_PORTS["DESKTOP"]: "desktop"}
-"""The gateway starts these when a link to them is opened."""
+"""Maps a port to its runtime plugin. The gateway starts the plugin when a link to the port is opened."""
 
 DEFAULT_SECONDS = 12 * 3600
 MAX_SECONDS = 7 * 24 * 3600
 
 
 class CreateLink(BaseModel):
-    """To a port by its number or its name. `AGENT_SERVER`: the REST API of the agent server, in part.
+    """A request for a link to a port, by its number or its name. The name `AGENT_SERVER` opens a part of the
+    agent server's REST API.
 
-    path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
-    (`vite --base`): it gets the path whole. Null: found out. The first page of the program is asked for; if
-    it names the path of such a link to this port, this link is given again. Where ports have host names this
-    changes nothing, and nothing is asked.
+    path: where the link leads on that port. keeps_prefix: true for a program that was told to serve below the
+    link's path (`vite --base`): the program gets the whole path. Null: Slipway finds out. It reads the
+    program's first page; if that page names the path of an earlier such link to this port, the same link is
+    returned again. If ports have host names, null means false and the program is not asked.
     """
 
     name: PortName | None = None
@@ -53,8 +54,10 @@ class CreateLink(BaseModel):
 
 
 class Link(BaseModel):
-    """Anyone who has `url` can open the port until `expires_at`, signed in or not, as long as its maker stays
-    signed in or keeps the API key it was made with. keeps_prefix: the program gets the path of `url` whole.
+    """A link. Anyone who has `url` can open the port until `expires_at`, without signing in. The link ends
+    earlier if its maker signs out or deletes the API key that made it.
+
+    keeps_prefix: the program gets the whole path of `url`.
     """
 
     url: str
@@ -63,12 +66,12 @@ class Link(BaseModel):
 
 
 class SandboxPort(ListeningPort):
-    """conversation_id: as its sandbox says, which may say anything."""
+    """A port on which a process listens. conversation_id: reported by the sandbox, so it may be wrong."""
 
     conversation_id: Id | None
 
 
 class SandboxPorts(BaseModel):
-    """By port, ascending."""
+    """The listening ports, sorted by port number in ascending order."""
 
     ports: list[SandboxPort]

@@ -1,4 +1,6 @@
-"""Finds the link by whose path a program was told to live (`vite --base`): its first page names that path."""
+"""Finds the link for a program that was told to serve below a link's path (`vite --base`). The program's
+first page names that path.
+"""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ _MAX_TRIED = 5
 
 @dataclass(frozen=True)
 class ToldLink:
-    """A link that is still open, and its token."""
+    """A link that has not ended, with its token."""
 
     token: str
     grant: PreviewGrant
@@ -26,7 +28,11 @@ class ToldLink:
 async def find_told(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
 ) -> ToldLink | None:
-    """The link with `keeps_prefix` to this port, by the same maker, that the program's page names."""
+    """Returns the link that the program's first page names. Returns None if there is none.
+
+    Counts only links with `keeps_prefix` to this port of this sandbox that were made with the same
+    credential.
+    """
     tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
     for token in list(tokens)[:_MAX_TRIED]:
         told = _read(cipher, token.decode())

@@ -1,4 +1,4 @@
-"""What a user may call a repository, and where that is. Pure, but for looking whether a path is there."""
+"""Parses the name or URL of a repository that a user gives. Pure, except for the check that a path exists."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _SCHEMES = frozenset(("git", "http", "https", "ssh"))
 
 
 class InvalidRepository(AppError):
-    """The repository that was asked for cannot be meant."""
+    """The given repository cannot be used: it is unreadable, or it is not there."""
 
     status = 422
     code = "repository_not_found"
@@ -28,18 +28,22 @@ class InvalidRepository(AppError):
 
 @dataclass(frozen=True)
 class Address:
-    """`url` is what git fetches from (a password in it too); `public_url` is the same without credentials."""
+    """Where a repository is. `url` is the given address and may contain a password; `public_url` is the same
+    address without credentials.
+    """
 
     url: str
     public_url: str
     name: str
-    """The directory it is put in."""
+    """The name of the directory that the repository is put in."""
     local_path: Path | None = None
-    """Set when the repository is on this machine."""
+    """The path of a repository on this machine. None for a repository on another host."""
 
     @property
     def identity(self) -> str:
-        """The same for all ways to name a repository: `host/owner/name`, or its path on this machine."""
+        """A text that is the same for all ways to name this repository: `host/owner/name`, or its path on
+        this machine.
+        """
         if self.local_path is not None:
             return self.public_url.rstrip("/").removesuffix("/.git")
         if "://" in self.public_url:
@@ -55,7 +59,9 @@ class Address:
 
     @property
     def web_url(self) -> str | None:
-        """The same repository over HTTP, without credentials; None where that cannot be known."""
+        """The address of the same repository over HTTP, without credentials. None if it is not known: for a
+        path on this machine and for `git://`.
+        """
         if self.local_path is not None:
             return None
         if self.public_url.startswith(("http://", "https://")):
@@ -69,12 +75,14 @@ class Address:
 
     @property
     def origin(self) -> str | None:
-        """Scheme, host and port of `web_url`."""
+        """Scheme, host and port of `web_url`. None if there is no `web_url`."""
         return origin_of(self.web_url) if self.web_url else None
 
 
 def origin_of(url: str) -> str:
-    """`https://host`, in lower case, the port only where it is not the usual one. Raises ValueError."""
+    """Returns the origin of a URL, `https://host`, with the host in lower case. The port is included only if
+    it is not the usual port. Raises ValueError.
+    """
     parts = urlsplit(url)
     host, usual = parts.hostname or "", {"http": 80, "https": 443}.get(parts.scheme)
     port = f":{parts.port}" if parts.port not in {None, usual} else ""
@@ -82,9 +90,10 @@ def origin_of(url: str) -> str:
 
 
 def parse_address(repository: str, provider: str | None = None) -> Address:
-    """`owner/repo`, a git URL, or the absolute path of a repository on this machine.
+    """Parses `owner/repo`, a git URL, or the absolute path of a repository on this machine.
 
-    Raises InvalidRepository (422) when it is none of these.
+    `provider`: the git host of `owner/repo`; None means GitHub. Raises InvalidRepository (422) if the text is
+    none of these.
     """
     if any(ord(character) < 33 for character in repository.strip()) and "/" not in repository[:1]:
         raise _unreadable()
@@ -106,7 +115,10 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
 
 
 def check_exists(address: Address) -> None:
-    """Raises InvalidRepository when a local repository is not there. Blocking, one look at the disk."""
+    """Checks that a local repository exists. Addresses on other hosts are not checked.
+
+    Raises InvalidRepository if it does not exist. Blocks for one look at the disk.
+    """
     path = address.local_path
     if path is not None and not ((path / ".git").exists() or (path / "HEAD").is_file()):
         raise InvalidRepository(
@@ -116,7 +128,7 @@ def check_exists(address: Address) -> None:
 
 
 def without_credentials(text: str) -> str:
-    """`text` with the user part of every URL in it taken out."""
+    """Returns `text` without the user part of every URL in it."""
     return re.sub(r"(?<=://)[^/\s]+@", "", text)
 
 

@@ -1,4 +1,4 @@
-"""Runs git on the app server's machine with nothing of this machine's own git set-up in it."""
+"""Runs git on the app server's machine without any of this machine's own git configuration."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,9 @@ _ANSWER = (
 
 @dataclass(frozen=True)
 class Credentials:
-    """For the server at `origin` (scheme, host and port) only, wherever it may redirect to."""
+    """A user name and a password. git sends them only to the server at `origin` (scheme, host and port), even
+    after a redirect.
+    """
 
     origin: str
     username: str
@@ -45,7 +47,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class GitResult:
-    """`output`: stdout and stderr together, its last 8 KiB."""
+    """What a git command returned. `output`: the last 8192 characters of stdout and stderr together."""
 
     exit_code: int
     output: str
@@ -65,10 +67,13 @@ async def run_git(
     credentials: Credentials | None = None,
     way: GitConnectionOptions | None = None,
 ) -> GitResult:
-    """Runs git in `directory`, which is also its home. Progress lines go to `report`. way: to another host.
+    """Runs git in `directory`, which is also its home directory, and returns its exit code and output.
 
-    `credentials` never stand on a command line, where every user of this machine could read them.
-    Raises GitTimeout. However it ends, no process of it is left.
+    `report` is called with progress lines. `way`: the connection options for a repository on another host.
+    `credentials` never appear on a command line, where every user of this machine could read them.
+
+    Raises GitTimeout after `timeout_seconds`. No process of this git command is left at the end, also after
+    an error.
     """
     process = await asyncio.create_subprocess_exec(
         "git",
@@ -92,7 +97,7 @@ async def run_git(
 
 
 class _Tail:
-    """The last pieces of an output."""
+    """Collects the last lines of an output."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=200)
@@ -157,7 +162,9 @@ def _environment(home: Path, credentials: Credentials | None, way: GitConnection
 
 
 def _as_environment(settings: dict[str, str]) -> dict[str, str]:
-    """Settings as git reads them, in their order, stronger than those of any file."""
+    """Returns the settings as environment variables for git, in the same order. They override the settings of
+    every file.
+    """
     numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
     for index, (name, value) in enumerate(settings.items()):
         numbered |= {f"GIT_CONFIG_KEY_{index}": name, f"GIT_CONFIG_VALUE_{index}": value}

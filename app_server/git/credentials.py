@@ -1,6 +1,7 @@
-"""What opens a repository for its user: what stood in its URL, else their token for its host.
+"""The credentials with which a user's repositories are read and pushed: those in the URL, else the user's
+token for the host.
 
-Every query is limited to the user's own.
+Every query is limited to the user's own rows.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,9 @@ _BITBUCKET_NAME = "x-token-auth"
 
 
 def given_with(address: Address) -> Credentials | None:
-    """What the user wrote before the host. With ssh a password cannot be used."""
+    """Returns the credentials that the address contains. Returns None if there are none, or if the address is
+    not http or https: ssh cannot use a password.
+    """
     if not address.has_credentials or not address.public_url.startswith(("http://", "https://")):
         return None
     given, public = urlsplit(address.url), urlsplit(address.public_url)
@@ -40,7 +43,9 @@ def given_with(address: Address) -> Credentials | None:
 async def credentials_for(
     session: AsyncSession, cipher: Cipher, user_id: UUID, address: Address
 ) -> Credentials | None:
-    """What the user has for the repository; None: whatever is open to everybody."""
+    """Returns the user's credentials for this repository. Returns None if there are none; then only public
+    repositories can be read.
+    """
     if given := given_with(address):
         return given
     row = await _of_origin(session, user_id, address.origin)
@@ -50,13 +55,13 @@ async def credentials_for(
 
 
 async def push_scope_of(session: AsyncSession, user_id: UUID, address: Address) -> PushScope:
-    """Which branches of the repository the user lets agents push to."""
+    """Returns which branches of the repository the user lets agents push to."""
     row = await _of_origin(session, user_id, address.origin)
     return row.push_scope if row else PushScope.OWN
 
 
 async def list_credentials(session: AsyncSession, user_id: UUID) -> Sequence[GitCredential]:
-    """All of them, by host."""
+    """Returns all tokens of the user for git hosts, sorted by host."""
     owned = select(GitCredential).where(GitCredential.user_id == user_id)
     return (await session.scalars(owned.order_by(GitCredential.origin))).all()
 
@@ -64,7 +69,10 @@ async def list_credentials(session: AsyncSession, user_id: UUID) -> Sequence[Git
 async def save_credential(
     session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveGitCredential
 ) -> GitCredential:
-    """Adds it, or replaces the one of the same host. Raises Conflict `too_many_git_credentials`."""
+    """Adds a token, or replaces the user's token for the same host, and returns its row.
+
+    Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
+    """
     row = await _of_origin(session, user_id, given.host)
     if row is None:
         if len(await list_credentials(session, user_id)) >= MAX_CREDENTIALS:
@@ -90,7 +98,10 @@ async def save_credential(
 async def save_token(
     session: AsyncSession, cipher: Cipher, user_id: UUID, origin: str, token: SecretStr
 ) -> None:
-    """Adds it, or replaces the token of this host alone. Raises Conflict `too_many_git_credentials`."""
+    """Adds a token for this host, or replaces only the token of the stored row.
+
+    Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
+    """
     if row := await _of_origin(session, user_id, origin):
         await change_credential(session, cipher, user_id, row.id, ChangeGitCredential(token=token))
     else:
@@ -101,7 +112,9 @@ async def save_token(
 async def change_credential(
     session: AsyncSession, cipher: Cipher, user_id: UUID, credential_id: UUID, changes: ChangeGitCredential
 ) -> GitCredential:
-    """Raises NotFound."""
+    """Changes the given fields of a stored token and returns its row. Raises NotFound
+    `git_credential_not_found`.
+    """
     row = await _require(session, user_id, credential_id)
     if changes.token is not None:
         row.token_encrypted = cipher.encrypt(changes.token.get_secret_value())
@@ -114,7 +127,7 @@ async def change_credential(
 
 
 async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> str:
-    """The host that it was for. Raises NotFound."""
+    """Deletes a token and returns the origin of its host. Raises NotFound `git_credential_not_found`."""
     row = await _require(session, user_id, credential_id)
     await session.delete(row)
     return row.origin

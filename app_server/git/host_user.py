@@ -1,4 +1,4 @@
-"""Whose token it is, in the words of its git host."""
+"""Asks a git host which of its users a token belongs to."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Reply = Mapping[str, Any]
 
 
 class UserGitInfo(BaseModel):
-    """`id` is a number at most hosts, and sent as text."""
+    """The user at the git host. `id` is a number at most hosts; it is sent as text."""
 
     id: str
     login: str
@@ -31,7 +31,11 @@ class UserGitInfo(BaseModel):
 
 @dataclass(frozen=True)
 class HostApi:
-    """url: where it says who one is. read: what it answers, in the protocol's words."""
+    """How to ask a git host for the user of a token.
+
+    `url`: the address of the request. `read`: translates the host's reply into the protocol's fields.
+    `scheme`: the scheme of the Authorization header.
+    """
 
     url: str
     read: Callable[[Reply], UserGitInfo]
@@ -39,9 +43,10 @@ class HostApi:
 
 
 def api_of(origin: str) -> HostApi:
-    """By the name of the host; one that says nothing is taken for a Forgejo or Gitea.
+    """Returns how to ask this git host, chosen by its host name. A host with an unknown name is treated as a
+    Forgejo or Gitea.
 
-    Raises BadRequest `git_host_has_no_user` for a host that does not tell.
+    Raises BadRequest `git_host_has_no_user` for a host that does not tell the user of a token.
     """
     host = urlsplit(origin).hostname or ""
     if host == "github.com":
@@ -58,7 +63,11 @@ def api_of(origin: str) -> HostApi:
 
 
 async def ask(client: httpx.AsyncClient, api: HostApi, token: str, username: str | None) -> UserGitInfo:
-    """Raises BadGateway `git_token_refused`, `git_host_failed`; Forbidden `private_address`."""
+    """Asks the git host which user the token belongs to.
+
+    `username`: sent with the token as basic authentication; None means that the token is sent alone. Raises
+    BadGateway `git_token_refused` and `git_host_failed`, and Forbidden `private_address`.
+    """
     auth = httpx.BasicAuth(username, token) if username else None
     headers = {"Accept": "application/json", **IDENTITY} | (
         {} if auth else {"Authorization": f"{api.scheme} {token}"}

@@ -1,4 +1,4 @@
-"""Repositories that lie on the server's own machine, and who may read them."""
+"""Checks who may read repositories on the server's own machine."""
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address
@@ -6,7 +6,10 @@ from app_server.users.models import Role
 
 
 def refuse_foreign_path(address: Address, role: Role) -> None:
-    """Raises StartFailure when the user may not read repositories of the server's machine."""
+    """Refuses a repository on the server's machine unless the user is an owner or admin.
+
+    Raises StartFailure `repository_not_allowed`.
+    """
     if address.local_path is not None and role not in {Role.OWNER, Role.ADMIN}:
         raise StartFailure(
             "repository_not_allowed",

@@ -1,4 +1,4 @@
-"""What opens a user's repositories at a git host."""
+"""The users' stored tokens for git hosts."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,14 +11,18 @@ from app_server.core.database import Base, enum_column, now
 
 
 class PushScope(StrEnum):
-    """Which branches agents may push to: those that their conversation made, or any."""
+    """Which branches agents may push to: only branches that their own conversation made (`own`), or any
+    branch (`any`).
+    """
 
     OWN = "own"
     ANY = "any"
 
 
 class GitCredential(Base):
-    """`origin` is the host as a URL without a path, `https://github.com`. The token is never shown again."""
+    """A user's token for one git host. `origin` is the host as a URL without a path, `https://github.com`.
+    The token is never shown again.
+    """
 
     __tablename__ = "git_credentials"
     __table_args__ = (UniqueConstraint("user_id", "origin"),)

@@ -1,4 +1,4 @@
-"""How git itself calls a host that a user has named: at the address that was judged, and at no other."""
+"""How git connects to a host that a user has named: only to the address that the guard has checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,23 +16,28 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class GitConnectionOptions:
-    """What git is told beside the address of a repository. settings: of git; ssh_options: of ssh."""
+    """Options for git's connection to a repository. `settings`: git settings. `ssh_options`: options of the
+    ssh command line.
+    """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     ssh_options: str = ""
 
 
 def guard_for(config: Config, role: Role) -> Guard | None:
-    """None: administrators may name repositories on any host, as they may name models and MCP servers."""
+    """Returns the guard for the repositories that a user names. Returns None for administrators: they may
+    name repositories on any host, as they may name models and MCP servers.
+    """
     if role in ADMINISTRATORS:
         return None
     return Guard(parse_named(config.egress_private), upstream=upstream_of())
 
 
 async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
-    """url: an address over http, https or ssh, also as `user@host:path`.
+    """Checks the host of a repository and returns the connection options for git.
 
-    Raises StartFailure `repository_not_allowed`, `repository_not_found`.
+    `url`: an address over http, https or ssh, also as `user@host:path`. `guard`: None means that every host
+    is allowed. Raises StartFailure `repository_not_allowed` and `repository_not_found`.
     """
     if guard is None:
         return GitConnectionOptions()
@@ -78,7 +83,7 @@ async def _way_of_http(guard: Guard, scheme: str, host: str, port: int | None) -
 
 
 def _parts(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port."""
+    """Returns the scheme, host and port of an address."""
     if "://" in url:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""Tokens of git hosts by the protocol's names of providers, and whose they are."""
+"""Routes for the user's tokens of git hosts, by the protocol's provider names."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -26,7 +26,9 @@ _MAX_PROVIDERS = 20
 
 
 class ProviderToken(BaseModel):
-    """`token` left out or empty keeps the one that is stored. `host`: where the provider is not its own."""
+    """A token for a provider. If `token` is missing or empty, the stored token stays. `host`: the host, if it
+    is not the provider's usual host.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +58,9 @@ async def get_git_info(
     request: Request,
     host: Annotated[str | None, Query(max_length=300)] = None,
 ) -> UserGitInfo:
-    """Who the user is at a git host. `host`: which of them; left out, GitHub, GitLab, or the first."""
+    """Asks a git host which user the stored token belongs to. `host`: which git host; if missing, GitHub,
+    else GitLab, else the user's first host.
+    """
     row = _chosen(await credentials.list_credentials(session, user.id), host)
     api = api_of(row.origin)
     state = request.state
@@ -68,7 +72,7 @@ async def get_git_info(
 async def save_provider_tokens(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveProviderTokens, request: Request
 ) -> Done:
-    """Adds the tokens, or replaces those of the same hosts; tokens of other hosts stay."""
+    """Adds the given tokens, or replaces the stored tokens of the same hosts. Tokens of other hosts stay."""
     for provider, given in body.provider_tokens.items():
         origin = _origin_of(provider, given.host)
         if given.token:
@@ -80,7 +84,7 @@ async def save_provider_tokens(
 
 @router.delete("/secrets/git-providers")
 async def delete_provider_tokens(user: CurrentUser, trail: CurrentTrail, session: Session) -> Done:
-    """All of them, of every host."""
+    """Deletes the user's tokens for all git hosts."""
     for row in await credentials.list_credentials(session, user.id):
         await credentials.delete_credential(session, user.id, row.id)
         trail.record(session, AuditAction.GIT_CREDENTIAL_DELETED, (AuditTarget.GIT_HOST, row.origin))

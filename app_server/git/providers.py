@@ -1,4 +1,4 @@
-"""The protocol's names of git hosts. Pure."""
+"""The protocol's names for git hosts. Pure."""
 
 from urllib.parse import urlsplit
 
@@ -9,11 +9,13 @@ HOSTS: dict[str, str | None] = {
     "azure_devops": "dev.azure.com",
     "bitbucket_data_center": None,
 }
-"""None: only with a host."""
+"""Maps a provider to its usual host. None: the provider has no usual host, so a host must be given."""
 
 
 def provider_of(origin: str) -> tuple[str, str | None]:
-    """The provider that a host is taken for, and its name unless it is the provider's own."""
+    """Returns the provider for a host, and the host's name. The name is None if it is the provider's usual
+    host.
+    """
     host = urlsplit(origin).netloc
     for provider, own in HOSTS.items():
         if host == own:

@@ -35,7 +35,9 @@ _GREETING = "cloning into"
 
 @dataclass(frozen=True)
 class PackedRepository:
-    """`bundle` is None for a repository without commits; `branch` is None for a detached HEAD."""
+    """A repository as a file. `bundle` is None for a repository without commits; `branch` is None for a
+    detached HEAD.
+    """
 
     bundle: Path | None
     branch: str | None
@@ -51,10 +53,11 @@ async def pack(
     credentials: Credentials | None = None,
     guard: Guard | None = None,
 ) -> PackedRepository:
-    """All branches and tags of the repository as one file in `directory`.
+    """Fetches a repository and writes all its branches and tags into one bundle file in `directory`.
 
-    credentials: what opens it for its user. They are for the web, so with them ssh is not used. guard: what
-    keeps its user from the server's neighbours, see way.guard_for.
+    `branch`: the branch to check for and to return; None means the default branch. `credentials`: the user's
+    credentials for the host; they work over HTTP only, so ssh is not used with them. `guard`: keeps the user
+    from reaching hosts in the server's private network, see `pinned_git.guard_for`.
 
     Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
     `repository_clone_failed`.
@@ -79,7 +82,11 @@ async def check_out(
     credentials: Credentials | None = None,
     guard: Guard | None = None,
 ) -> Path:
-    """The files of a branch, to be read here: a folder in `directory`. Raises as `pack`."""
+    """Fetches a repository and returns a folder in `directory` with the files of a branch, without git's own
+    data.
+
+    `branch`: None means the default branch. Raises the same errors as `pack`.
+    """
     clone, tree = directory / "clone.git", directory / "tree"
     await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)
     if branch is not None and not await _has_branch(clone, branch):
@@ -175,7 +182,9 @@ async def _bundle(clone: Path, bundle: Path) -> None:
 
 
 async def _default_branch(clone: Path) -> str | None:
-    """What HEAD names; when that has no commit, the likeliest other; None for a detached HEAD."""
+    """Returns the branch that HEAD names. If that branch has no commit, returns `main`, `master` or the first
+    branch instead. Returns None for a detached HEAD.
+    """
     head = await _head(clone)
     if head is None:
         return None
@@ -199,7 +208,9 @@ async def _has_branch(clone: Path, name: str) -> bool:
 
 
 async def _first_branches(clone: Path) -> list[str]:
-    """One more than are ever named to a user, in alphabetical order."""
+    """Returns the first branches in alphabetical order: one more than the error message names, so that it can
+    say "and more".
+    """
     count = f"--count={_MAX_NAMED_BRANCHES + 1}"
     return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)
 

@@ -1,4 +1,4 @@
-"""The current user's tokens for git hosts. They can be set and replaced, never read."""
+"""Routes for the current user's tokens for git hosts. Tokens can be set and replaced, never read."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1/settings/git-credentials", tags=["Settings"])
 
 @router.get("")
 async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[GitCredentialInfo]:
-    """All of them, by host."""
+    """Returns all tokens of the user for git hosts, sorted by host. The tokens' values are not included."""
     return [GitCredentialInfo.of(row) for row in await credentials.list_credentials(session, user.id)]
 
 
@@ -25,7 +25,9 @@ async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[
 async def save_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, request: Request
 ) -> GitCredentialInfo:
-    """Adds it, or replaces the one of the same host: in force from the next clone, fetch or push on."""
+    """Adds a token, or replaces the token for the same host. It is used from the next clone, fetch or push
+    on.
+    """
     cipher = request.state.cipher
     saved = await credentials.save_credential(session, cipher, user.id, body)
     _record_change(trail, session, saved, has_new_token=True)
@@ -51,7 +53,7 @@ async def change_git_credential(
 async def delete_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
 ) -> None:
-    """Agents reach only what is open to everybody at this host from then on."""
+    """Deletes a token. From then on, agents can reach only public repositories at this host."""
     host = await credentials.delete_credential(session, user.id, credential_id)
     trail.record(session, AuditAction.GIT_CREDENTIAL_DELETED, (AuditTarget.GIT_HOST, host))
 

@@ -1,4 +1,4 @@
-"""Credentials of git hosts on the wire. Tokens go in and never come out."""
+"""Wire schemas for tokens of git hosts. Tokens are received and never sent."""
 
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -38,7 +38,7 @@ Username = Annotated[
 
 
 class SaveGitCredential(BaseModel):
-    """username: only for hosts that want a certain one beside the token."""
+    """A new token for a git host. username: only for hosts that require a certain user name."""
 
     host: Origin
     token: Token
@@ -47,7 +47,7 @@ class SaveGitCredential(BaseModel):
 
 
 class ChangeGitCredential(BaseModel):
-    """What is left out stays."""
+    """Changes of a stored token. Fields that are left out stay as they are."""
 
     token: Token | None = None
     username: Username | None = None
@@ -55,7 +55,7 @@ class ChangeGitCredential(BaseModel):
 
 
 class GitCredentialInfo(BaseModel):
-    """host: as a URL only when it is not spoken to over https."""
+    """A stored token without its value. host: a host name, or a URL if the host is not reached over https."""
 
     id: Id
     host: str

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Get Alive
-         * @description The process answers.
+         * @description Answers as long as the process runs. Does not check the database.
          */
         get: operations["get_alive_alive_get"];
         put?: never;
@@ -1813,9 +1813,10 @@ export interface paths {
         put?: never;
         /**
          * Create Link
-         * @description A link that opens one port to all who have it. It ends by itself, when the sandbox is deleted, and when
-         *     its maker signs out or deletes the API key it was made with. VS Code is refused with 409
-         *     `host_name_needed` where ports have no host names.
+         * @description Creates a link that opens one port to everyone who has the link.
+         *
+         *     The link ends at its expiry time, when the sandbox is deleted, and when its maker signs out or deletes the
+         *     API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.
          */
         post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
         delete?: never;
@@ -1853,7 +1854,7 @@ export interface paths {
         };
         /**
          * List Ports
-         * @description The ports on which processes of the sandbox listen at this moment.
+         * @description Returns the ports on which processes of the sandbox listen now.
          */
         get: operations["list_ports_api_v1_sandboxes__sandbox_id__ports_get"];
         put?: never;
@@ -1964,12 +1965,12 @@ export interface paths {
         put?: never;
         /**
          * Save Provider Tokens
-         * @description Adds the tokens, or replaces those of the same hosts; tokens of other hosts stay.
+         * @description Adds the given tokens, or replaces the stored tokens of the same hosts. Tokens of other hosts stay.
          */
         post: operations["save_provider_tokens_api_v1_secrets_git_providers_post"];
         /**
          * Delete Provider Tokens
-         * @description All of them, of every host.
+         * @description Deletes the user's tokens for all git hosts.
          */
         delete: operations["delete_provider_tokens_api_v1_secrets_git_providers_delete"];
         options?: never;
@@ -2116,13 +2117,14 @@ export interface paths {
         };
         /**
          * List Git Credentials
-         * @description All of them, by host.
+         * @description Returns all tokens of the user for git hosts, sorted by host. The tokens' values are not included.
          */
         get: operations["list_git_credentials_api_v1_settings_git_credentials_get"];
         put?: never;
         /**
          * Save Git Credential
-         * @description Adds it, or replaces the one of the same host: in force from the next clone, fetch or push on.
+         * @description Adds a token, or replaces the token for the same host. It is used from the next clone, fetch or push
+         *     on.
          */
         post: operations["save_git_credential_api_v1_settings_git_credentials_post"];
         delete?: never;
@@ -2143,7 +2145,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Git Credential
-         * @description Agents reach only what is open to everybody at this host from then on.
+         * @description Deletes a token. From then on, agents can reach only public repositories at this host.
          */
         delete: operations["delete_git_credential_api_v1_settings_git_credentials__credential_id__delete"];
         options?: never;
@@ -2899,7 +2901,8 @@ export interface paths {
         };
         /**
          * Get Git Info
-         * @description Who the user is at a git host. `host`: which of them; left out, GitHub, GitLab, or the first.
+         * @description Asks a git host which user the stored token belongs to. `host`: which git host; if missing, GitHub,
+         *     else GitLab, else the user's first host.
          */
         get: operations["get_git_info_api_v1_users_git_info_get"];
         put?: never;
@@ -2998,7 +3001,7 @@ export interface paths {
         };
         /**
          * Get Health
-         * @description The process answers.
+         * @description Answers as long as the process runs. Does not check the database.
          */
         get: operations["get_health_health_get"];
         put?: never;
@@ -3018,7 +3021,7 @@ export interface paths {
         };
         /**
          * Get Ready
-         * @description The process answers, and so does its database.
+         * @description Answers if both the process and its database work.
          */
         get: operations["get_ready_ready_get"];
         put?: never;
@@ -3374,7 +3377,7 @@ export interface components {
         };
         /**
          * ChangeGitCredential
-         * @description What is left out stays.
+         * @description Changes of a stored token. Fields that are left out stay as they are.
          */
         ChangeGitCredential: {
             push_scope?: components["schemas"]["PushScope"] | null;
@@ -3706,12 +3709,13 @@ export interface components {
         };
         /**
          * CreateLink
-         * @description To a port by its number or its name. `AGENT_SERVER`: the REST API of the agent server, in part.
+         * @description A request for a link to a port, by its number or its name. The name `AGENT_SERVER` opens a part of the
+         *     agent server's REST API.
          *
-         *     path: where the link leads there. keeps_prefix: for a program that was told to live below the link's path
-         *     (`vite --base`): it gets the path whole. Null: found out. The first page of the program is asked for; if
-         *     it names the path of such a link to this port, this link is given again. Where ports have host names this
-         *     changes nothing, and nothing is asked.
+         *     path: where the link leads on that port. keeps_prefix: true for a program that was told to serve below the
+         *     link's path (`vite --base`): the program gets the whole path. Null: Slipway finds out. It reads the
+         *     program's first page; if that page names the path of an earlier such link to this port, the same link is
+         *     returned again. If ports have host names, null means false and the program is not asked.
          */
         CreateLink: {
             /** Keeps Prefix */
@@ -3909,7 +3913,7 @@ export interface components {
         };
         /**
          * DemoInfo
-         * @description A conversation that works without any key: its model profile, its repository, its task.
+         * @description The demo conversation, which works without any key: its model profile, its repository and its task.
          */
         DemoInfo: {
             /** Profile */
@@ -3921,7 +3925,7 @@ export interface components {
         };
         /**
          * Disk
-         * @description Bytes of the file system that the home directory lies on.
+         * @description The file system of the home directory, in bytes.
          */
         Disk: {
             /** Free */
@@ -3985,7 +3989,7 @@ export interface components {
         };
         /**
          * FeatureFlags
-         * @description The protocol's: which of its pages and services there are.
+         * @description The protocol's feature flags: which of its pages and services this server offers.
          */
         FeatureFlags: {
             /**
@@ -4103,7 +4107,7 @@ export interface components {
         };
         /**
          * GitCredentialInfo
-         * @description host: as a URL only when it is not spoken to over https.
+         * @description A stored token without its value. host: a host name, or a URL if the host is not reached over https.
          */
         GitCredentialInfo: {
             /** Host */
@@ -4218,7 +4222,7 @@ export interface components {
         };
         /**
          * Io
-         * @description Bytes read and written by this process so far.
+         * @description The bytes that this process has read and written so far.
          */
         Io: {
             /** Read Bytes */
@@ -4469,8 +4473,10 @@ export interface components {
         };
         /**
          * Link
-         * @description Anyone who has `url` can open the port until `expires_at`, signed in or not, as long as its maker stays
-         *     signed in or keeps the API key it was made with. keeps_prefix: the program gets the path of `url` whole.
+         * @description A link. Anyone who has `url` can open the port until `expires_at`, without signing in. The link ends
+         *     earlier if its maker signs out or deletes the API key that made it.
+         *
+         *     keeps_prefix: the program gets the whole path of `url`.
          */
         Link: {
             /** Expires At */
@@ -4626,7 +4632,7 @@ export interface components {
         };
         /**
          * Memory
-         * @description Bytes; `percent` of the machine's memory.
+         * @description The memory of this process in bytes. `percent`: its share of the machine's memory.
          */
         Memory: {
             /** Percent */
@@ -5245,7 +5251,8 @@ export interface components {
         };
         /**
          * ProviderToken
-         * @description `token` left out or empty keeps the one that is stored. `host`: where the provider is not its own.
+         * @description A token for a provider. If `token` is missing or empty, the stored token stays. `host`: the host, if it
+         *     is not the provider's usual host.
          */
         ProviderToken: {
             /** Host */
@@ -5263,7 +5270,8 @@ export interface components {
         PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
         /**
          * PushScope
-         * @description Which branches agents may push to: those that their conversation made, or any.
+         * @description Which branches agents may push to: only branches that their own conversation made (`own`), or any
+         *     branch (`any`).
          * @enum {string}
          */
         PushScope: "own" | "any";
@@ -5587,9 +5595,11 @@ export interface components {
         };
         /**
          * SandboxIsolation
-         * @description `isolation`: what of the server's machine is out of reach: all, its files and network, or nothing.
+         * @description How well sandboxes are separated from the server's machine.
          *
-         *     `is_isolated`: whether it is all. `warning` says what an agent could reach otherwise.
+         *     `isolation`: what an agent cannot reach: everything on the machine (`full`), its files and network
+         *     (`files`), or nothing (`none`). `is_isolated`: true if it is `full`. `warning`: what an agent could reach;
+         *     null if there is nothing to warn of.
          */
         SandboxIsolation: {
             /**
@@ -5617,7 +5627,7 @@ export interface components {
         };
         /**
          * SandboxPort
-         * @description conversation_id: as its sandbox says, which may say anything.
+         * @description A port on which a process listens. conversation_id: reported by the sandbox, so it may be wrong.
          */
         SandboxPort: {
             /** Conversation Id */
@@ -5631,7 +5641,7 @@ export interface components {
         };
         /**
          * SandboxPorts
-         * @description By port, ascending.
+         * @description The listening ports, sorted by port number in ascending order.
          */
         SandboxPorts: {
             /** Ports */
@@ -5707,7 +5717,7 @@ export interface components {
         SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ARCHIVED" | "ERROR" | "MISSING";
         /**
          * SaveGitCredential
-         * @description username: only for hosts that want a certain one beside the token.
+         * @description A new token for a git host. username: only for hosts that require a certain user name.
          */
         SaveGitCredential: {
             /** Host */
@@ -5943,7 +5953,7 @@ export interface components {
         };
         /**
          * ServerInfo
-         * @description `uptime` and `idle_time` in seconds.
+         * @description How long this server has run, and what it uses. `uptime` and `idle_time` are in seconds.
          */
         ServerInfo: {
             /** Idle Time */
@@ -6861,7 +6871,7 @@ export interface components {
         };
         /**
          * UserGitInfo
-         * @description `id` is a number at most hosts, and sent as text.
+         * @description The user at the git host. `id` is a number at most hosts; it is sent as text.
          */
         UserGitInfo: {
             /** Avatar Url */
@@ -6920,8 +6930,11 @@ export interface components {
         };
         /**
          * WebClientConfig
-         * @description `ports_have_names`: pages of a sandbox's ports are opened at separate host names; else below a path
-         *     of this server, where they have no storage. It depends on the address that the browser has used.
+         * @description The protocol's configuration, and what Slipway's own pages need.
+         *
+         *     `ports_have_names`: a sandbox's ports are opened at separate host names. If false, they are opened below a
+         *     path of this server, where their pages have no storage. The value depends on the address that the browser
+         *     has used.
          *
          *     `password_sign_in`: passwords are allowed and at least one user has one.
          */
@@ -7063,9 +7076,10 @@ export interface components {
         };
         /**
          * WorkspaceLimit
-         * @description How much a new workspace can hold: `bytes`, null for as much as there is.
+         * @description How much a new workspace can hold. `bytes`: the limit; null means no limit.
          *
-         *     `kept_by`: a disk of that size; a watch, which stops a sandbox that holds more; or nothing.
+         *     `kept_by`: what enforces the limit. `disk`: a disk of that size. `watch`: a monitor that stops a sandbox
+         *     whose workspace grows larger. `none`: nothing enforces it.
          */
         WorkspaceLimit: {
             /** Bytes */
