@@ -85,7 +85,7 @@ def is_asked_to_stop() -> bool:
 
 
 def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]) -> Sequence[Path]:
-    """Returns the files and directories that a completed call read or changed."""
+    """Returns the files and directories that a completed call was about. Empty if the call failed."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None or not isinstance(result, ObservationEvent):
         return ()
@@ -112,7 +112,7 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns what the call touches. Returns EVERYTHING if the tool cannot say."""
+    """Returns what the call touches: EVERYTHING if the tool fails to say, NOTHING if the call cannot run."""
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
         return NOTHING  # answered with an error, whenever

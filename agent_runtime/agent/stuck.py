@@ -30,7 +30,7 @@ class StepDigest:
     """Digests of one step: the call and its result. For a failed call the result is left out of the
     comparison.
 
-    `ask`: with this call the agent asks the user. `answer`: the answer it got.
+    Kind `ask`: the message that tells the agent to ask the user. `answer`: the user's answer.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -122,7 +122,9 @@ def refusal(action: ActionEvent) -> AgentErrorEvent:
 
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
-    """Returns the trail with one more call and its result."""
+    """Returns the trail with one more call and its result. Calls that only wait, for a running command
+    or in a sleep, and calls that were interrupted do not change it.
+    """
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
     if isinstance(result, AgentErrorEvent):

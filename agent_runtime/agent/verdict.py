@@ -51,8 +51,8 @@ async def ask_verdict(
 
 
 def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
-    """Returns the messages of a conversation, shortened to `max_chars`. Long messages are cut first, then
-    messages in the middle are left out.
+    """Returns the messages of a conversation without the system prompt, shortened to about `max_chars`. Long
+    messages are cut first, then messages in the middle are left out.
     """
     found: list[dict[str, str]] = []
     for chars in _MESSAGE_CHARS:

@@ -17,8 +17,8 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """The models to use when the conversation continues. `condenser_llm`: None means the condenser keeps its
-    model.
+    """The models to use when the conversation continues. `condenser_llm`: None means that the condenser gets
+    no model given: it follows the agent if it used the agent's model, and keeps its model otherwise.
     """
 
     llm: LLM
@@ -26,8 +26,8 @@ class Switch(NamedTuple):
 
 
 def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
-    """Returns the models that differ from the stored agent's models. Returns None if all are equal. Keys are
-    not compared.
+    """Returns the models to switch to, if any differs from the stored agent's models. Returns None if all are
+    equal. Keys are not compared.
 
     Raises ConversationError `agent_differs` if the agents differ in anything except their models.
     """

@@ -53,7 +53,8 @@ from agent_runtime.wire import LocalWorkspace as WorkingDirectory
 class Conversation:
     """A dialogue with an agent. Use it in a `with` block, or call `close`.
 
-    All methods can be called from any thread. Callbacks may call all except `run`, `wait` and `close`.
+    All methods can be called from any thread. Callbacks may call all except `close` and methods that wait
+    for a run: `run`, `wait`, and `pursue_goal` and `resume_goal` unless `blocking` is False.
     Every refusal is raised as a ConversationError.
     """
 

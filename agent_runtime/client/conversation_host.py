@@ -37,7 +37,7 @@ class Household:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """Adds a conversation to this household. The main conversation is still closed by its owner."""
+        """Adds a conversation: `close` will close it, too. Its completion logs are written to files."""
         conversation.on_completion = write_completion
         self._live[conversation.id] = conversation
 

@@ -31,7 +31,9 @@ class StuckError(ConversationRunError):
 
 
 class WorkspaceError(ConversationError):
-    """A workspace refused or failed. `output`: the last lines that the failed command printed, if any."""
+    """A workspace refused or failed. `output`: what the failed command or container printed last; empty if
+    there is nothing.
+    """
 
     def __init__(self, code: str, detail: str, fix: str | None = None, *, output: str = "") -> None:
         super().__init__(code, detail, fix)

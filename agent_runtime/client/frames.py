@@ -10,7 +10,9 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """A reply begins to arrive. `item_id`: the id of the event that will hold the complete reply."""
+    """A reply begins to arrive. `item_id`: the id of the event that will end the stream, the first event
+    of the complete reply.
+    """
 
     item_id: str
     attempt: int
@@ -55,7 +57,7 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The state of the conversation has changed. This is the last frame of a run."""
+    """The state of the conversation has changed. A run sends such a frame last, at its end."""
 
 
 Heard = Sync | Durable | StateChanged | StreamEvent

@@ -51,9 +51,10 @@ async def persist(
     ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
 ) -> httpx.Response:
     """Sends a request and returns the checked response. Repeats the request while the server cannot be
-    reached.
+    reached, for `patience_seconds`; then raises DisconnectedError.
 
-    `is_repeatable`: the request may be repeated even if the server may have received it already.
+    `is_repeatable`: the request may be repeated even if the server may have received it already. If False,
+    only a failure to connect is repeated.
     """
     again = httpx.TransportError if is_repeatable else httpx.ConnectError
     deadline = asyncio.get_running_loop().time() + patience_seconds

@@ -56,7 +56,7 @@ def consented(
     consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
     """Returns the hashes of the project's parts that may run. If `consent` is a function, calls it with each
-    offer of the project.
+    offer of the project that has no problem. Otherwise returns the given hashes.
     """
     if not callable(consent):
         return list(consent)

@@ -62,7 +62,7 @@ class ConversationSession:
         return self._follower.events
 
     async def start(self) -> None:
-        """Starts a run. Does nothing if a run is already going on."""
+        """Starts a run. If a run is already going on, joins it: no error is raised."""
         # Counted before: the server may be a new one that gets our keys only while the run begins.
         self._connections_before = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):

@@ -96,7 +96,7 @@ class ConversationState:
 
     @property
     def leaf_event_id(self) -> str | None:
-        """The id of the event that the next event will follow."""
+        """The id of the event that the next event will follow. None if the next event will be the first."""
         return self.info.leaf_event_id
 
     @property

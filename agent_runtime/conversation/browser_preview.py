@@ -6,8 +6,8 @@ from agent_runtime.wire import BrowserGlimpse, BrowserPage
 
 
 async def glimpse(conversation: ConversationEngine) -> BrowserGlimpse:
-    """Returns a picture of the browser as it is now. Secrets on the pages are visible, because a picture
-    cannot be masked.
+    """Returns a picture of the browser as it is now, with its pages. Secrets in the picture are visible,
+    because a picture cannot be masked; addresses and titles are masked. Empty if no browser is open.
     """
     tool = next((one for one in conversation.tools.values() if isinstance(one, BrowserTool)), None)
     seen = await tool.session.glimpse() if tool is not None else None

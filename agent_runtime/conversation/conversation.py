@@ -222,8 +222,8 @@ class ConversationEngine(Working):
         self._toolbox.expect_changes()
 
     def keep_secrets(self) -> None:
-        """Stores the names and descriptions of the secrets. Stores their values only if they can be
-        encrypted.
+        """Stores the names and descriptions of the secrets, and addresses without credentials. Stores their
+        values only if they can be encrypted.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
@@ -231,7 +231,7 @@ class ConversationEngine(Working):
 
     async def close(self) -> None:
         """Stops the work and frees all resources. The log still says what was going on, so that it can
-        continue later.
+        continue later. Safe to call twice.
         """
         if self.is_closed:
             return

@@ -29,7 +29,9 @@ def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | 
 
 
 def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
-    """Returns the agent with the new model."""
+    """Returns the agent with the new models, as described for `switch_llm`. The agent's budget stays, unless
+    the new model has a budget.
+    """
     llm = llm.model_copy(
         update={"max_budget_per_task": llm.max_budget_per_task or agent.llm.max_budget_per_task}
     )

@@ -41,8 +41,8 @@ class Naming:
         self.saved_llm: SavedLLM = _none_saved
 
     def begin_if_wanted(self) -> None:
-        """Starts naming the conversation in the background. Does nothing if it has a title or its
-        specification wants none.
+        """Starts naming the conversation in the background. Does nothing if it has a title, its specification
+        wants none, or a hook has blocked a message.
         """
         conversation = self._conversation
         state = conversation.state

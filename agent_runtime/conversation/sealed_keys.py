@@ -53,7 +53,9 @@ def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets)
 
 
 def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
-    """Returns the stored keys. Returns None if none were stored or they cannot be decrypted any more."""
+    """Returns the stored keys. Returns None if none were stored, or if they cannot be decrypted or read any
+    more.
+    """
     sealed = log.get_meta(_META) if sealing is not None else None
     if sealing is None or sealed is None:
         return None

@@ -41,7 +41,9 @@ class Title:
 
 
 def first_words(task: str) -> str | None:
-    """Returns the first line with words in it, shortened. Used if no model has given a title."""
+    """Returns the first line that is not empty, shortened. Returns None if there is none. Used if no model
+    has given a title.
+    """
     lines = (" ".join(line.split()) for line in task[:_MAX_TASK_CHARS].splitlines())
     line = next((line for line in lines if line), None)
     if line is None or len(line) <= MAX_TITLE_CHARS:
@@ -52,8 +54,8 @@ def first_words(task: str) -> str | None:
 async def generate(
     task: MessageEvent, llm: LLM, client: LLMClient, mask: Callable[[str], str] = str
 ) -> Title | None:
-    """Returns a short title for the task. Returns None if the model gives none, because a missing title is
-    not a failure.
+    """Returns a short title for the task. Returns None if the model gives none or cannot be asked: a missing
+    title must not be a failure.
 
     `mask`: hides secrets before the text is cut, because part of a secret could not be recognized any more.
     """

@@ -139,7 +139,7 @@ class Working:
         self._toolbox.require_risk(asks_model(analyzer_of(self.spec, self.state)))
 
     def messages(self) -> Sequence[bytes]:
-        """Returns the messages that the model sees. They are complete only if no call is unanswered."""
+        """Returns the messages that the model sees. They are complete whenever no call is unanswered."""
         return self._history.view.messages()
 
     def unseen_messages(self) -> Sequence[MessageEvent]:
@@ -149,8 +149,8 @@ class Working:
         return [MessageEvent.model_validate_json(body) for body in said]
 
     def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
-        """Returns the oldest unseen message whose id is not in `passed`. Reads only this message from the
-        log.
+        """Returns the user's oldest unseen message whose id is not in `passed`, or None. Reads no later
+        messages from the log.
         """
         for _, message_id in self.state.unseen_messages:
             record = self.log.get(message_id) if message_id not in passed else None

@@ -7,7 +7,7 @@ BUDGET_REACHED = "MaxBudgetReached"
 """The code of the ConversationErrorEvent that pauses a run when the conversation's budget is spent."""
 
 ADMINISTRATOR_LIMIT_REACHED = "AdministratorLimitReached"
-"""The same code for a limit that only an administrator can change."""
+"""The code of the same event for a limit that only an administrator can change."""
 
 CONVERSATION_LIMIT_WORDS = "The budget of this conversation is spent"
 USER_LIMIT_WORDS = "Your spending limit is reached"

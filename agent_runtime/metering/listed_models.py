@@ -22,7 +22,7 @@ class ListedModel:
 
 
 def listed_models(vendors: Collection[str]) -> list[ListedModel]:
-    """Returns the chat models of these vendors, by vendor and name. Blocking: it reads 3 MB."""
+    """Returns the chat models of these vendors, sorted by vendor and name. Blocking: it reads 3 MB."""
     found: dict[tuple[str, str], ListedModel] = {}
     for key, value in _read_list().items():
         entry = a_dict(value)

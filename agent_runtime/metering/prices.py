@@ -27,8 +27,8 @@ def set_price(
     cache_read: float | None = None,
     cache_write: float | None = None,
 ) -> Price | None:
-    """Returns the price that a user has set, in dollars per token. Cached tokens cost the same unless they
-    have a price.
+    """Returns the price that a user has set, in dollars per token. Cached tokens cost as much as the prompt
+    unless they have a price. Returns None if neither `prompt` nor `completion` is set.
     """
     if prompt is None and completion is None:
         return None

@@ -55,8 +55,9 @@ class ApprovedOffers:
         return with_plugins(request.model_copy(update={"consent": taken}), plugins)
 
     async def take(self, project: Path, hashes: Collection[str]) -> list[tuple[Offer, Plugin]]:
-        """Stores and returns the offers with these hashes. Raises OfferChangedError; nothing
-        is taken then.
+        """Stores the offers with these hashes, and returns each with its content as a plugin.
+
+        Raises OfferChangedError if the project does not offer one of them now; nothing is stored then.
         """
         offers = {offer.hash: offer for offer in await asyncio.to_thread(find_offers, project)}
         unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]

@@ -71,7 +71,8 @@ def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) 
 def check(
     conversation: ConversationEngine, action_ids: Sequence[str] | None, approved: Sequence[str] = ()
 ) -> None:
-    """Checks that exactly these actions wait for confirmation, and that the approved ones are among them.
+    """Checks that exactly these actions wait for confirmation (`action_ids`; None means any), and that the
+    approved ones are among them.
 
     Raises NothingToConfirmError or ConfirmationOutdatedError.
     """

@@ -12,8 +12,8 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Returns the calls whose results are lost after a crash. Empty if all calls that can have begun may
-    safely run again.
+    """Returns the calls that cannot simply run again after a crash: all unanswered calls, or none if every
+    call that can have begun may safely run again.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)

@@ -17,7 +17,7 @@ from agent_runtime.tools.live_output import Shown
 class EventFrame:
     """`wire`: the frame as JSON. `event`: the event in the frame, for readers of the plain event stream.
 
-    `seq`: the position in the log; None for events that are never logged. `is_reported`: the frame is also
+    `seq`: the position in the log; None for frames that are never logged. `is_reported`: the frame is also
     sent to the app server. `is_whole`: the frame replaces all earlier frames of its kind.
     """
 
@@ -64,7 +64,7 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
-    """Returns what the running calls have printed, by the ids of their events."""
+    """Returns the frame with what the running calls have printed, by the ids of their events."""
     outputs = [
         {"action_id": action_id, "text": one.text, "styles": one.styles} for action_id, one in shown.items()
     ]

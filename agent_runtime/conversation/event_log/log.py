@@ -178,7 +178,9 @@ class LogReader:
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
-        """Returns a page that begins at `from_seq`, and the id of the first event of the next page."""
+        """Returns a page that begins at `from_seq`, and the id of the first event of the next page: None if
+        this is the last page. `from_seq`: None means the first page.
+        """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
         start = "TRUE" if from_seq is None else f"seq {compare} {int(from_seq)}"
@@ -201,7 +203,9 @@ class LogReader:
         return row[0] if row else None
 
     def spec_field(self, name: str) -> str | None:
-        """Returns one field of the conversation's spec without reading the whole spec into memory."""
+        """Returns one text field of the conversation's spec without reading the whole spec into memory.
+        Returns None if the field is null or there is no spec.
+        """
         row = self._db.execute(
             "SELECT json_extract(value, ?) FROM meta WHERE key = 'spec'", [f"$.{name}"]
         ).fetchone()
@@ -212,7 +216,7 @@ class LogReader:
         return row[0] if row else None
 
     def last_status(self) -> str | None:
-        """Returns the last logged execution status."""
+        """Returns the last logged execution status. None if there is none."""
         row = self._db.execute(_LAST_STATUS).fetchone()
         return row[0] if row else None
 
@@ -288,7 +292,7 @@ class EventLog(LogReader):
     def append(self, records: Sequence[Record]) -> None:
         """Appends all records or none. Their positions must directly follow the last position.
 
-        Raises sqlite3.IntegrityError if an id exists already.
+        Raises ValueError for other positions, sqlite3.IntegrityError if an id exists already.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):

@@ -28,7 +28,9 @@ from agent_runtime.events.union import validate_event
 from agent_runtime.wire import CatchUpRequest, Restored
 
 RESTORED = "restored"
-"""The key in an update of the agent's state: the time of the backup that the files come from, for people."""
+"""The key in an update of the agent's state: the time of the restored files, and how many events are newer
+than they are, for people.
+"""
 
 _BY = "by the loss of the machine that it ran on"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class SpecChangedError(Exception):
-    """The specification was not written by the server, or lacks a required seal."""
+    """The specification is not as the server wrote it, or lacks a required seal."""
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,12 @@ class State:
     `status`: the last logged status. Whether a run is going on is not stored here; a live task shows it.
     `pending`: the calls without a result, in order. `unseen_messages`: position and id of each message that
     the model has not seen.
-    `critique`: the critic's last result on the end of a turn. `critiques`: their number since the user's last
-    message. `stop_denials`: how often Stop hooks have sent the agent back since then.
+    `critique`: the critic's last result on the end of a turn; `critiques`: the number of these results;
+    `stop_denials`: how often Stop hooks have sent the agent back. All three since the user's last message.
     `wants_condensation`: a condensation was requested and is neither made nor failed yet. `given_rules`: the
     path rules that a result has contained.
-    `agent`: the last change of the agent, without keys. `title`, `tags`: None while the values from the
-    creation apply. `safeguards`: the policy and the analyzer that were set after the creation.
+    `agent`: the agent as it was last changed, without keys. `agent`, `title`, `tags`: None while the values
+    from the creation apply. `safeguards`: the policy and the analyzer that were set after the creation.
     `approved`: the kinds of actions that the user has approved for this whole conversation. `shell_dir`: the
     directory of the agent's shell after its last command.
     `children`: the conversations it has started. `tasks`: the tasks of sub-agents, by task id.

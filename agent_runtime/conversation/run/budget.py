@@ -63,7 +63,9 @@ def check_cost(conversation: Running) -> None:
 
 
 def renewed(conversation: Running) -> list[Event]:
-    """Returns the event that raises a used-up budget by the same amount when a run begins."""
+    """Returns the event that raises a used-up budget by the same amount when a run begins. Returns no event
+    if the budget is not used up, or if there is none.
+    """
     limit, spent = _limit(conversation), total_cost(conversation.state.stats)
     if limit is None or spent < limit:
         return []

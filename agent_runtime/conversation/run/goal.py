@@ -57,5 +57,5 @@ class Goal(BaseModel):
 
 
 def interruption(goal: Goal | None) -> list[Event]:
-    """Returns the events to log if the work stops before the goal is over."""
+    """Returns the events to log if the work stops before the goal is over. Empty if no goal is active."""
     return [goal.interrupted().to_event()] if goal is not None and goal.active else []

@@ -17,7 +17,7 @@ class RunSlot:
         return not self._is_mine.done()
 
     async def wait(self) -> bool:
-        """Waits for the slot. Returns True when the run may start, False if it gave up its place."""
+        """Waits for the slot. Returns True when the run may start, False if its place was given up."""
         return await self._is_mine
 
     def give_up(self) -> None:
