@@ -1,4 +1,4 @@
-"""Which addresses a browser may open: the web, and files of the workspace."""
+"""Checks which addresses the browser may open: web pages, and files of the workspace."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,15 +9,15 @@ from agent_runtime.workspace.local import PathNotAllowedError, confine
 MAX_ADDRESS_CHARS = 100_000
 _WEB = {"http", "https"}
 _HARMLESS = {"data"}
-"""Pages with a separate origin, which can load nothing."""
+"""Pages with these schemes have a separate origin and can load nothing else."""
 
 
 class AddressError(Exception):
-    """An address that is none, or may not be opened. The text is for the model."""
+    """The address is not valid or not allowed. The text is for the model."""
 
 
 def admit(given: str, roots: Sequence[Path]) -> str:
-    """The address as a browser takes it; one without a scheme is of the web. AddressError."""
+    """Returns the address with a scheme: http for this machine, https for others. Raises AddressError."""
     address = given.strip()
     if len(address) > MAX_ADDRESS_CHARS:
         raise AddressError("The address is too long.")
@@ -44,7 +44,7 @@ def admit(given: str, roots: Sequence[Path]) -> str:
 
 
 def is_admitted_file(address: str, roots: Sequence[Path]) -> bool:
-    """Whether a page may read it: pages below the workspace may lead anywhere."""
+    """Whether a page may read this file: it must be in the workspace, also after links are resolved."""
     try:
         _admit_file(address, roots)
     except AddressError:

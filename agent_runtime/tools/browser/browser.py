@@ -1,4 +1,4 @@
-"""A running browser: its tabs, and what happens in it without being asked for."""
+"""A running browser: its tabs, and its reactions to events such as dialogs and downloads."""
 
 import asyncio
 import logging
@@ -30,10 +30,10 @@ from agent_runtime.tools.browser.tab import PageError, Tab
 MAX_TABS = 20
 MAX_NOTES = 20
 MAX_DIALOGS = 50
-"""Of one page between two calls: what goes on beyond that never ends."""
+"""The limit for one page between two calls. A page that opens more would never stop."""
 START_SECONDS = 60.0
 PICTURE_SECONDS = 0.5
-"""At least, between two pictures of a recording."""
+"""The shortest time between two pictures of a recording."""
 _MAX_MESSAGE_CHARS = 300
 _MIN_ID_CHARS = 4
 _PAGES = [{"type": "page"}]
@@ -62,14 +62,17 @@ logger = logging.getLogger(__name__)
 
 
 class Browser:
-    """roots: below which pages may read files. `open` it before anything else, and `end` it."""
+    """A browser with its tabs. roots: pages may read files only below these directories.
+
+    Call `open` before other methods, and `end` at the end.
+    """
 
     def __init__(self, chromium: Chromium, roots: Sequence[Path], downloads: Path) -> None:
         self._chromium = chromium
         self._roots = roots
         self._connection = Connection(self._hear)
         self._tabs: dict[str, Tab] = {}
-        """By session."""
+        """The tabs by the ids of their sessions."""
         self._ready: dict[str, asyncio.Future[Tab]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._notes: list[str] = []
@@ -80,7 +83,7 @@ class Browser:
         self._has_no_tab_to_come.set()
         self._downloads = Downloads(downloads, self.note, self._cancel_download)
         self.on_picture: Callable[[Json], None] | None = None
-        """Takes the pictures of tabs that were told to send some."""
+        """Called with the pictures of tabs that are recorded."""
 
     @property
     def is_alive(self) -> bool:
@@ -96,13 +99,13 @@ class Browser:
 
     @property
     def current(self) -> Tab:
-        """PageError if there is none."""
+        """The current tab. Raises PageError if there is none."""
         if self._current is None:
             raise PageError("No page is open. Open one with browser_navigate.")
         return self._current
 
     async def open(self) -> None:
-        """BrowserGoneError if it ends at once, NoAnswerError."""
+        """Connects to the browser. Raises BrowserGoneError if it has ended, or NoAnswerError."""
         await self._connection.open(self._chromium.socket)
         await self.call("Target.setAutoAttach", _attach(_PAGES, holds_new=True), seconds=START_SECONDS)
         behavior = {
@@ -113,11 +116,11 @@ class Browser:
         await self.call("Browser.setDownloadBehavior", behavior)
 
     async def call(self, method: str, params: Json | None = None, *, seconds: float = 20.0) -> Json:
-        """A command to the browser itself. BrowserGoneError, CommandError, NoAnswerError."""
+        """Sends a command to the browser itself. Raises BrowserGoneError, CommandError or NoAnswerError."""
         return await self._connection.call(method, params, seconds=seconds)
 
     async def new_tab(self) -> Tab:
-        """An empty one, which becomes the current one. PageError if there are too many."""
+        """Opens an empty tab and makes it the current one. Raises PageError if there are too many."""
         if len(self._tabs) >= MAX_TABS:
             raise PageError(f"There are {MAX_TABS} tabs open already. Close some with browser_close_tab.")
         async with self._creating:
@@ -128,7 +131,7 @@ class Browser:
         return self._current
 
     async def wait_for_opened(self, seconds: float) -> None:
-        """Until the tab is there that a page has just opened, if it has."""
+        """Waits until a tab that a page is just opening is ready, at most `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._has_no_tab_to_come.wait()
@@ -143,12 +146,12 @@ class Browser:
         self._forget(tab.session)
 
     async def addresses(self) -> dict[str, tuple[str, str]]:
-        """URL and title of each page, by its target."""
+        """Returns URL and title of each page, by its target id."""
         infos = (await self.call("Target.getTargets", {"filter": _PAGES}))["targetInfos"]
         return {info["targetId"]: (info["url"], " ".join(info["title"].split())[:200]) for info in infos}
 
     def note(self, text: str) -> None:
-        """Something the model has not asked for and should know."""
+        """Stores a message for the model about something that happened without a call."""
         if len(self._notes) < MAX_NOTES:
             self._notes.append(text)
 
@@ -159,14 +162,14 @@ class Browser:
         return notes
 
     async def ended_by(self) -> str:
-        """How it has ended."""
+        """Returns how the browser has ended: its exit code, or that it no longer answers."""
         with suppress(TimeoutError):
             async with asyncio.timeout(5):
                 return f"exit code {await self._chromium.wait()}"
         return "it stopped answering"
 
     async def end(self) -> None:
-        """Ends it with all its processes. Safe to call twice."""
+        """Ends the browser with all its processes. Safe to call twice."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -235,7 +238,9 @@ class Browser:
             waiting.set_result(tab)
 
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
-        """All at once: a page that is held gives some answers only when it is let go, which comes last."""
+        """Sends all set-up commands at once. A paused page answers some only after the last one, which
+        resumes it.
+        """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(
             *(self._connection.call(method, params, session=session) for method, params in calls)
@@ -303,7 +308,7 @@ class Browser:
 
 
 async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -> Browser:
-    """ChromiumError."""
+    """Starts a browser, without Chromium's sandbox if this is not possible here. Raises ChromiumError."""
     executable = await asyncio.to_thread(find_chromium)
     if executable is None:
         raise ChromiumError("There is no Chromium on PATH any more.")
@@ -331,7 +336,7 @@ async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -
 
 
 async def _unless_gone(reaction: Coroutine[Any, Any, None]) -> None:
-    """Pages come and go while they are answered."""
+    """Runs a reaction to an event. Ignores errors, since the page may be closed meanwhile."""
     try:
         await reaction
     except (BrowserGoneError, CommandError, NoAnswerError, PageError) as error:

@@ -1,7 +1,8 @@
-"""The Chromium of this machine, started so that only its own conversation can speak to it.
+"""Starts this machine's Chromium, so that only its conversation can control it.
 
-It is driven over a socket it inherits, not over a port: what else runs here, the agent's own commands
-included, could connect to a port, and with it would own every page and cookie in the browser.
+It is controlled over an inherited socket, not over a port. Any program of this machine could connect to a
+port,
+commands of the agent included, and would control every page and cookie of the browser.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from agent_runtime.workspace.users import start_process
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 WIDTH, HEIGHT = 1280, 800
-"""Of a page, in pixels."""
+"""The size of a page in pixels."""
 EXIT_SECONDS = 10.0
 _REST_SECONDS = 2.0
 _STDERR_LINES = 20
@@ -77,17 +78,17 @@ logger = logging.getLogger(__name__)
 
 
 class ChromiumError(Exception):
-    """It is not here, or does not start. The text says what to do about it."""
+    """Chromium is not installed or does not start. The text says what to do."""
 
 
 def find_chromium() -> Path | None:
-    """The first on PATH. A moment's look at the disk."""
+    """Returns the path of the first Chromium on PATH, or None."""
     found = (shutil.which(name) for name in NAMES)
     return next((Path(path) for path in found if path), None)
 
 
 class Chromium:
-    """A running one: the leader of a process group, and our end of its socket."""
+    """A running Chromium: the leader of a process group, and our end of its socket."""
 
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
         self._process = process
@@ -100,7 +101,7 @@ class Chromium:
         return self._process.pid
 
     async def last_words(self) -> str:
-        """What it wrote to standard error at last, once it has ended."""
+        """Returns the end of its standard error. Call it after Chromium has ended."""
         await asyncio.wait({self._listening}, timeout=EXIT_SECONDS)
         return b"".join(self._said).decode(errors="replace").strip()
 
@@ -108,7 +109,7 @@ class Chromium:
         return await self._process.wait()
 
     async def end(self) -> None:
-        """Ends it with everything it started. Safe to call twice."""
+        """Ends Chromium with all its processes. Safe to call twice."""
         signal_group(self.pid, signal.SIGKILL)
         self.socket.close()
         await self._process.wait()
@@ -124,8 +125,10 @@ class Chromium:
 
 
 async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:
-    """profile: its own directory, which other users cannot look into. sandboxed: with Chromium's own sandbox
-    around each page.
+    """Starts Chromium.
+
+    profile: its directory, which other users cannot read. sandboxed: with Chromium's sandbox around each
+    page.
     """
     ours, theirs = socket.socketpair()
     # Where bash puts it below must not be one of the two it is moved to.
@@ -156,12 +159,12 @@ async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromiu
 
 
 def may_be_sandboxed() -> bool:
-    """Whether it is worth trying: Chromium refuses its own sandbox to root."""
+    """Whether Chromium's sandbox may work here: it does not for root."""
     return os.geteuid() != 0
 
 
 def _at_home_in(profile: Path) -> dict[str, str]:
-    """Whatever it keeps goes with its profile."""
+    """Returns the environment variables that make Chromium write only to its profile."""
     return {
         "HOME": str(profile),
         "TMPDIR": str(profile),

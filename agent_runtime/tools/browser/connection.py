@@ -1,4 +1,4 @@
-"""Commands to a Chromium and what it tells on its own: the DevTools protocol over one socket.
+"""Sends commands to Chromium and receives its events: the DevTools protocol over one socket.
 
 https://chromedevtools.github.io/devtools-protocol/ describes the messages.
 """
@@ -14,7 +14,9 @@ import orjson
 
 Json = dict[str, Any]
 Listener = Callable[[str, str, Json], None]
-"""Takes the id of the session ("" is the browser itself), the event's name and its parameters; at once."""
+"""Called with an event's session id ("" for the browser itself), name and parameters. It
+must return at once.
+"""
 
 CALL_SECONDS = 20.0
 MAX_MESSAGE_BYTES = 64 * 1024**2
@@ -24,11 +26,11 @@ logger = logging.getLogger(__name__)
 
 
 class BrowserGoneError(Exception):
-    """The browser has ended, or does not make sense any more."""
+    """The browser has ended, or sends messages that cannot be understood."""
 
 
 class CommandError(Exception):
-    """The browser refuses a command. The text is its own."""
+    """The browser refuses a command. The text is the browser's."""
 
 
 class NoAnswerError(Exception):
@@ -36,7 +38,7 @@ class NoAnswerError(Exception):
 
 
 class Connection:
-    """One reader; any number of calls under way."""
+    """The connection to the browser. Several commands may wait for results at the same time."""
 
     def __init__(self, on_event: Listener) -> None:
         self._on_event = on_event
@@ -56,7 +58,10 @@ class Connection:
     async def call(
         self, method: str, params: Json | None = None, *, session: str = "", seconds: float = CALL_SECONDS
     ) -> Json:
-        """The command's result. BrowserGoneError, CommandError, NoAnswerError after so many seconds."""
+        """Sends a command and returns its result.
+
+        Raises BrowserGoneError, CommandError, or NoAnswerError after `seconds`.
+        """
         if self._writer is None or not self.is_open:
             raise BrowserGoneError
         number = next(self._ids)
@@ -75,7 +80,7 @@ class Connection:
             del self._waiting[number]
 
     async def close(self) -> None:
-        """Safe to call twice."""
+        """Closes the connection. Safe to call twice."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)

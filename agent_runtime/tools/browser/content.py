@@ -1,4 +1,4 @@
-"""The text of a page, as Markdown and in pieces that a model can take in."""
+"""The text of a page as Markdown, in pieces of a size that suits a model."""
 
 from agent_runtime.tools.browser.connection import CommandError
 from agent_runtime.tools.browser.tab import PageError, Tab
@@ -8,7 +8,7 @@ _LIMITS = {"chars": 1_000_000, "nodes": 200_000}
 
 
 async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
-    """PageError."""
+    """Returns the page's text from character `start` on, with a note if more follows. Raises PageError."""
     text, is_cut = await _whole(tab, keeps_links=keeps_links)
     if start and start >= len(text):
         raise PageError(f"The text of the page ends at character {len(text)}; begin earlier.")

@@ -1,4 +1,4 @@
-"""What pages hand over as files: into the workspace, within limits."""
+"""Downloads of pages: saved in the workspace, with limits."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,9 @@ _MAX_NAME_CHARS = 200
 
 
 class Downloads:
-    """Follows those under way. say: takes what the model should know. cancel: ends the one of that id."""
+    """Follows running downloads. say: called with messages for the model. cancel: cancels the download with
+    this id.
+    """
 
     def __init__(self, directory: Path, say: Callable[[str], None], cancel: Callable[[str], None]) -> None:
         self.directory = directory

@@ -1,4 +1,4 @@
-"""What a person could click or fill in: numbered for the model, and found again by its number."""
+"""The elements of a page that can be clicked or filled in. The model refers to them by number."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ _ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
 class Element:
     frame: PageFrame
     place: int
-    """In its frame's list."""
+    """The element's index in the list of its frame."""
     name: str
 
 
 @dataclass(frozen=True)
 class PageState:
-    """What can be done on a page. page: scroll positions and status, as `elements.js` tells them."""
+    """The elements of a page and their description. page: scroll positions and status, from `elements.js`."""
 
     elements: Sequence[Element]
     text: str
@@ -46,7 +46,7 @@ class PageState:
 
 
 async def look(tab: Tab) -> PageState:
-    """PageError."""
+    """Finds the elements of the page. Raises PageError."""
     elements: list[Element] = []
     lines: list[str] = []
     page: Json = {}
@@ -65,7 +65,10 @@ async def look(tab: Tab) -> PageState:
 
 
 async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab: bool) -> str | None:
-    """The address that a link leads to, if it is to be opened in a new tab and was not clicked. PageError."""
+    """Clicks an element and returns None. Raises PageError.
+
+    With `in_new_tab`, does not click a link but returns its address.
+    """
     element, handle = await _find(tab, elements, index)
     aim = _checked(await tab.on(element.frame, handle, "aim"), index)
     if in_new_tab and str(aim["href"]).startswith(("http:", "https:", "file:")):
@@ -81,7 +84,10 @@ async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab
 async def fill(
     tab: Tab, elements: Sequence[Element], index: int, text: str, *, roots: Sequence[Path], base: Path
 ) -> None:
-    """roots: where files may come from. base: where their paths begin. PageError."""
+    """Fills in a field. Raises PageError.
+
+    roots: the directories from which files may be uploaded. base: relative file paths begin here.
+    """
     element, handle = await _find(tab, elements, index)
     ready = _checked(await tab.on(element.frame, handle, "fill", text.removesuffix("\n")), index)
     if ready["how"] == "file":

@@ -1,4 +1,4 @@
-"""What the model asks of the browser and what it gets back."""
+"""The actions and the observation of the browser's tools."""
 
 from typing import Any, Literal
 
@@ -84,9 +84,9 @@ class BrowserStopRecordingAction(Action):
 
 
 class BrowserObservation(Observation):
-    """A screenshot stands in `content`, as every image does. screenshot_data: always left out.
+    """A screenshot is an image in `content`. screenshot_data: always left out.
 
-    The first lines of the text name the page: `URL: …`, `Title: …`.
+    The first lines of the text are the page's address and title: `URL: …`, `Title: …`.
     """
 
     screenshot_data: str | None = None

@@ -1,4 +1,4 @@
-"""What happened on the screen, as numbered pictures and a page that plays them."""
+"""Records the browser's screen as numbered pictures, with a page that plays them."""
 
 import asyncio
 import base64
@@ -46,7 +46,7 @@ _PLAYER = """\
 
 
 class Recording:
-    """One under way. `follow` it to each tab that is worked with; `stop` it in the end."""
+    """A running recording. Call `follow` with each tab that is used, and `stop` at the end."""
 
     def __init__(self, browser: Browser, directory: Path) -> None:
         self._browser = browser
@@ -58,7 +58,7 @@ class Recording:
         self._bytes = 0
 
     async def start(self) -> None:
-        """PageError if there is no page yet."""
+        """Starts to record the current tab. Raises PageError if no page is open."""
         tab = self._browser.current
         await asyncio.to_thread(self.directory.mkdir, parents=True)
         self._writing = asyncio.create_task(self._write())
@@ -74,7 +74,7 @@ class Recording:
         await tab.call("Page.startScreencast", _SCREENCAST)
 
     async def stop(self) -> int:
-        """How many pictures there are."""
+        """Ends the recording and returns the number of its pictures."""
         self._browser.on_picture = None
         if self._tab is not None and not self._tab.has_crashed:
             await self._tab.call("Page.stopScreencast")
@@ -85,7 +85,7 @@ class Recording:
         return self._count
 
     def drop(self) -> None:
-        """Ends it where it stands, as when its browser is gone."""
+        """Ends the recording at once, for example because the browser has ended."""
         if self._writing is not None:
             self._writing.cancel()
 
@@ -107,7 +107,7 @@ class Recording:
 
 
 async def start_recording(browser: Browser, working_dir: Path) -> Recording:
-    """PageError."""
+    """Starts a recording in a new numbered directory. Raises PageError."""
     parent = working_dir / DIRECTORY
     number = await asyncio.to_thread(_free_number, parent)
     recording = Recording(browser, parent / f"{number:03}")

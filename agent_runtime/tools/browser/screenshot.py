@@ -1,15 +1,15 @@
-"""What is in view, as a picture small enough for a log and a model."""
+"""Takes pictures of the visible part of a page, small enough for a log and a model."""
 
 from agent_runtime.tools.browser.tab import PageError, Tab
 
 MAX_SCREENSHOT_CHARS = 300_000
-"""In base64. Of a page in full colour the first quality takes about half of it."""
+"""In characters of base64. A colourful page needs about half of it at the first quality."""
 _QUALITIES = (70, 45, 20)
 _SECONDS = 20.0
 
 
 async def take_screenshot(tab: Tab) -> str:
-    """A JPEG as a `data:` URL. PageError."""
+    """Returns a JPEG as a `data:` URL. Raises PageError if it is too large even at the lowest quality."""
     data = ""
     for quality in _QUALITIES:
         params = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}

@@ -1,4 +1,4 @@
-"""The browser of one conversation: there from its first use to the end, started anew when it has ended."""
+"""The browser of one conversation: started at its first use, and again if it has ended."""
 
 import asyncio
 import shutil
@@ -25,10 +25,10 @@ NAVIGATION_SECONDS = 30.0
 LOAD_SECONDS = 10.0
 STOP_SECONDS = 5.0
 SETTLE_SECONDS = 0.3
-"""After an input, for the page to begin what it leads to."""
+"""The wait after an input, in which the page begins to react."""
 GLIMPSE_SECONDS = 5.0
 IDLE_SECONDS = 30 * 60.0
-"""Not used for so long, it no longer keeps its conversation from being put away."""
+"""A browser that was not used for this long no longer keeps its conversation in memory."""
 _MAX_URL_CHARS = 1_000
 _RESTARTED = (
     "The browser had ended unexpectedly. This is a new one: the tabs are gone, cookies and storage are kept."
@@ -37,20 +37,20 @@ _RESTARTED = (
 
 @dataclass(frozen=True)
 class BrowserReply:
-    """What a call comes to. names_page: whether the page it is about stands above the text."""
+    """The result of a call. names_page: whether the page's address and title are put above the text."""
 
     text: str = ""
     image_url: str | None = None
     names_page: bool = True
 
     def after(self, done: str) -> "BrowserReply":
-        """The same, with what was done before it."""
+        """Returns the same reply with `done` in front of its text."""
         return replace(self, text=f"{done} {self.text}".strip())
 
 
 @dataclass(frozen=True)
 class Page:
-    """A tab as people see it."""
+    """A tab, as shown to people."""
 
     id: str
     url: str
@@ -60,7 +60,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Glimpse:
-    """The browser at this moment. image_url: the current page as a `data:` URL, if it could be drawn."""
+    """The browser's state. image_url: the current page as a `data:` URL; None if it cannot be drawn."""
 
     tabs: Sequence[Page]
     image_url: str | None
@@ -70,7 +70,10 @@ Work = Callable[[Browser], Awaitable[BrowserReply]]
 
 
 class BrowserSession:
-    """elements: what the numbers of the latest look mean."""
+    """Starts the browser and runs calls, one at a time.
+
+    elements: the elements of the last look at the page; their indexes are the model's numbers.
+    """
 
     def __init__(
         self,
@@ -93,16 +96,18 @@ class BrowserSession:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether its pages may still be wanted."""
+        """Whether the browser runs and was used within IDLE_SECONDS."""
         return self._browser is not None and time.monotonic() - self._used_at < IDLE_SECONDS
 
     @property
     def pid(self) -> int | None:
-        """Of the browser, which leads a process group."""
+        """The id of the browser's process, which leads a process group; None if it does not run."""
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:
-        """What comes of some work with the browser, failures that the model can act on included."""
+        """Runs `work` with the browser and returns the observation. Failures for the model are results with
+        `is_error`.
+        """
         async with self._lock:
             self._used_at = time.monotonic()
             try:
@@ -116,7 +121,7 @@ class BrowserSession:
                 return await self._lost(browser)
 
     async def navigate(self, browser: Browser, address: str, *, in_new_tab: bool) -> BrowserReply:
-        """AddressError, PageError."""
+        """Opens an address and waits until it is loaded. Raises AddressError or PageError."""
         url = await asyncio.to_thread(admit, address, self.roots)
         tab = await browser.new_tab() if in_new_tab or not browser.tabs else browser.current
         if tab.has_crashed:
@@ -126,7 +131,9 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits until what an input has set off is there, within limits."""
+        """Waits until the page has loaded what an input caused, within limits. The reply says if it is still
+        loading.
+        """
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)
         if browser.tabs and not await browser.current.wait_until_loaded(self._load_seconds):
@@ -136,14 +143,14 @@ class BrowserSession:
         return BrowserReply()
 
     async def start_recording(self, browser: Browser) -> Path:
-        """Where the pictures go. PageError."""
+        """Starts a recording and returns the directory of its pictures. Raises PageError."""
         if self.recording is not None:
             raise PageError(f"A recording is under way already: {self.recording.directory}.")
         self.recording = await start_recording(browser, self.working_dir)
         return self.recording.directory
 
     async def glimpse(self) -> Glimpse | None:
-        """For people, without doing anything to the page; None if there is no browser now."""
+        """Returns tabs and a picture for people, without changing the page. None if no browser runs."""
         browser = self._browser
         if browser is None or not browser.tabs:
             return None
@@ -154,7 +161,7 @@ class BrowserSession:
             return None  # it ends, or its last page does
 
     async def close(self) -> None:
-        """Ends the browser and forgets all it kept. Safe to call twice."""
+        """Ends the browser and deletes its profile. Safe to call twice."""
         self._is_closed = True
         async with self._lock:
             await self._end()
@@ -226,7 +233,7 @@ class BrowserSession:
 
 
 async def pages(browser: Browser) -> list[Page]:
-    """The tabs in the order in which they were opened."""
+    """Returns the tabs in the order in which they were opened."""
     addresses = await browser.addresses()
     current = browser.current if browser.tabs else None
     named = [(tab, *addresses.get(tab.target_id, ("", ""))) for tab in browser.tabs]

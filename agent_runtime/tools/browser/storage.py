@@ -1,6 +1,6 @@
-"""What sites keep in the browser: cookies, and the local storage of origins.
+"""Cookies and local storage of the browser, read and written as JSON.
 
-As text it has the form of Playwright's storage state, which other tools write and read too.
+The format is Playwright's storage state, which other tools read and write, too.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ class _Origin(BaseModel):
 
 
 class _Cookie(BaseModel):
-    """`url`, or `domain` and `path`, says whose it is."""
+    """A cookie. `url`, or `domain` and `path`, say for which site it is."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -56,7 +56,7 @@ class _State(BaseModel):
 
 
 async def read_storage(browser: Browser) -> str:
-    """All cookies, and the local storage of every origin that is open, as JSON. PageError."""
+    """Returns all cookies, and the local storage of every open origin, as JSON. Raises PageError."""
     cookies = (await browser.call("Storage.getCookies"))["cookies"]
     origins: dict[str, list[dict[str, str]]] = {}
     for tab in browser.tabs:
@@ -78,7 +78,7 @@ async def read_storage(browser: Browser) -> str:
 
 
 async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
-    """Adds to what the sites keep; how much. PageError."""
+    """Adds cookies and local storage, and returns a sentence about their number. Raises PageError."""
     try:
         state = _State.model_validate(given)
     except ValidationError as error:
@@ -96,7 +96,7 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 
 
 async def _keep(browser: Browser, origin: _Origin) -> None:
-    """In an empty page of that origin, which its server does not see."""
+    """Writes local storage in an empty page of this origin, without a request to its server."""
     if not origin.origin.startswith(("http://", "https://")):
         raise PageError(f"{origin.origin!r} is no origin of the web, such as https://example.org.")
     before = browser.current if browser.tabs else None

@@ -1,4 +1,4 @@
-"""One page: its frames, whether it is loading, and scripts run in it out of its own scripts' sight."""
+"""One tab: its frames, its loading state, and scripts that run hidden from the page's scripts."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -24,12 +24,12 @@ _LOADABLE = ("http:", "https:", "file:", "data:", "about:")
 
 
 class PageError(Exception):
-    """What was asked cannot be done with the page as it is. The text is for the model."""
+    """The page does not allow the action in its present state. The text is for the model."""
 
 
 @dataclass(frozen=True)
 class PageFrame:
-    """A document. owner_session: where its iframe stands; None for the page itself."""
+    """A document. owner_session: the session of the page with its iframe; None for the page itself."""
 
     id: str
     session: str
@@ -39,12 +39,12 @@ class PageFrame:
 
 @cache
 def script(name: str) -> str:
-    """The text of a script in `scripts/`."""
+    """Returns the text of a script in `scripts/`."""
     return (Path(__file__).parent / "scripts" / f"{name}.js").read_text(encoding="utf-8")
 
 
 class Tab:
-    """id: four letters or more, by which the model names it."""
+    """A tab of the browser. id: the name for the model, with four letters or more."""
 
     def __init__(self, connection: Connection, tab_id: str, target_id: str, session: str) -> None:
         self._connection = connection
@@ -53,20 +53,20 @@ class Tab:
         self.session = session
         self.has_crashed = False
         self.is_empty = False
-        """Whether its pages are to be empty whatever their addresses, and their servers not asked."""
+        """Whether the tab shows empty pages for all addresses, without requests to their servers."""
         self.dialogs = 0
-        """How many it has opened since the last call."""
+        """The number of dialogs that the page has opened since the last call."""
         self._parents: dict[str, str] = {}
         self._loaded = asyncio.Event()
         self._loaded.set()
 
     @property
     def sessions(self) -> Sequence[str]:
-        """The page's own, and those of frames that live in another process."""
+        """The sessions of the page, and of frames that run in other processes."""
         return (self.session, *self._parents)
 
     def hear(self, session: str, event: str, params: Json) -> None:
-        """Takes note of what one of its sessions tells."""
+        """Updates the tab's state by an event of one of its sessions."""
         match event:
             case "Target.attachedToTarget":
                 self._parents[params["sessionId"]] = session
@@ -88,11 +88,11 @@ class Tab:
             self._loaded.set()
 
     def stop_waiting(self) -> None:
-        """What was expected to load turned out to be none of its pages."""
+        """Ends the wait for loading: the expected load was not a page of this tab."""
         self._loaded.set()
 
     async def wait_until_loaded(self, seconds: float) -> bool:
-        """Whether it was within so many seconds."""
+        """Waits until the page has loaded. Returns False if it has not within `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._loaded.wait()
@@ -103,7 +103,10 @@ class Tab:
     async def call(
         self, method: str, params: Json | None = None, *, session: str | None = None, seconds: float = 0
     ) -> Json:
-        """PageError if the page has crashed or is too busy to answer. CommandError, BrowserGoneError."""
+        """Sends a command to the page. Raises PageError if the page has crashed or is too busy to answer.
+
+        Raises CommandError and BrowserGoneError.
+        """
         if self.has_crashed:
             raise PageError("This page has crashed. Open it anew with browser_navigate.")
         try:
@@ -119,7 +122,7 @@ class Tab:
             ) from error
 
     async def frames(self) -> list[PageFrame]:
-        """All documents of the page, its own first."""
+        """Returns the documents of the page and of its frames, the page's first."""
         found = list(_frames(await self.call("Page.getFrameTree"), self.session, None))
         for session, parent in list(self._parents.items()):
             try:
@@ -129,12 +132,16 @@ class Tab:
         return found[:MAX_FRAMES]
 
     async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
-        """What a script returns, given the argument as JSON. CommandError if the frame is gone."""
+        """Runs a script with `argument` as JSON and returns its result. Raises CommandError if the frame is
+        gone.
+        """
         expression = f"({script(name)})({orjson.dumps(argument).decode()})"
         return (await self._evaluate(frame, expression, by_value=True)).get("value")
 
     async def element(self, frame: PageFrame, index: int) -> str | None:
-        """A handle on one of the elements that `elements.js` has left in the frame's present document."""
+        """Returns a handle of an element that `elements.js` has found in the frame's document; None if it is
+        gone.
+        """
         try:
             found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
         except CommandError:
@@ -142,7 +149,7 @@ class Tab:
         return found.get("objectId")
 
     async def on(self, frame: PageFrame, handle: str, name: str, *arguments: Any) -> Json:
-        """What a script returns that is run on an element."""
+        """Runs a script on an element and returns its result."""
         params = {
             "functionDeclaration": script(name),
             "objectId": handle,
@@ -154,7 +161,7 @@ class Tab:
         return value if isinstance(value, dict) else {}
 
     async def offset(self, frame: PageFrame) -> tuple[float, float]:
-        """Where the frame's document begins in what is seen of the page, in pixels."""
+        """Returns the position of the frame's document in the visible page, in pixels."""
         if frame.owner_session is None:
             return 0.0, 0.0
         owner = await self.call("DOM.getFrameOwner", {"frameId": frame.id}, session=frame.owner_session)
@@ -165,7 +172,9 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Of the outermost frame that a session is about; the others are measured from it."""
+        """Returns the position of a session's outermost frame. Positions of its other frames are relative to
+        it.
+        """
         if session == self.session:
             return 0.0, 0.0
         tree = await self.call("Page.getFrameTree", session=session)
@@ -185,7 +194,7 @@ class Tab:
 
 
 def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[PageFrame]:
-    """The outermost frame of a session and those within that live in the same process."""
+    """Yields the outermost frame of a session, and the frames in it that run in the same process."""
     waiting = [(answer["frameTree"], owner_session)]
     while waiting:
         tree, owner = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""The browser's tools, as models see them. All of a conversation share one browser."""
+"""The browser's tools. All tools of a conversation share one browser."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class BrowserUnavailableError(ValueError):
 
 
 class BrowserTool(Tool[ActionT]):
-    """One thing that can be done with the conversation's browser."""
+    """A tool of the conversation's browser."""
 
     timeout_seconds = CALL_SECONDS
     words: ClassVar[str]
@@ -79,7 +79,7 @@ class BrowserTool(Tool[ActionT]):
 
     @abstractmethod
     async def act(self, browser: Browser, action: ActionT) -> BrowserReply:
-        """What comes of the action. Raises what `BrowserSession.use` tells the model."""
+        """Performs the action. Raises errors that `BrowserSession.use` converts to results for the model."""
 
     def holds_work(self) -> bool:
         return self.session.is_in_use
@@ -335,7 +335,7 @@ TOOLS: Sequence[type[BrowserTool[Any]]] = (
 
 
 def browser_tools(context: ToolContext) -> list[AnyTool]:
-    """All of them, over one browser that starts when the first is used. BrowserUnavailableError."""
+    """Creates all tools with one browser, which starts at its first use. Raises BrowserUnavailableError."""
     if find_chromium() is None:
         raise BrowserUnavailableError(
             "there is no Chromium on PATH. Install it, such as with `apt-get install chromium`."

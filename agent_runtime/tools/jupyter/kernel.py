@@ -1,4 +1,4 @@
-"""One IPython kernel: a separate process, reached over sockets in a private directory."""
+"""One IPython kernel: a separate process with sockets in a private directory."""
 
 import asyncio
 import contextlib
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from jupyter_client.asynchronous.client import AsyncKernelClient
 
 START_SECONDS = 90.0
-"""Imports of a cold disk; a warm one takes a second."""
+"""Enough for imports from a cold disk; from a warm one they take a second."""
 INTERRUPT_SECONDS = 5.0
-"""So long a cell may take to end after an interrupt before its kernel is killed."""
+"""If a cell still runs this long after an interrupt, its kernel is killed."""
 SETTING_SECONDS = 10.0
 _LAST_WORDS_BYTES = 2_000
 # No port is open to other users and programs of the machine, and the kernel keeps no history.
 _OPTIONS = ("--HistoryManager.enabled=False", "--InteractiveShell.colors=NoColor")
 
 Listener = Callable[[str, Mapping[str, Any]], None]
-"""Told of each message that a cell publishes: its type and its content."""
+"""Called with each message that a cell publishes: its type and its content."""
 
 
 class KernelError(Exception):
-    """The kernel did not start, or ended. The text says how."""
+    """The kernel did not start, or has ended. The text says how."""
 
 
 class Kernel:
-    """Runs one cell at a time. Made by `start`; ended by `close`."""
+    """A kernel, made by `start`. It runs one cell at a time."""
 
     def __init__(self, process: asyncio.subprocess.Process, words: IO[bytes], directory: Path) -> None:
         self._process = process
@@ -47,7 +47,7 @@ class Kernel:
 
     @classmethod
     async def start(cls, python: str, working_dir: Path, environment: Mapping[str, str]) -> "Kernel":
-        """KernelError if it does not come up."""
+        """Starts a kernel and waits until it answers. Raises KernelError."""
         directory = await asyncio.to_thread(make_private_dir, "kernel")
         words = await asyncio.to_thread(tempfile.TemporaryFile)
         connection = await asyncio.to_thread(_write_connection, directory)
@@ -78,9 +78,9 @@ class Kernel:
         return not self._ended.done() and exists(self._process.pid)
 
     async def execute(self, code: str, listener: Listener, *, is_silent: bool = False) -> None:
-        """Returns when the cell has ended, in an error or not: what it says goes to the listener.
+        """Runs a cell to its end, with or without an error. Its output is passed to the listener.
 
-        KernelError if the kernel ends before the cell does. Cancelling it leaves the cell running.
+        Raises KernelError if the kernel ends first. Cancelling the call leaves the cell running.
         """
         client = self._connected()
         request = client.execute(
@@ -89,20 +89,20 @@ class Kernel:
         await self._unless_it_ends(_follow(client, request, listener))
 
     async def set_variables(self, variables: Mapping[str, str]) -> None:
-        """Adds to the environment of cells. KernelError, TimeoutError."""
+        """Adds variables to the environment of cells. Raises KernelError or TimeoutError."""
         values = json.dumps(dict(variables))
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
-        """KernelError, TimeoutError."""
+        """Removes variables from the environment of cells. Raises KernelError or TimeoutError."""
         await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
 
     def interrupt(self) -> None:
-        """As Ctrl-C: the cell and the programs it runs."""
+        """Interrupts the cell and the programs that it runs, like Ctrl-C."""
         signal_session(self._process.pid, signal.SIGINT)
 
     async def close(self) -> None:
-        """Ends the kernel and all that its cells have started. Safe to call twice."""
+        """Ends the kernel and all processes that its cells have started. Safe to call twice."""
         if self._client is not None:
             self._client.stop_channels()
             self._client.context.destroy(linger=0)
@@ -159,7 +159,7 @@ def _ignore(kind: str, content: Mapping[str, Any]) -> None:
 
 
 async def _greet(client: "AsyncKernelClient") -> None:
-    """Returns when both channels work: a subscription takes effect some time after it was made."""
+    """Waits until both channels work. A subscription becomes effective only some time after it is made."""
     while True:
         request = client.kernel_info()
         with contextlib.suppress(TimeoutError):
@@ -173,7 +173,7 @@ async def _until_idle(client: "AsyncKernelClient", request: str) -> None:
 
 
 async def _follow(client: "AsyncKernelClient", request: str, listener: Listener) -> None:
-    """What a request makes the kernel publish, until it says that it is done."""
+    """Passes the messages of a request to the listener, until the kernel reports the request's end."""
     while True:
         message = await client.iopub_channel.get_msg()
         if message["parent_header"].get("msg_id") != request:
@@ -185,7 +185,11 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 
 def _own_variables(directory: Path) -> dict[str, str]:
-    """By the second, a kernel ends that has lost its server. In a room it ends with it anyway."""
+    """Returns the kernel's environment variables. With JPY_PARENT_PID a kernel ends when its server has
+    ended.
+
+    In a room (isolated commands) kernels end with the server anyway.
+    """
     parent = {} if has_room() else {"JPY_PARENT_PID": str(os.getpid())}
     return {"IPYTHONDIR": str(directory / "profile"), **parent}
 

@@ -1,4 +1,4 @@
-"""What a cell publishes, as content for models and people: plain text in the order it came, and pictures."""
+"""The output of a cell as content for models and people: plain text in the order of output, and pictures."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ from agent_runtime.tools.image_file import MAX_IMAGE_BYTES
 from agent_runtime.tools.terminal.output import OutputCollector
 
 MAX_IMAGES = 8
-"""Per cell. Each costs the model as much as a page of text."""
+"""The limit for a cell. Each picture costs the model as much as a page of text."""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/plain", "text/markdown", "text/latex", "application/json")
 # What an object without a text form is printed as.
@@ -25,7 +25,7 @@ _UNSEEN = frozenset({"script", "style"})
 
 
 class CellOutputs:
-    """Listens to one cell. `is_error`: it has raised."""
+    """Collects the output of one cell. `is_error`: whether the cell raised an error."""
 
     def __init__(self, save_dir: Path, hide: StreamMask) -> None:
         self._text = OutputCollector(save_dir, hide, label="cell")
@@ -49,11 +49,11 @@ class CellOutputs:
                 pass  # echoes of the code, updates of what was shown, messages of widgets
 
     def note(self, text: str) -> None:
-        """What we have to say of it, after what it said itself."""
+        """Adds a note of the tool after the cell's output."""
         self._say_block(f"[{text}]")
 
     def content(self) -> list[Content]:
-        """All of it, which is then forgotten."""
+        """Returns all output and forgets it."""
         text = self._text.take().strip("\n")
         pictures: list[Content] = [ImageContent(image_urls=[url]) for url in self._images]
         self._images = []
@@ -78,7 +78,7 @@ class CellOutputs:
         self._say_block(self._pictured(found, data[found]) if found else _as_text(data))
 
     def _pictured(self, kind: str, encoded: str) -> str:
-        """Keeps the picture, and says in the text where it stands."""
+        """Keeps the picture, and returns the text that marks its place in the output."""
         try:
             size = len(base64.b64decode(encoded))
         except binascii.Error:
@@ -122,7 +122,7 @@ def _text_of_html(html: str) -> str:
 
 
 class _HtmlReader(HTMLParser):
-    """Its words; tags that begin a block begin a line."""
+    """Collects the text of HTML. Each block element begins a new line."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which Python runs the cells: the project's own if it can, else the one that the agent server runs on."""
+"""Chooses the Python that runs cells: the project's if it has ipykernel, else that of the agent server."""
 
 import sys
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _PROJECT_PYTHONS = (".venv/bin/python", "venv/bin/python")
 
 
 async def find_python(working_dir: Path, environment: Mapping[str, str]) -> str:
-    """The path of the first that has ipykernel."""
+    """Returns the path of the project's Python if it has ipykernel, else of the agent server's Python."""
     for relative in _PROJECT_PYTHONS:
         python = working_dir / relative
         if python.exists() and await _has_ipykernel(python, environment):

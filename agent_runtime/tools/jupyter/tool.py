@@ -1,6 +1,6 @@
-"""Python cells in a kernel that keeps its variables from one call to the next.
+"""A tool that runs Python cells in a kernel, which keeps variables between calls.
 
-On the wire a call is that of an MCP tool, which every client of the protocol can read.
+On the wire a call looks like one of an MCP tool, which all clients of the protocol can read.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class CellArguments(Arguments):
 
 
 def missing_modules() -> list[str]:
-    """What a kernel needs of Python and is not installed here."""
+    """Returns the Python modules that a kernel needs and that are not installed here."""
     return [name for name in _NEEDED if importlib.util.find_spec(name) is None]
 
 
@@ -76,7 +76,7 @@ class JupyterTool(CarriedTool[CellArguments]):
     )
 
     def __init__(self, context: ToolContext) -> None:
-        """ValueError where Jupyter is not installed."""
+        """Raises ValueError if Jupyter is not installed."""
         if missing := missing_modules():
             raise ValueError(
                 f"{' and '.join(missing)} cannot be imported. Install them beside the agent server: "
@@ -94,7 +94,7 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Beside shells, as these beside one another; cells run one after another."""
+        """Claims everything, in one lane: cells run one after another, and in parallel with shells."""
         del action
         return (Claim(lane=self.name),)
 
@@ -147,7 +147,7 @@ class JupyterTool(CarriedTool[CellArguments]):
             await self.close()
 
     async def _run_in_time(self, kernel: Kernel, cell: CellArguments, outputs: CellOutputs) -> None:
-        """KernelError. However it ends, the cell runs no more."""
+        """Runs the cell, and interrupts it at its timeout or if the call is cancelled. Raises KernelError."""
         running = asyncio.create_task(kernel.execute(cell.code, outputs.listen))
         try:
             await asyncio.wait([running], timeout=cell.timeout)
@@ -163,7 +163,7 @@ class JupyterTool(CarriedTool[CellArguments]):
             raise
 
     async def _stop(self, kernel: Kernel, running: "asyncio.Task[None]") -> None:
-        """Interrupts the cell; KernelError if only the death of the kernel could end it."""
+        """Interrupts the cell. If it does not end, kills the kernel and raises KernelError."""
         kernel.interrupt()
         await asyncio.wait([running], timeout=INTERRUPT_SECONDS)
         if running.done():

@@ -1,7 +1,7 @@
-"""Which tools of MCP servers were approved, and how what a server offers now differs from that.
+"""The approved tools of MCP servers, and how the tools that a server offers now differ from them.
 
-A server is approved as it is first seen, since a user has added it. Later a tool with another description or
-other parameters is not called until a user has approved the change.
+All tools of a server count as approved when it is first seen, since a user has added the server. If a tool's
+description or parameters change later, it is not called until a user has approved the change.
 """
 
 import difflib
@@ -16,10 +16,11 @@ ChangeKind = Literal["changed", "renamed", "removed", "new"]
 
 
 class ToolChange(BaseModel):
-    """What is not as it was approved. tool: its approved name, or that of a new one.
+    """A difference from the approved tool. tool: the approved name, or the name of a new tool.
 
-    fingerprint: of this very change; an answer to it is meant for no other. difference: old and new as a
-    unified difference. is_refused: a user has refused it.
+    fingerprint: identifies this change; an answer of the user is valid for no other.
+    difference: the old and the new definition as a unified diff.
+    is_refused: whether a user has refused the change.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,15 +38,18 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 class Approvals(BaseModel):
-    """By the name of the server. changes: those that are not approved, as last seen, by tool."""
+    """The approved tools by server. changes: the differences last seen that are not approved, by server and
+    tool.
+    """
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
     changes: dict[str, dict[str, ToolChange]] = {}
 
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
-        """Takes in what a server offers now; whether that is news.
+        """Compares a server's present tools with the approved ones. Returns whether anything is new since the
+        last time.
 
-        asks: whether the user is asked about new tools as well.
+        asks: whether new tools need the user's approval, too; otherwise they are approved at once.
         """
         known = (self.approved.get(server), self.changes.get(server))
         now = {definition.name: definition for definition in offered}
@@ -62,7 +66,7 @@ class Approvals(BaseModel):
         return self.changes.get(server, {}).get(tool)
 
     def approve(self, server: str, change: ToolChange) -> None:
-        """What it offers instead is what was approved from now on."""
+        """Approves the change: the definition that the server offers now becomes the approved one."""
         kept = {name: one for name, one in self.approved[server].items() if name != change.tool}
         if change.offered is not None:
             kept[change.offered.name] = change.offered
@@ -73,7 +77,9 @@ class Approvals(BaseModel):
         self.changes[server][change.tool] = change.model_copy(update={"is_refused": True})
 
     def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
-        """Who has looked at a change once is not asked about the same again."""
+        """Returns the changes, with those marked that a user has already refused, so that nobody is asked
+        again.
+        """
         before = self.changes.get(server, {})
         refused = {one.fingerprint for one in before.values() if one.is_refused}
         return {
@@ -83,7 +89,7 @@ class Approvals(BaseModel):
 
 
 def compare(approved: Definitions, offered: Definitions) -> dict[str, ToolChange]:
-    """By tool. One that is gone while an equal one has come under another name was renamed."""
+    """Returns the changes by tool name. A missing tool counts as renamed if an equal one has a new name."""
     gone = {name: one for name, one in approved.items() if name not in offered}
     come = {name: one for name, one in offered.items() if name not in approved}
     found: list[ToolChange] = []

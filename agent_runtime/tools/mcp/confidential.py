@@ -1,4 +1,4 @@
-"""Which values of an MCP server's configuration are secrets, as far as can be told by looking at them."""
+"""Finds the secrets in an MCP server's configuration, by the names and the look of its values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from agent_runtime.llm.config import MASK
 from agent_runtime.tools.mcp.config import McpServer
 
 MIN_CHARS = 6
-"""What is shorter is more likely a word that stands everywhere."""
+"""Shorter values are more likely common words than secrets."""
 
 _NAME = re.compile(
     r"key|token|secret|passw|passphrase|pwd|credential|auth|private|cookie|session|signature|(^|_)(pat|dsn|pin)(_|$)",
@@ -22,7 +22,7 @@ _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 
 def confidential(server: McpServer) -> Iterator[str]:
-    """Values that must show nowhere. A word such as `production` is none, unless its name says so."""
+    """Yields the values to mask. A plain word such as `production` is no secret, unless its name says so."""
     for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
         yield from _of(name, value)
 
@@ -41,7 +41,9 @@ def _of(name: str, value: str) -> Iterator[str]:
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """`--token=x`, `--token x`, and what stands alone."""
+    """Yields pairs of name and value for `--token=x` and `--token x`, and for single words with an empty
+    name.
+    """
     for at, word in enumerate(arguments):
         option = _OPTION.fullmatch(word)
         if option is None:

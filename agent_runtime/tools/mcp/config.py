@@ -1,4 +1,4 @@
-"""Which MCP servers an agent has, as clients write them down."""
+"""The configuration of an agent's MCP servers, in the form that clients send."""
 
 import base64
 from collections.abc import Mapping
@@ -12,10 +12,12 @@ DEFAULT_CALL_SECONDS = 300.0
 
 
 class McpServer(BaseModel):
-    """A command that speaks MCP over its standard streams, or a URL. Fields not used here are kept.
+    """A command that speaks MCP over its standard streams, or a URL. Unknown fields are kept.
 
-    timeout: seconds that a call may take. auth: a credential with its `strategy`, named as in the protocol.
-    approved_files: SHA-256 by absolute path: it is started only while these files are what they were.
+    timeout: the seconds that a call may take.
+    auth: a credential with its `strategy`, as the protocol names them.
+    approved_files: SHA-256 digests by absolute path; the server starts only while these files have these
+    digests.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -35,7 +37,7 @@ class McpServer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, given: Any) -> Any:
-        """Clients spell out what they leave empty, and name the transport in two ways."""
+        """Drops null fields, and accepts `type` as another name of `transport`: clients send both."""
         if not isinstance(given, dict):
             return given
         named = {"transport": given["type"]} if "transport" not in given and "type" in given else {}
@@ -49,26 +51,26 @@ class McpServer(BaseModel):
 
     @property
     def has_lost_secrets(self) -> bool:
-        """Whether something stands for a secret that was not kept, as after a restart."""
+        """Whether the configuration contains the mask of a secret that was not stored, as after a restart."""
         return _holds_mask([self.env, self.headers, self.auth])
 
     @property
     def all_headers(self) -> dict[str, str]:
-        """Its own, and those that its credential stands for."""
+        """The configured headers, and those that follow from the credential in `auth`."""
         return {**self.headers, **_credential(self.auth or {})}
 
 
 def servers_of(config: Mapping[str, Any]) -> dict[str, McpServer]:
-    """The servers that are switched on, by name. pydantic.ValidationError for one that is none.
+    """Returns the enabled servers by name. Raises pydantic.ValidationError for one that is not valid.
 
-    config: server by name, or the same below `mcpServers` as in the files of other products.
+    config: the servers by name, or an object with them as `mcpServers`, as in files of other products.
     """
     servers = {name: McpServer.model_validate(server) for name, server in named_servers(config).items()}
     return {name: server for name, server in servers.items() if server.enabled}
 
 
 def named_servers(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The servers as they were written down, by name."""
+    """Returns the servers by name as they were configured, without validation."""
     below = config.get("mcpServers")
     return dict(below if isinstance(below, dict) else config)
 

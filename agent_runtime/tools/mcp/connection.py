@@ -1,4 +1,4 @@
-"""One MCP server: reached when first needed, kept while it lives, reached anew when it has gone away."""
+"""The connection to one MCP server: opened at its first use, kept open, and opened again after it broke."""
 
 import asyncio
 import contextlib
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 30.0
-"""Room for a command that is downloaded first, as by npx."""
+"""Long enough for a command that is first downloaded, as by npx."""
 RETRY_SECONDS = 5.0
-"""For a server that has kept the agent waiting before."""
+"""The time limit for a server that has timed out before."""
 MAX_TOOL_PAGES = 50
 MAX_CAUSE_CHARS = 500
 _LAST_WORDS_BYTES = 2_000
@@ -42,7 +42,9 @@ _PROBLEM = "application/problem+json"
 
 
 class McpUnavailableError(Exception):
-    """The server cannot be reached, or went away. The text says why, with its last words if it has any."""
+    """The server cannot be reached, or the connection broke. The text says why, with the server's last
+    output.
+    """
 
     def __init__(self, why: str, *, is_timeout: bool = False) -> None:
         super().__init__(why)
@@ -50,10 +52,11 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """Everything of one server. `on_change` is told when the server says that its tools are others now.
+    """The connection to one server. `on_change` is called when the server says that its tools have changed.
 
-    The library's scopes belong to the task that opened them: one task owns the connection from its
-    beginning to its end, and the rest talk to the client it has opened.
+    The library's contexts must be closed by the task that opened them. So one task opens the connection,
+    keeps it
+    and closes it; other tasks use its client.
     """
 
     def __init__(
@@ -68,12 +71,11 @@ class McpConnection:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """sign_in: asks a person to sign in if the server wants it; without one that is a failure.
+        """sign_in: lets a person sign in if the server requires it. None makes this a failure.
 
-        ask_user: has a person answer what the server asks in the middle of a call; without one the server
-        is told that it cannot ask.
-
-        credential_for: what opens the address of a server that brings no credential of its own.
+        ask_user: lets a person answer questions of the server during a call. None tells the server that it
+        cannot ask.
+        credential_for: returns the key for a URL if the server's configuration has no credential.
         """
         self.name = name
         self.server = server
@@ -86,7 +88,7 @@ class McpConnection:
         self._asking: set[asyncio.Task[ElicitationResponse]] = set()
         self.oauth_state = OAuthState((server.auth or {}).get("state"))
         self.protocol_version: str | None = None
-        """The revision that was agreed on when it was last reached."""
+        """The protocol version that was agreed on at the last connection."""
         self._patience_seconds = connect_seconds
         self._client: Client | None = None
         self._owners: set[asyncio.Task[None]] = set()
@@ -95,7 +97,7 @@ class McpConnection:
         self._wants_end = asyncio.Event()
 
     async def tools(self) -> "list[RemoteTool]":
-        """What the server offers now. McpUnavailableError."""
+        """Returns the tools that the server offers now. Raises McpUnavailableError."""
         try:
             client = await self._open()
             async with asyncio.timeout(self._patience_seconds):
@@ -105,9 +107,9 @@ class McpConnection:
             raise self._no_answer() from error
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
-        """What the tool answers. McpUnavailableError, also when it takes longer than it may.
+        """Calls a tool and returns the result. Raises McpUnavailableError, also after the server's timeout.
 
-        While it asks the user, no time counts.
+        The time in which the server waits for an answer of the user does not count.
         """
         client = await self._open()
         try:
@@ -122,7 +124,7 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """One more call. Without any, there is nothing left to ask for."""
+        """Counts a running call. When the last one ends, pending questions to the user are cancelled."""
         self._deadlines.add(deadline)
         try:
             yield
@@ -133,7 +135,7 @@ class McpConnection:
                     asking.cancel()
 
     async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
-        """What the user answers to a question of the server; only in the middle of a call."""
+        """Asks the user a question of the server and returns the answer. Cancels it if no call is running."""
         from mcp.types import ElicitResult
 
         del context
@@ -158,7 +160,7 @@ class McpConnection:
                 deadline.reschedule(when)
 
     async def close(self) -> None:
-        """Ends the connection and, with it, the command. Safe to call twice."""
+        """Closes the connection, and ends the server if it is a command. Safe to call twice."""
         self._wants_end.set()
         if self._owners:
             await asyncio.wait(self._owners)
@@ -211,7 +213,7 @@ class McpConnection:
         )
 
     async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
-        """Holds the connection open until it is to end, or ends."""
+        """Keeps the connection open until it is to be closed, or breaks."""
         wants_end = self._wants_end
         async with self._connected(words) as client:
             self._client = client
@@ -228,7 +230,7 @@ class McpConnection:
                     self._client = None
 
     async def _listen(self, client: "Client") -> None:
-        """Servers of the newer protocol tell of changes only those who have asked to be told."""
+        """Subscribes to changes of the tools, as servers of newer protocol versions require."""
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
 
@@ -305,7 +307,7 @@ class McpConnection:
         )
 
     def _sign(self, request: "httpx2.Request") -> "httpx2.Request":
-        """With the key of this moment: it changes while the connection lives."""
+        """Adds the present key to a request. The key may change while the connection is open."""
         if key := self._credential_for(str(request.url)):
             request.headers[HEADER] = key
         return request
@@ -335,7 +337,9 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """A connection that broke is given up, so that the next call opens another."""
+        """Converts errors to McpUnavailableError. A broken connection is dropped, so that the next call opens
+        a new one.
+        """
         from mcp.shared.exceptions import MCPError
         from mcp.types import CONNECTION_CLOSED
 
@@ -364,7 +368,7 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """What a problem document (RFC 9457) says, with what mends it, as from the broker of an app server."""
+    """Returns detail and fix of a problem document (RFC 9457), as an app server's MCP broker sends it."""
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""
     try:
@@ -377,7 +381,7 @@ def _detail(response: "httpx2.Response") -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first cause in groups of groups."""
+    """Returns the first single error in nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

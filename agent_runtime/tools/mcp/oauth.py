@@ -1,7 +1,8 @@
-"""Signing in to an MCP server by OAuth 2.1, the person's browser being somewhere else.
+"""Signs in to an MCP server by OAuth 2.1, with a browser that runs on another machine.
 
-The library does the protocol (discovery, registration, PKCE, refresh); this carries its questions out and the
-answers in. The state of a sign-in travels as the protocol's `oauth_state`: tokens, client, expiry.
+The library implements the protocol (discovery, registration, PKCE, refresh). This module passes its URL to
+the user
+and the browser's answer back. The state is sent to clients as `oauth_state`: tokens, client, expiry.
 """
 
 import asyncio
@@ -23,11 +24,11 @@ CLIENT_NAME = "Slipway"
 
 
 class CallbackError(Exception):
-    """What came back from the browser is no answer to this sign-in. The text says why."""
+    """The browser's answer does not belong to this sign-in. The text says why."""
 
 
 class OAuthState:
-    """The library's token storage, in memory; its `to_wire` outlives it at the client's."""
+    """The library's token storage, in memory. The client stores the result of `to_wire`."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         self._tokens: dict[str, Any] | None = (given or {}).get("tokens")
@@ -67,7 +68,9 @@ class OAuthState:
 
 
 class SignIn:
-    """One person signing in: `authorization_url` is where the browser goes, `answer` takes what it brings."""
+    """A sign-in of one person. The browser opens `authorization_url`; `answer` takes the URL it is sent back
+    to.
+    """
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -79,7 +82,9 @@ class SignIn:
         return self._answer.done()
 
     def answer(self, callback_url: str) -> None:
-        """Takes the address the browser was sent back to. CallbackError; a second answer is ignored."""
+        """Takes the URL to which the browser was sent back. Raises CallbackError. A
+        second answer is ignored.
+        """
         query = parse_qs(urlsplit(callback_url).query)
         if "error" in query:
             raise CallbackError(query.get("error_description", query["error"])[0][:500])
@@ -104,10 +109,11 @@ class SignIn:
 def oauth(
     url: str, auth: Mapping[str, Any], state: OAuthState, sign_in: SignIn | None = None
 ) -> "httpx2.Auth":
-    """Adds the access token to requests and renews it. auth: as in the protocol, with `authentication`.
+    """Returns the authentication that adds the access token to requests and renews it.
 
-    Without a `sign_in` a server that wants one is answered with SignInNeededError. A call that needs more
-    than the sign-in brought is refused, and others go on.
+    auth: the configuration as in the protocol, with `authentication`.
+    sign_in: None raises SignInNeededError if the server requires a sign-in.
+    A call that needs more permissions than the sign-in gave is refused; other calls go on.
     """
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import OAuthClientMetadata

@@ -1,4 +1,4 @@
-"""What an MCP server asks the user in the middle of a call (elicitation), and what the user answers."""
+"""Questions that an MCP server asks the user during a call (elicitation), and the answers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,8 +14,10 @@ MAX_RULE_CHARS = 500
 
 @dataclass(frozen=True)
 class Question:
-    """requested_schema: of the form, a JSON Schema of an object with plain fields. url: of the page that the
-    user is to open instead of filling in a form. One of them is None.
+    """A question of a server: either a form or a page to open; the other field is None.
+
+    requested_schema: the form, as a JSON Schema of an object with plain fields.
+    url: the page.
     """
 
     server: str
@@ -34,18 +36,18 @@ class Question:
 
 @dataclass(frozen=True)
 class ElicitationResponse:
-    """content: of a form that was accepted."""
+    """The user's answer. content: the values of an accepted form."""
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None
 
 
 AskUser = Callable[[Question], Awaitable[ElicitationResponse]]
-"""Returns once the user has answered. Cancelled when no call waits for the answer any more."""
+"""Asks the user and returns the answer. Cancelled when no call waits for the answer any more."""
 
 
 def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content, with the defaults of the fields that it leaves out."""
+    """Returns the content, with the schema's defaults for missing fields."""
     properties = schema.get("properties")
     fields = properties if isinstance(properties, Mapping) else {}
     defaults = {
@@ -57,7 +59,7 @@ def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
 
 
 def objection(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | None:
-    """What of the content does not fit the schema and how, without the values; None if it fits."""
+    """Returns why the content does not fit the schema, without its values. Returns None if it fits."""
     # Loaded with the first answer: most conversations have none.
     import jsonschema
 

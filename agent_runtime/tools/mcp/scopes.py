@@ -1,7 +1,8 @@
-"""The permissions of a sign-in: asking for those that were named, and living with a refusal of others.
+"""The OAuth scopes of a sign-in: asks for the configured scopes, and handles calls that need more.
 
-The library asks for what the server names before a sign-in, and begins another sign-in in the middle
-of a call that wants more. In a conversation no person is there for that.
+The library asks for the scopes that the server names, and starts another sign-in during a call that needs
+more.
+During a conversation nobody could do this sign-in.
 """
 
 import re
@@ -15,11 +16,14 @@ _SCOPE_PARAMETER = re.compile(r'\bscope="[^"]*",?\s*')
 
 
 class SignInNeededError(Exception):
-    """The server wants a person to sign in, and none is there to do it."""
+    """The server requires a sign-in, and nobody is there to do it."""
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
-    """A sign-in that asks for `scope`, if there is one. A call that needs more than that is refused."""
+    """Wraps `auth`, so that a sign-in also asks for `scope` (None: nothing more).
+
+    A call that needs more permissions is refused, and no second sign-in starts.
+    """
     import httpx2
 
     class WithScope(httpx2.Auth):
@@ -52,7 +56,7 @@ def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
 
 
 def missing_scope(response: "httpx2.Response") -> str:
-    """What a refusal says of it, as a sentence; empty if it is another refusal."""
+    """Returns a sentence about the missing scope; an empty text if this is not why the call was refused."""
     from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 
     if extract_field_from_www_auth(response, "error") != "insufficient_scope":

@@ -1,4 +1,4 @@
-"""The MCP servers of one conversation, and the tools they offer at the moment."""
+"""The MCP servers of one conversation, and the tools that they offer now."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 class McpServers:
-    """Nothing is started before the first `refresh`. A server that cannot be reached does not keep the
-    others away: it is named in `report`, and asked again at the next refresh.
+    """Starts servers at the first `refresh`. A server that cannot be reached does not affect the others: it
+    is
+    named in `report` and tried again at the next refresh.
     """
 
     def __init__(
@@ -34,13 +35,13 @@ class McpServers:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """approvals: what is known of the servers, and takes in what becomes known.
+        """approvals: the approved tools of the servers; it is updated by what servers offer.
 
-        ask_user: has a person answer what servers ask in the middle of a call; None if none is there.
+        ask_user: lets a person answer questions of servers during calls; None if nobody can answer.
 
-        credential_for: what opens the address of a server that brings no credential of its own.
+        credential_for: returns the key for a URL if the server's configuration has no credential.
 
-        pydantic.ValidationError for a configuration that names no server where one should be.
+        Raises pydantic.ValidationError for a configuration that is not valid.
         """
         self._working_dir = working_dir
         self._credential_for = credential_for
@@ -55,7 +56,7 @@ class McpServers:
         self.add(config)
 
     def add(self, config: Mapping[str, Any]) -> None:
-        """Those of them that are not here yet. pydantic.ValidationError."""
+        """Adds the servers with new names. Raises pydantic.ValidationError."""
         known = {connection.name for connection in self._connections}
         self._connections += [
             self._connection(name, server) for name, server in servers_of(config).items() if name not in known
@@ -63,7 +64,7 @@ class McpServers:
         self.expect_changes()
 
     def replace(self, config: Mapping[str, Any]) -> None:
-        """Those that are here and described in other words now. A call that is going on comes to its end."""
+        """Replaces the servers whose configuration has changed. Running calls of the old ones may end."""
         servers = servers_of(config)
         for position, connection in enumerate(self._connections):
             server = servers.get(connection.name)
@@ -74,7 +75,7 @@ class McpServers:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the tools may be others by now."""
+        """Whether the tools may have changed since the last refresh."""
         return self._is_stale
 
     @property
@@ -82,13 +83,15 @@ class McpServers:
         return any(connection.server.has_lost_secrets for connection in self._connections)
 
     def expect_changes(self) -> None:
-        """Not every server says that its tools have changed, and one may have come up meanwhile."""
+        """Makes the next refresh necessary: not every server reports changes, and a server may be reachable
+        again.
+        """
         self._is_stale = bool(self._connections)
 
     async def refresh(self, taken: Collection[str], *, asks: bool = False) -> None:
-        """Asks every server for its tools, at once. taken: names that other tools have.
+        """Asks all servers for their tools at the same time. taken: the names of other tools.
 
-        asks: whether the user is asked about new tools as well.
+        asks: whether the user is asked about new tools, too.
         """
         self._is_stale, self._asks = False, asks
         await self._close_outdated()
@@ -134,9 +137,9 @@ class McpServers:
         return self.approvals.look(connection.name, map(ToolDefinition.of, offered), asks=self._asks)
 
     async def _check(self, connection: McpConnection, tool: str) -> ToolChange | None:
-        """How a tool that is about to be called differs from what was approved. McpUnavailableError.
+        """Returns how the tool differs from its approved form. Raises McpUnavailableError.
 
-        The server is asked each time: one that means harm does not say that it has changed.
+        It asks the server before each call, since a malicious server would not report a change.
         """
         if self._look(connection, await connection.tools()):
             # The log, and the model, are told before its next reply.

@@ -1,4 +1,4 @@
-"""A tool of an MCP server, as the agent sees it."""
+"""A tool of an MCP server, as the agent uses it."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ MAX_NAME_CHARS = 64
 
 
 class MCPToolAction(Action):
-    """data: the arguments as they go to the server. The name on the wire is the protocol's."""
+    """data: the arguments for the server. The class has the name that the protocol uses."""
 
     data: dict[str, JsonValue] = {}
 
@@ -35,13 +35,13 @@ class MCPToolObservation(Observation):
 
 
 Check = Callable[[], Awaitable[ToolChange | None]]
-"""How the tool differs now from what was approved, if it does. McpUnavailableError."""
+"""Returns how the tool now differs from its approved form, or None. Raises McpUnavailableError."""
 
 
 class McpTool(DescribedTool[MCPToolAction]):
-    """Carries arguments to the server and its answer back. `name` is what the model calls it.
+    """Passes arguments to the server and returns its result. `name` is the name for the model.
 
-    What the model reads is what was approved, whatever the server says by now.
+    The model sees the approved description, even if the server has changed it.
     """
 
     kind = "MCPToolDefinition"
@@ -73,7 +73,9 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Not known: what a server says of itself is no reason to ask less."""
+        """Returns unknown effects: a server's statements about its tools must not prevent questions to the
+        user.
+        """
         del action
         return UNDECLARED
 
@@ -102,7 +104,9 @@ _WHAT = {
 
 
 def _refusal(server: str, change: ToolChange) -> str:
-    """Marks the texts of the server as foreign: no user has approved them."""
+    """Returns the text of a refused call, with the server's texts marked as foreign, since no user approved
+    them.
+    """
     return (
         f"`{change.tool}` was not called: the MCP server {server} {_WHAT[change.change]}: it is not "
         "what was approved. The user can approve the change or refuse it; until then work without this tool. "
@@ -112,7 +116,7 @@ def _refusal(server: str, change: ToolChange) -> str:
 
 
 def name_for_model(tool: str, server: str, taken: Collection[str]) -> str:
-    """The server's own name for it, in letters that vendors take; if taken, with the server's before it."""
+    """Returns the tool's name in characters that vendors accept. Adds the server's name if it is taken."""
     plain = _FORBIDDEN.sub("_", tool)[:MAX_NAME_CHARS]
     if plain and plain not in taken:
         return plain
