@@ -1,7 +1,8 @@
-"""Sandboxes that are Docker containers, hardened, on a network without a way out.
+"""Sandboxes as hardened Docker containers, on a network without a way out.
 
-They are found again by name, so nothing has to be remembered of them. All calls of the Docker SDK block and
-run in a few threads of our own.
+Containers are found by their names, so nothing about them is stored. All calls of the Docker SDK block; they
+run in
+a few separate threads.
 """
 
 import asyncio
@@ -59,7 +60,9 @@ logger = logging.getLogger(__name__)
 GIT_OUTLET = "OH_GIT_OUTLET_PORT=8020"
 THREADS = 8
 OVERCOMMIT = 1.5
-"""Sandboxes seldom fill their limit, and never all at once: beside 16 GB six of 4 GiB each may run."""
+"""Sandboxes rarely use all their memory, and never all at the same time. So on 16 GB six sandboxes of 4 GiB
+may run.
+"""
 
 Result = TypeVar("Result")
 
@@ -86,7 +89,9 @@ class DockerBackend(OneMachine):
         return SandboxKind(backend="docker", isolation="full", warning=self._protection.gap)
 
     async def open(self) -> None:
-        """Connects, and makes the network of the sandboxes. Raises StartFailure `docker_unavailable`."""
+        """Connects to the engine and makes the sandboxes' network. Raises StartFailure
+        `docker_unavailable`.
+        """
         if self._client is None:
             self._client = await self.call(connect)
         self._gateway = await self.call(ensure_network, self._client)
@@ -98,13 +103,15 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """What the last server in this home left, if it was killed."""
+        """Detaches disks and removes helper containers that a killed server with this home has left."""
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
             containers.remove_labelled(client, label, owner_of_helpers(self._config))
 
     async def examine(self) -> None:
-        """Tries out from a container whether this host is closed to it."""
+        """Starts a test container once: whether disks can be mounted, and whether
+        sandboxes reach this host.
+        """
         client, image = self._engine(), await asyncio.to_thread(image_name, self._config)
         if self._is_examined or not await self._has_image(client, image):
             return
@@ -117,7 +124,7 @@ class DockerBackend(OneMachine):
 
     @property
     def image(self) -> str | None:
-        """What was prepared last: known once something was."""
+        """The name of the image that was prepared last; None before the first `prepare`."""
         return self._image
 
     async def prepare(
@@ -226,12 +233,16 @@ class DockerBackend(OneMachine):
         return [self._capacity_bytes]
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Of all sandboxes that have a container, those of other installations included."""
+        """Returns the states of all sandboxes with a container on this engine, also of
+        other installations.
+        """
         found = await self.call(containers.states, self._engine())
         return {sandbox_id: found[name] for sandbox_id, name in containers.sandboxes_of(found).items()}
 
     async def agent_address(self, sandbox_id: UUID) -> str:
-        """Where its agent server listens now. Raises StartFailure when it does not run."""
+        """Returns the present address of the sandbox's agent server. Raises StartFailure
+        if it does not run.
+        """
         container = await self.call(containers.find, self._engine(), name_of(sandbox_id))
         if container is None:
             raise workspace_missing()
@@ -255,7 +266,9 @@ class DockerBackend(OneMachine):
         return self._config.is_database_shared and await self._pool.yield_of_others(self._engine())
 
     async def close(self) -> None:
-        """Containers go on without us, unless they are to end with the server; our connections end."""
+        """Closes all connections. Containers keep running, unless they are configured to
+        end with the server.
+        """
         await self._pool.close(self._client)
         if self._client:
             if self._config.stop_sandboxes_on_exit:
@@ -301,7 +314,9 @@ class DockerBackend(OneMachine):
         return self._client
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Runs a blocking call of the SDK; an engine that does not answer or refuses is a StartFailure."""
+        """Runs a blocking call of the SDK in a thread. Engine errors and timeouts are
+        raised as StartFailure.
+        """
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask, work, *arguments)
 
     async def _has_image(self, client: "DockerClient", name: str) -> bool:

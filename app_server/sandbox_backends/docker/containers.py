@@ -1,4 +1,4 @@
-"""Containers and volumes by their names. All of it blocks, and raises what the engine raises."""
+"""Operations on containers and volumes by name. All functions block and raise the engine's errors."""
 
 import io
 import tarfile
@@ -41,17 +41,17 @@ _STATES: Mapping[str, MachineState] = {"running": "running", "paused": "halted"}
 
 
 def name_of(sandbox_id: UUID) -> str:
-    """Of the container of a sandbox."""
+    """The name of a sandbox's container."""
     return f"{_NAME_PREFIX}{sandbox_id.hex}"
 
 
 def sandboxes_of(names: Iterable[str]) -> dict[UUID, str]:
-    """The sandboxes among these names of containers, each with its name."""
+    """Returns the sandboxes of these container names, each with its name. Ignores other names."""
     return {UUID(name.removeprefix(_NAME_PREFIX)): name for name in names if name.startswith(_NAME_PREFIX)}
 
 
 def image_id(client: "DockerClient", name: str) -> str | None:
-    """None when there is none of this name."""
+    """Returns the id of the image with this name, or None."""
     from docker.errors import ImageNotFound
 
     try:
@@ -61,9 +61,10 @@ def image_id(client: "DockerClient", name: str) -> str | None:
 
 
 def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
-    """Keyword arguments for `containers.create` that hold a sandbox in.
+    """Returns the keyword arguments of `containers.create` that isolate a sandbox.
 
-    Not every image keeps the agent server and the agent apart: one of a user's own may be from before that.
+    They depend on the image's labels: a user's own image may be older than the separation of agent server and
+    agent.
     """
     labels = client.images.get(image).labels or {}
     found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
@@ -92,10 +93,12 @@ def find(client: "DockerClient", name: str) -> "Container | None":
 
 
 def start(container: "Container", key_file: str, key: str) -> None:
-    """Lets it go on when it is halted; else starts it with this key in this file of its workspace.
+    """Resumes a paused container; otherwise writes the key into this file of the workspace and starts the
+    container.
 
-    The entrypoint reads the key and removes the file before any command of the agent runs, so it is written
-    anew for each start. In the environment everybody inside could read it (/proc/1/environ).
+    At each start, the entrypoint reads the key and removes the file before any command of the agent runs. A
+    key in the
+    environment could be read by every process in the container (/proc/1/environ).
     """
     if container.status == "paused":
         container.unpause()
@@ -105,7 +108,9 @@ def start(container: "Container", key_file: str, key: str) -> None:
 
 
 def address(container: "Container") -> str:
-    """In the sandboxes' network, as it is now. Raises StartFailure when it has none: it has ended."""
+    """Returns the container's present address on the sandboxes' network. Raises
+    StartFailure if it has ended.
+    """
     container.reload()
     found = container.attrs["NetworkSettings"]["Networks"].get(NETWORK, {}).get("IPAddress")
     if not found:
@@ -115,20 +120,23 @@ def address(container: "Container") -> str:
 
 
 def names(client: "DockerClient", status: str) -> set[str]:
-    """Of all containers of ours in this status, those of other installations included."""
+    """Returns the names of all Slipway containers with this status, also of other installations."""
     # sparse: one call, without an inspection of each.
     found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
     return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
 
 
 def volumes_in_use(client: "DockerClient") -> set[str]:
-    """The volumes of all containers that run or are halted, also of other programs."""
+    """Returns the names of volumes of all containers that run or are paused, also of other programs."""
     found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
     return {mount["Name"] for container in found for mount in container.attrs["Mounts"] if "Name" in mount}
 
 
 def measure(client: "DockerClient", name: str) -> int | None:
-    """How many bytes its workspace takes up; None when that cannot be told, or not in time."""
+    """Returns the size of the container's workspace in bytes.
+
+    Returns None if the container does not run, or if the size cannot be measured in time.
+    """
     container = find(client, name)
     if container is None or container.status != "running":
         return None
@@ -138,7 +146,7 @@ def measure(client: "DockerClient", name: str) -> int | None:
 
 
 def states(client: "DockerClient") -> dict[str, MachineState]:
-    """How each container of ours stands, also of those that have ended."""
+    """Returns the state of each Slipway container by name, also of those that have ended."""
     found = client.containers.list(all=True, filters={"label": LABEL}, sparse=True)
     return {
         name.removeprefix("/"): _STATES.get(str(container.attrs["State"]), "stopped")
@@ -182,7 +190,7 @@ def freeze(client: "DockerClient", name: str) -> None:
 
 @contextmanager
 def halted(client: "DockerClient", name: str) -> Iterator[None]:
-    """It does nothing meanwhile, if it runs."""
+    """Pauses the container until the context ends, if it runs."""
     container = find(client, name)
     if container is None or container.status != "running":
         yield
@@ -218,8 +226,8 @@ def remove_labelled(client: "DockerClient", label: str, value: str) -> None:
 
 
 def remove(container: "Container") -> None:
-    """Returns once it is gone, also when it is being removed already: by another server, or by the engine for
-    a server that was killed.
+    """Removes the container and returns when it is gone. It may already be in removal by another server,
+    or by the engine for a server that was killed.
     """
     from docker.errors import APIError, NotFound
 

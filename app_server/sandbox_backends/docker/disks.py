@@ -1,7 +1,8 @@
-"""Workspaces of a limited size: each a file system in a sparse file of this host, which the engine mounts.
+"""Workspaces with a size limit: each is a file system in a sparse file of this host, mounted by the engine.
 
-The engine's own limits need a file system that few hosts have. Loop devices do not outlive a restart of the
-host, so the engine is told of a link, which always leads to the device of the moment.
+The engine's own limits need a file system that few hosts have. A loop device does not survive a restart of
+the host.
+So the engine's volume refers to a symbolic link, which is updated to the present device.
 """
 
 import fcntl
@@ -21,7 +22,7 @@ _UNFINISHED = ".new-"
 
 
 class Disks:
-    """In one folder, by name. All methods block, and raise StartFailure `sandbox_disk_failed`."""
+    """Disks in one folder, by name. All methods block and raise StartFailure `sandbox_disk_failed`."""
 
     def __init__(self, folder: Path) -> None:
         # The engine looks for it from elsewhere.
@@ -31,11 +32,13 @@ class Disks:
         return self._file(name).exists()
 
     def size_bytes(self, name: str) -> int:
-        """What it could hold, about."""
+        """Returns the size limit of the disk in bytes. File system metadata takes a part of it."""
         return self._file(name).stat().st_size
 
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
-        """One with these directories, all of it a user's. It takes up only what is written to it."""
+        """Makes a disk with these directories, all owned by `owner`. Its file takes only the space that is
+        used.
+        """
         self._remove_unfinished(name)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,7 +61,10 @@ class Disks:
             raise loops.failed(str(error)) from error
 
     def attach(self, name: str) -> Mapping[str, str]:
-        """What tells the engine's volumes where it is. Nothing happens to one that is attached, once."""
+        """Attaches the disk to a loop device and returns the options for the engine's volume.
+
+        Does nothing more if the disk is attached to exactly one device already.
+        """
         device = self._only_device_of(name) or loops.run("losetup", "--find", "--show", str(self._file(name)))
         link = self._link(name)
         if not (link.is_symlink() and str(link.readlink()) == device):
@@ -67,27 +73,32 @@ class Disks:
         return {"type": "ext4", "device": str(link), "o": _MOUNT_OPTIONS}
 
     def detach(self, name: str) -> None:
-        """Once the engine has let go of it. Nothing happens to one that is not attached, or not there."""
+        """Detaches the disk, after the engine has unmounted it. Does nothing if it is not attached or does
+        not exist.
+        """
         if self.holds(name):
             for device in loops.devices_of(self._file(name)):
                 loops.detach(device)
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
-        """`is_held` says so of its file for as long as this lasts and this process lives."""
+        """Locks the disk's file until the context or this process ends. `is_held` checks for this lock."""
         with self._file(name).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def detach_all(self, *, but: Collection[str]) -> None:
-        """All that are attached although they are not used, also those whose file is gone."""
+        """Detaches all disks that are not in use, also those whose file is gone.
+
+        but: the names of disks that are in use.
+        """
         for device, file in loops.all_below(self._folder):
             is_used = file.exists() and (file.stem in but or is_held(file))
             if not is_used:
                 loops.detach(device)
 
     def remove(self, name: str) -> None:
-        """With all that is on it; nothing happens when there is none."""
+        """Detaches and deletes the disk with its content. Does nothing if there is none."""
         self.detach(name)
         for path in (self._link(name), self._file(name)):
             path.unlink(missing_ok=True)
@@ -98,13 +109,19 @@ class Disks:
             shutil.rmtree(path, ignore_errors=True)
 
     def _require_room(self) -> None:
-        """The file is sparse: without this its sandbox would start, and find its first writes refused."""
+        """Raises StartFailure if little space is free: on a sparse file, the sandbox's first writes would
+        fail.
+        """
         free = shutil.disk_usage(self._folder).free
         if free < _NEEDED_BYTES:
             raise loops.failed(f"only {free / 1024**2:.0f} MiB are free at {self._folder}.")
 
     def _only_device_of(self, name: str) -> str | None:
-        """None when there is none. Mounted through two devices, a file system would be torn apart."""
+        """Returns the disk's loop device, or None. Detaches the disk first if it has several devices.
+
+        Two mounts of a file system by different devices would destroy it. Raises StartFailure if several stay
+        in use.
+        """
         file = self._file(name)
         if len(devices := loops.devices_of(file)) > 1:
             for device in devices:

@@ -1,7 +1,8 @@
-"""Packet filter rules that keep containers on the sandboxes' bridge from the services of this host.
+"""Packet filter rules that prevent containers on the sandboxes' bridge from reaching services of this host.
 
-An internal network has no way out, yet whatever the host offers on all of its addresses answers on the
-bridge's address too. Only the host's own filter closes that, and only root may change it.
+An internal network has no way out. But services that listen on all of the host's addresses also answer on the
+bridge's
+address. Only the host's packet filter can prevent this, and only root may change it.
 """
 
 import shutil
@@ -14,11 +15,11 @@ _ANSWERS = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT
 
 
 class NotFiltered(Exception):
-    """The rules cannot be set, in a sentence."""
+    """The rules cannot be set. The text says why."""
 
 
 def admit_only(bridge: str, gateway: str, port: int) -> None:
-    """From `bridge` this host answers on one port alone, beside those that other app servers admitted.
+    """Blocks all new connections from `bridge` to this host, except to `port` and ports of other app servers.
 
     May be repeated. Blocking, some milliseconds. Raises NotFiltered.
     """
@@ -32,17 +33,19 @@ def admit_only(bridge: str, gateway: str, port: int) -> None:
 
 
 def is_admitted(gateway: str, port: int) -> bool:
-    """Whether a server had this port admitted and did not end since. Raises NotFiltered."""
+    """Whether `port` is open to sandboxes: a server opened it and has not withdrawn it.
+    Raises NotFiltered.
+    """
     return _run("-C", CHAIN, *_admission(gateway, port)).returncode == 0
 
 
 def withdraw(gateway: str, port: int) -> None:
-    """Takes the admission of `port` back; nothing happens where there is none. Raises NotFiltered."""
+    """Closes `port` to sandboxes again. Does nothing if it is closed. Raises NotFiltered."""
     _run("-D", CHAIN, *_admission(gateway, port))
 
 
 def advice(bridge: str, gateway: str, port: int) -> str:
-    """What an administrator does where we may not."""
+    """Returns the commands for an administrator, for a server that may not set the rules itself."""
     return (
         f"Start Slipway as root, or let root run: iptables -I INPUT -i {bridge} -m conntrack --ctstate NEW "
         f"-j DROP && iptables -I INPUT -i {bridge} -d {gateway} -p tcp --dport {port} -j ACCEPT"

@@ -1,4 +1,4 @@
-"""What every container of ours is run with: nothing it does not need, and a limit on all that it gets."""
+"""The options of every container: as few privileges as possible, and a limit on every resource."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,19 +9,23 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 AGENT_UID = 10001
-"""Of all that runs for the agent, and of its files. The agent server's own is in the entrypoint: 10000."""
+"""The user id of the agent's processes and files. The agent server's id is in the entrypoint: 10000."""
 USERS_LABEL = "slipway.users"
-"""Of images: `two` where the agent server and the agent are different users."""
+"""A label of images. Its value is `two` if the agent server and the agent are different users."""
 HOME_LABEL = "slipway.home"
-"""Of images: `workspace` where home and /tmp lie in the workspace. Others get memory for both."""
+"""A label of images. Its value is `workspace` if home and /tmp are in the workspace; others get a tmpfs for
+each.
+"""
 
 _TMPFS = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev"
 SPARE_TMP = {"/var/tmp": f"{_TMPFS},exec,mode=1777,size=32m"}  # noqa: S108 (inside the container)
-"""Where the agent server finds room when the workspace, and /tmp with it, is full."""
+"""Space in memory for the agent server if the workspace, with /tmp in it, is full."""
 
 
 def hardened(config: Config) -> dict[str, Any]:
-    """Keyword arguments for `containers.create`. The engine's default seccomp profile stays in force."""
+    """Returns keyword arguments for `containers.create`. The engine's default seccomp
+    profile stays in force.
+    """
     from docker.types import LogConfig  # 0.3 s, see docker_engine/connection.py
 
     return {
@@ -45,10 +49,12 @@ def hardened(config: Config) -> dict[str, Any]:
 
 
 def two_users() -> dict[str, Any]:
-    """What a container needs beside `hardened` whose image keeps the agent server and the agent apart.
+    """Returns further options for images that keep the agent server and the agent apart, in addition to
+    `hardened`.
 
-    For its first moment alone: it takes the workspace over, becomes two users, and has no privilege left. The
-    first process keeps them, to pass signals on. Commands can have none of these.
+    The container starts as root, prepares the workspace, becomes two users and gives up all privileges. Only
+    the first
+    process keeps them, to pass signals on. Commands cannot get any of them.
     """
     return {
         "user": "0",
@@ -57,7 +63,7 @@ def two_users() -> dict[str, Any]:
 
 
 def require_runtime(client: "DockerClient", name: str | None) -> None:
-    """Raises StartFailure `sandbox_runtime_missing` when the engine does not know a runtime of this name."""
+    """Raises StartFailure `sandbox_runtime_missing` if the engine has no runtime with this name."""
     known = sorted(client.info().get("Runtimes", {})) if name else []
     if name and name not in known:
         raise StartFailure(

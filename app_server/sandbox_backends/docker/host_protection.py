@@ -1,4 +1,4 @@
-"""What keeps sandboxes from the services of this host, and whether it does."""
+"""Protects the services of this host from sandboxes, and checks that the protection works."""
 
 import asyncio
 import logging
@@ -18,7 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 class HostProtection:
-    """gap: what stays open to sandboxes, in a sentence with its fix; None if nothing was found."""
+    """Sets and tests the packet filter.
+
+    gap: a sentence about what sandboxes can still reach, with the fix; None if no gap was found.
+    """
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -27,7 +30,10 @@ class HostProtection:
         self.gap: str | None = None
 
     async def set_up(self, gateway: str) -> None:
-        """Closes this host to sandboxes, but for the inner listener. gateway: the host's address there."""
+        """Closes this host to sandboxes, except for the inner listener.
+
+        gateway: the host's address on the sandboxes' network.
+        """
         try:
             await asyncio.to_thread(admit_only, BRIDGE, gateway, self._config.inner_port)
             self._is_admitted = True
@@ -35,14 +41,14 @@ class HostProtection:
             self._not_filtered = str(error)
 
     def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
-        """Tries it out from a container. Blocking, about a second."""
+        """Tests the protection from a container and sets `gap`. Blocking, about a second."""
         options = {**hardened(self._config), "network": NETWORK}
         if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):
             self.gap = self._describe_gap(gateway)
             logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
 
     async def withdraw(self, gateway: str) -> None:
-        """Closes the inner listener again, if it was opened."""
+        """Closes the inner listener's port again, if this server has opened it."""
         if not self._is_admitted:
             return
         try:

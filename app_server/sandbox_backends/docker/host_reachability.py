@@ -1,4 +1,6 @@
-"""Whether a container on the sandboxes' network reaches this host: tried out, on a port opened for it."""
+"""Tests whether a container on the sandboxes' network reaches this host, by a port that is opened for the
+test.
+"""
 
 import socket
 from collections.abc import Iterator
@@ -31,10 +33,12 @@ with ThreadPoolExecutor() as threads:
 def is_host_reachable(
     client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
 ) -> bool:
-    """Blocking, about a second. `options`: how sandboxes are run, their network included. `owner`: who may
-    remove what is left of this if we are killed meanwhile.
+    """Whether a container reaches this host. Blocking, about a second.
 
-    Raises what the engine raises, and OSError when no port can be opened.
+    `options`: the options of sandboxes, with their network.
+    `owner`: a label of the test container; the server with this label may remove it if this process is
+    killed.
+    Raises the engine's errors, and OSError if no port can be opened.
     """
     _remove_left_over(client)
     with _open_port() as port:
@@ -50,7 +54,7 @@ def is_host_reachable(
 
 
 def _remove_left_over(client: "DockerClient") -> None:
-    """Of servers that were killed while they tried."""
+    """Removes ended test containers of servers that were killed during a test."""
     for container in client.containers.list(
         filters={"label": LABEL, "status": "exited"}, all=True, sparse=True
     ):
@@ -59,7 +63,7 @@ def _remove_left_over(client: "DockerClient") -> None:
 
 @contextmanager
 def _open_port() -> Iterator[int]:
-    """A port that answers on all of this host's addresses for as long as this lasts, and says nothing."""
+    """Listens on a port on all of this host's addresses until the context ends."""
     with socket.socket() as listener:
         listener.bind(("0.0.0.0", 0))
         listener.listen()
@@ -67,7 +71,7 @@ def _open_port() -> Iterator[int]:
 
 
 def _own_addresses(gateway: str) -> list[str]:
-    """The bridge's address, and the one this host has towards the world. Nothing is sent."""
+    """Returns the bridge's address and the host's outward address. Sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -1,6 +1,6 @@
-"""Loop devices of this host, and the programs that disks need. All of it blocks.
+"""The loop devices of this host, and the programs that disks need. All functions block.
 
-A device that is still in use is let go of only when that has ended. Its number may be another file's then.
+A device in use is detached only when its use ends. After that its number may belong to another file.
 """
 
 import errno
@@ -24,7 +24,7 @@ _GOES_WHEN_UNUSED = 4
 
 
 def why_impossible() -> str | None:
-    """What this host lacks for it, as a sentence; None if nothing."""
+    """Returns what this host lacks for disks, as a sentence. Returns None if it lacks nothing."""
     if os.geteuid() != 0:
         return "Slipway is not root, and only root may attach disks."
     missing = [tool for tool in _TOOLS if _path_of(tool) is None]
@@ -32,13 +32,16 @@ def why_impossible() -> str | None:
 
 
 def devices_of(file: Path) -> list[str]:
-    """To which it is attached: this very file, not one that had its name."""
+    """Returns the devices to which this file is attached. Earlier files of the same name do not count."""
     found = run("losetup", "--associated", str(file), "--noheadings", "--output", "NAME")
     return found.split()
 
 
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
-    """All that are attached to files of a folder, each with its file; that of one that is gone is marked."""
+    """Yields the devices that are attached to files of the folder, each with its file's path.
+
+    The path of a deleted file has a mark at its end, so that it does not exist.
+    """
     told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(told)["loopdevices"] if told else []:
         file = Path(each["back-file"] or "")
@@ -47,7 +50,10 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Undoes a `detach` that still waits. False: it is not that file's any more."""
+    """Cancels a `detach` that waits for the end of the device's use.
+
+    Returns False if the device does not belong to this file any more.
+    """
     try:
         with Path(device).open("rb") as opened:
             info = bytearray(_INFO_BYTES)
@@ -66,7 +72,7 @@ def keep(device: str, file: Path) -> bool:
 
 
 def detach(device: str) -> None:
-    """At once, or as soon as it is not used any more. Fine where another process was faster."""
+    """Detaches the device, at once or when its use ends. Does nothing if another process has detached it."""
     try:
         run("losetup", "--detach", device)
     except StartFailure:

@@ -1,4 +1,4 @@
-"""The network that all containers share: without a way out, and closed among themselves."""
+"""The network of all sandbox containers: without a way out, and without connections between containers."""
 
 import socket
 from collections.abc import Mapping
@@ -16,9 +16,10 @@ _OPTIONS = {"com.docker.network.bridge.enable_icc": "false", "com.docker.network
 
 
 def ensure_network(client: "DockerClient") -> str:
-    """The address that this host has on the sandboxes' network, which is made if need be.
+    """Makes the sandboxes' network if it does not exist. Returns this host's address on it.
 
-    Raises StartFailure `sandbox_network_foreign`, or `docker_unavailable` if the engine is elsewhere.
+    Raises StartFailure `sandbox_network_foreign`, or `docker_unavailable` if the engine runs on another
+    machine.
     """
     from docker.errors import APIError, NotFound
 
@@ -52,7 +53,10 @@ def ensure_network(client: "DockerClient") -> str:
 
 
 def _require_ours(found: Mapping[str, Any]) -> None:
-    """A network of this name that we did not make could let sandboxes out, or at each other."""
+    """Raises StartFailure if the network has other options than ours.
+
+    Sandboxes on such a network might reach the outside, or each other.
+    """
     differs = [name for name, value in _OPTIONS.items() if (found["Options"] or {}).get(name) != value]
     if found["Internal"] and found["Driver"] == "bridge" and not differs:
         return

@@ -1,6 +1,6 @@
-"""The volumes that workspaces are in: each on a separate disk, where this host and its engine can do that.
+"""The volumes of workspaces: each on a separate disk if host and engine support that.
 
-Where they cannot, and no limit was set by name, disk_quota.py measures what workspaces hold.
+If they do not, and no limit was configured, disk_quota.py measures the size of workspaces instead.
 """
 
 import logging
@@ -33,7 +33,9 @@ _STRAY_SECONDS = 600.0
 
 
 class Volumes:
-    """All methods block, and raise what the engine raises, or StartFailure `sandbox_disk_failed`."""
+    """Makes and removes volumes. All methods block, and raise the engine's errors or StartFailure
+    `sandbox_disk_failed`.
+    """
 
     def __init__(self, config: Config) -> None:
         self._folder = config.home / "disks"
@@ -47,16 +49,18 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """Of new workspaces; as it seems, until the first of them was made."""
+        """The size limit of new workspaces. Until the first test of a disk it is a guess."""
         if self._size is None:
             return WorkspaceCapacity(None, "none")
         reason = None if self._is_demanded else self._gap if self._is_tried else why_impossible()
         return WorkspaceCapacity(self._size, "watch" if reason else "disk", reason)
 
     def ready(self, client: "DockerClient", name: str, image: str) -> None:
-        """A volume on a disk, if it is to have one, or has; others the engine makes by itself.
+        """Makes the volume with its disk, if disks are used and the volume does not exist. Attaches an
+        existing disk.
 
-        `image`: any that is there.
+        Volumes without a disk are made by the engine when a container needs them.
+        `image`: any image that the engine has.
         """
         if not self._disks.holds(name):
             if (
@@ -71,7 +75,7 @@ class Volumes:
             client.volumes.create(name, driver="local", driver_opts=dict(options))
 
     def try_out(self, client: "DockerClient", image: str) -> None:
-        """Finds out what `limit` tells, if that has not been found out."""
+        """Tests whether disks work, unless this is known already, so that `limit` is certain."""
         if self._size is not None:
             self._is_possible(client, image)
 
@@ -80,7 +84,9 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """Raises StartFailure `sandbox_workspace_full` where what is put in does not fit on the disk."""
+        """Raises StartFailure `sandbox_workspace_full` if what is written in the context does not fit on the
+        disk.
+        """
         from docker.errors import APIError  # as below
 
         try:
@@ -97,16 +103,16 @@ class Volumes:
             ) from error
 
     def detach(self, name: str) -> None:
-        """Once the engine has let go of it."""
+        """Detaches the volume's disk, after the engine has unmounted it."""
         self._disks.detach(name)
 
     def detach_unused(self, client: "DockerClient") -> None:
-        """Of servers that were killed, and of an engine that was: before anything of ours is started."""
+        """Detaches disks that a killed server or engine has left attached. Call it before sandboxes start."""
         if why_impossible() is None and self._folder.exists():
             self._disks.detach_all(but=containers.volumes_in_use(client))
 
     def remove_disk(self, name: str) -> None:
-        """After the volume."""
+        """Deletes the volume's disk. Call it after the volume was removed."""
         self._disks.remove(name)
 
     def _is_possible(self, client: "DockerClient", image: str) -> bool:
@@ -121,7 +127,10 @@ class Volumes:
         return self._gap is None
 
     def _try(self, client: "DockerClient", image: str) -> str | None:
-        """Has the engine mount a small disk: it may be elsewhere, or in a virtual machine. What it lacks."""
+        """Lets the engine mount a small disk, since it may run on another or a virtual machine.
+
+        Returns the reason why this does not work, or None.
+        """
         from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 
         if reason := why_impossible():
@@ -142,7 +151,7 @@ class Volumes:
         return None
 
     def _remove_strays(self, client: "DockerClient") -> None:
-        """Of a server that was killed while it tried."""
+        """Removes test disks of servers that were killed during a test."""
         for path in self._folder.glob(f"{TRIAL_PREFIX}*"):
             if path.suffix != ".device" and _is_stray(path):
                 self._remove_trial(client, path.name.partition(".")[0])
@@ -157,7 +166,10 @@ class Volumes:
 
 
 def _is_stray(path: Path) -> bool:
-    """Held until its maker is done with it, or is killed. One that is not whole cannot be held."""
+    """Whether a test disk is left over: its maker holds a lock on it until it has ended.
+
+    An unfinished one cannot be locked, so it counts as left over after _STRAY_SECONDS.
+    """
     if path.is_dir():
         return time.time() - path.stat().st_mtime > _STRAY_SECONDS
     return not is_held(path)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MEMBER_BYTES = 54 * 1024**2
-"""What a halted member holds at most."""
+"""The most memory that a paused container of the pool uses."""
 POLL_SECONDS = 0.05
 CALL_SECONDS = 5.0
 PAUSE_AFTER_FAILURE_SECONDS = 60.0
@@ -42,25 +42,29 @@ Result = TypeVar("Result")
 
 
 class Maker(Protocol):
-    """What the pool needs of the backend. `call` runs what blocks, and names an engine's refusal."""
+    """The parts of the backend that the pool uses. `call` runs blocking work and raises StartFailure for
+    engine errors.
+    """
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
     async def digest(self, base: str | None) -> str | None:
-        """Of all that a container on this base is made of now; None when the image is not there."""
+        """Returns a digest of all that a new container on this base is made from. None if the image is
+        missing.
+        """
 
     def make(
         self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
     ) -> "Container":
-        """A container of this name with a volume of this name, not started. Blocks."""
+        """Makes a container and a volume with this name. Does not start the container. Blocks."""
 
     def unmake(self, client: "DockerClient", name: str) -> None:
-        """Removes both, and the volume's disk. Blocks."""
+        """Removes the container, its volume and the volume's disk. Blocks."""
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """`made`: the digest of what it is made of, on `base`."""
+    """A container that is ready. `made`: the digest of what it was made from, on `base`."""
 
     member: Member
     base: str | None
@@ -68,8 +72,10 @@ class _Ready:
 
 
 class WarmPool:
-    """`sizes`: so many containers on each base image (None: the server's own), or fewer while the image is
-    missing or memory is short. `installation`: of all servers that share the memory.
+    """Keeps `sizes` containers ready for each base image (None: the server's own image).
+
+    There are fewer while an image is missing or memory is short.
+    `installation`: the id of all servers that share the memory.
     """
 
     def __init__(
@@ -98,7 +104,9 @@ class WarmPool:
         return len(self._ready) * MEMBER_BYTES
 
     async def replenish(self, client: "DockerClient") -> None:
-        """Adds one if one is lacking. First, takes over what an earlier server left, or removes it."""
+        """Adds a container if one is missing. Before the first one, takes over or removes what an earlier
+        server left.
+        """
         if self._turn.locked() or not self.lacks_one:
             return
         async with self._turn:
@@ -113,10 +121,11 @@ class WarmPool:
     async def take(
         self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
     ) -> "Container | None":
-        """A halted container on that base, renamed to `name` and this sandbox's from now on; None when there
-        is none.
+        """Returns a paused container on this base, renamed to `name` and assigned to the sandbox.
 
-        The one that an interrupted start has claimed, if it has.
+        If an interrupted start has already claimed a container for the sandbox, returns that one. Returns
+        None if none is
+        ready.
         """
         member = await asyncio.to_thread(self._members.of, sandbox_id)
         if member is None:
@@ -126,12 +135,17 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """None when this sandbox does not come from a pool. Blocks, for a moment."""
+        """Returns the volume of a sandbox from the pool. Returns None for other sandboxes. Blocks for a
+        moment.
+        """
         member = self._members.of(sandbox_id)
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Says for whom it works, if that has not been said. False: it does not listen, and is of no use."""
+        """Tells the container's agent server its session key, unless that has been done.
+
+        Returns False if the agent server does not answer; then the container is useless.
+        """
         member = await asyncio.to_thread(self._members.of, sandbox_id)
         if member is None or member.init_key is None:
             return True
@@ -140,18 +154,23 @@ class WarmPool:
         return answer
 
     async def yield_one(self, client: "DockerClient") -> bool:
-        """Removes one, for its memory. False when there is none."""
+        """Removes one ready container, to free its memory. Returns False if there is none."""
         if not self._ready:
             return False
         await self._discard(client, self._ready.pop().member)
         return True
 
     async def held_by_others(self, client: "DockerClient") -> int:
-        """How much memory those hold that other servers of this installation keep ready on this engine."""
+        """Returns the memory in bytes of the ready containers of this installation's other servers on this
+        engine.
+        """
         return len(await self._of_others(client)) * MEMBER_BYTES
 
     async def yield_of_others(self, client: "DockerClient") -> bool:
-        """Removes one of theirs: who was to become it starts from nothing. False when there is none."""
+        """Removes one ready container of another server of this installation. Returns False if there is none.
+
+        A sandbox that would have used it then starts without a prepared container.
+        """
         for name in await self._of_others(client):
             await self._maker.call(containers.delete, client, name, name)
             return True
@@ -163,13 +182,13 @@ class WarmPool:
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """After the sandbox was removed: the rest of a claim that came to nothing goes, too. Blocks."""
+        """Removes what is left of a claim, after the sandbox was removed. Blocks."""
         if member := self._members.of(sandbox_id):
             self._maker.unmake(client, member.name)
             self._members.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes those that are ready: after Slipway has ended nothing must be left that has no user."""
+        """Removes the ready containers: after Slipway has ended, no container without a user may be left."""
         async with self._turn:
             try:
                 while client and await self.yield_one(client):
@@ -181,11 +200,13 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Also while it is not known what an earlier server left."""
+        """Whether a container is missing, or whether it is unknown what an earlier server left."""
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:
-        """The bases of which there are too few, save those that came to nothing lately."""
+        """Returns the bases with too few ready containers, without those whose start
+        failed a short time ago.
+        """
         there = Counter(each.base for each in self._ready)
         return [
             base
@@ -260,7 +281,7 @@ class WarmPool:
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
     async def _discard(self, client: "DockerClient", member: Member) -> None:
-        """The record last: it leads to the rest."""
+        """Removes a container, and its record last, since the record is needed to find the rest."""
         await self._maker.call(self._maker.unmake, client, member.name)
         await asyncio.to_thread(self._members.discard, member)
 
@@ -287,7 +308,7 @@ class WarmPool:
 
 
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
-    """Our unclaimed members: how each stands, and what it was made from."""
+    """Returns state and digest of our containers that no sandbox has claimed, by name."""
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
     return {
@@ -298,7 +319,7 @@ def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]
 
 
 def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
-    """The unclaimed members with this label that hold memory and are not of this owner."""
+    """Returns the names of other owners' unclaimed containers with this label that hold memory."""
     found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
     theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]
     names = [str(each.attrs["Names"][0]).removeprefix("/") for each in theirs]

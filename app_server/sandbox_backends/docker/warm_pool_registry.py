@@ -1,7 +1,8 @@
-"""What is remembered of pooled containers, in files: which are free, and which became whose.
+"""Records of pooled containers in files: which are free, and which sandbox has claimed which.
 
-`free/<member>.json` is there before its container is; a claim renames it to `used/<sandbox>.json`, which only
-one can do. There it stays for as long as the sandbox does: its volume keeps the name it was made with.
+`free/<member>.json` is written before the container is made. A claim renames it to `used/<sandbox>.json`,
+which only one
+server can do. The record stays as long as the sandbox, because its volume keeps the pool's name.
 """
 
 import hashlib
@@ -22,19 +23,21 @@ POOL_FOLDER = "pool"
 
 @dataclass(frozen=True)
 class Member:
-    """`init_key`: what its agent server asks for when it gets its sandbox; None afterwards."""
+    """A container of the pool. `init_key`: the key by which its agent server accepts its session key; None
+    after that.
+    """
 
     id: str
     init_key: str | None
 
     @property
     def name(self) -> str:
-        """Of its volume for good, of its container until it is claimed."""
+        """The name of its volume, and of its container until a sandbox claims it."""
         return f"{PREFIX}{self.id}"
 
 
 class Members:
-    """Blocking, and quick."""
+    """The records of one installation's pool. All methods block for a moment."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,7 +46,9 @@ class Members:
 
     @property
     def owner(self) -> str:
-        """What tells our members from those of other installations on the same engine."""
+        """A random id, by which our containers differ from those of other installations
+        on the same engine.
+        """
         path = self._folder / "owner"
         if not path.exists():
             _write(path, secrets.token_hex(8))
@@ -51,7 +56,7 @@ class Members:
 
     @property
     def are_any(self) -> bool:
-        """Whether there ever were."""
+        """Whether this installation ever had pooled containers."""
         return self._folder.exists()
 
     def new(self) -> Member:
@@ -68,7 +73,7 @@ class Members:
         return [member for member in found if member]
 
     def claim(self, member: Member, sandbox_id: UUID) -> bool:
-        """False when another server was faster."""
+        """Claims a container for a sandbox. Returns False if another server has claimed it."""
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             (self._free / f"{member.id}.json").rename(self._path(sandbox_id))
@@ -80,7 +85,7 @@ class Members:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """It has been told for whom it works, or never will be: its init key is of no use any more."""
+        """Deletes the sandbox's init key from its record, since it is no longer needed."""
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
 
@@ -95,7 +100,7 @@ class Members:
 
 
 def installation_of(config: Config) -> str:
-    """The same for all servers on one database, on whatever engine, and different for all others."""
+    """Returns an id that is the same for all servers with one database and different for all others."""
     url = make_url(config.resolved_database_url).render_as_string(hide_password=True)
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
@@ -112,7 +117,7 @@ def _read(path: Path) -> Member | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all, readable for us alone. Of several that write at once the last one wins."""
+    """Writes the file atomically, readable only by this user. Of concurrent writers the last one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")
     with unfinished.open("w") as file:

@@ -1,7 +1,8 @@
-"""The workspaces of containers, carried out of their volumes and into them; called by backend.py.
+"""Copies workspaces out of containers' volumes and into them. Called by backend.py.
 
-Through a container that never runs: the engine reads and writes for it, with its own file system as the
-whole world, so that no link in a workspace leads to anything of this host.
+It uses a container that never runs. The engine reads and writes in this container's file system, so links in
+a
+workspace cannot lead to files of the host.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,9 +29,9 @@ def carry_out(
     sink: TarSink,
     folder: str | None = None,
 ) -> None:
-    """Writes the parts of a volume that are there. `place`: where the image expects the volume.
+    """Writes the given parts of a volume to the sink. Parts that do not exist are skipped.
 
-    folder: see workspace_tar.clean.
+    `place`: the directory where the image expects the volume. folder: see workspace_tar.clean.
     """
     from docker.errors import NotFound
 
@@ -44,14 +45,14 @@ def carry_out(
 
 
 def carry_in(client: "DockerClient", image: str, volume: str, place: str, source: TarSource) -> None:
-    """Fills a volume, which is made if need be."""
+    """Unpacks the source into a volume. The volume is made if necessary."""
     with _carrier(client, image, volume, place) as carrier:
         # Into the root: the engine takes links that lead out of the directory it unpacks to for an attack.
         carrier.put_archive("/", below(source, place.strip("/")))
 
 
 def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> None:
-    """Has the engine mount it, once. Raises APIError when it cannot."""
+    """Lets the engine mount the volume once. Raises APIError if it cannot."""
     with _carrier(client, image, volume, place) as carrier:
         pieces, _ = carrier.get_archive(place)
         for _piece in pieces:
@@ -59,7 +60,7 @@ def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> No
 
 
 def remove_carrier(client: "DockerClient", volume: str) -> None:
-    """One that a killed server left; it would hold the volume."""
+    """Removes the helper container that a killed server has left, since it would keep the volume in use."""
     from docker.errors import NotFound
 
     try:
