@@ -1,4 +1,4 @@
-"""Who asks for which repository, and what they may do there."""
+"""Identifies the sandbox behind a git request, and decides which repository it may use and how."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,25 +25,31 @@ from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
 LOCAL = "local"
-"""Stands for the host in the names of repositories on this machine."""
+"""Stands in place of the host in the names of repositories on this machine."""
 
 MAX_MOVES = 1000
 
 
 @dataclass(frozen=True)
 class ConversationRepository:
-    """A repository that a conversation works on, and the branch it began from, as far as that was chosen."""
+    """A repository that a conversation works on. `base_branch`: the branch that the user chose to begin from;
+    None if no branch was chosen.
+    """
 
     address: Address
     base_branch: str | None
 
 
 WorkOf = Callable[[AsyncSession, Cipher, Sandbox], Awaitable[Sequence[ConversationRepository]]]
-"""What the conversations of a sandbox work on; they are known further up."""
+"""Returns the repositories of a sandbox's conversations. The function is passed in, because the conversations
+are a higher layer.
+"""
 
 
 class Moves:
-    """Where hosts have said repositories are, by sandbox and by the address they were asked at."""
+    """Remembers to which address a git host has redirected a repository: by sandbox and by the address that
+    was requested. Keeps at most MAX_MOVES entries and forgets the oldest.
+    """
 
     def __init__(self) -> None:
         self._places: dict[tuple[UUID, str], str] = {}
@@ -61,7 +67,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class RepositoryAccess:
-    """Of one sandbox to one repository, for one request."""
+    """The access of one sandbox to one repository, for one request."""
 
     sandbox: Sandbox
     target: UpstreamRepository
@@ -69,11 +75,14 @@ class RepositoryAccess:
     background: Background
     moves: Moves
     http: httpx.AsyncClient
-    """Keeps a user who does not run this installation from its neighbours."""
+    """The HTTP client for the git host. For users who are not administrators it refuses private addresses."""
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """name: `host/owner/name`, with or without `.git`. Raises Refusal."""
+        """Identifies the sandbox by its key and finds the repository among those of its conversations.
+
+        `name`: `host/owner/name`, with or without `.git`. Raises Refusal.
+        """
         state = request.state
         async with state.database.read() as session:
             try:
@@ -89,7 +98,7 @@ class RepositoryAccess:
 
     @property
     def url(self) -> str:
-        """Where the host wants to be asked."""
+        """The repository's address, after redirects of its host that were seen earlier."""
         return self.moves.place_of(self.sandbox.id, self.target.url)
 
     def remember(self, place: str) -> None:
@@ -112,7 +121,9 @@ class RepositoryAccess:
 
 
 def proxied_name(address: Address) -> str | None:
-    """How sandboxes call the repository: `host/owner/name`; None for what is not reached over HTTP."""
+    """Returns the name by which sandboxes call the repository: `host/owner/name`. Returns None if the
+    repository cannot be reached over HTTP. A repository on this machine is called `local` and its path.
+    """
     if address.local_path is not None:
         return f"{LOCAL}{address.identity}"
     if address.web_url is None:

@@ -1,4 +1,4 @@
-"""What a push asks for: the command list of receive-pack, read strictly (gitprotocol-pack(5))."""
+"""Reads the command list of a push (receive-pack) strictly. Format: gitprotocol-pack(5)."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ from app_server.git_proxy.pkt_line import ProtocolError, Reader
 
 MAX_COMMANDS = 500
 MAX_SHALLOW_LINES = 10_000
-"""A shallow clone names each commit at which its history ends."""
+"""A shallow clone sends one line for each commit at which its history ends."""
 MAX_LIST_BYTES = 1024**2
 _LINES_AT_ONCE = 200
 _TOO_SHALLOW = (
@@ -25,7 +25,9 @@ _AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
 
 @dataclass(frozen=True)
 class Command:
-    """`old` and `new`: object names; zeros for a ref that is not there before, or afterwards."""
+    """One change of a ref. `old` and `new` are object names. `old` is all zeros if the push creates the ref,
+    and `new` if the push deletes it.
+    """
 
     ref: str
     old: str
@@ -42,7 +44,9 @@ class Command:
 
 @dataclass(frozen=True)
 class CommandList:
-    """`has_sideband`: the reply is wanted in bands, so that it can carry messages."""
+    """The refs that a push changes, and the client's capabilities. `has_sideband`: the client accepts a reply
+    in bands, which can carry messages.
+    """
 
     commands: tuple[Command, ...]
     capabilities: frozenset[str]
@@ -53,10 +57,12 @@ class CommandList:
 
 
 async def read_commands(reader: Reader) -> CommandList:
-    """Reads up to the flush behind the commands. None at all: a client that tries the door.
+    """Reads the commands of a push, up to the flush packet after them. An empty list is valid: git sends it
+    to test the connection.
 
-    Raises ProtocolError for what is no such list, for one that does not end, and for what cannot be judged:
-    signed pushes, a ref that is named twice, and pushes without a report.
+    Raises ProtocolError if the data is not a command list or does not end. Also raises ProtocolError for
+    pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that ask for no
+    report.
     """
     commands: list[Command] = []
     shallow_lines = 0
@@ -83,7 +89,9 @@ async def read_commands(reader: Reader) -> CommandList:
 
 
 async def _lines(reader: Reader) -> AsyncIterator[bytes]:
-    """Raises ProtocolError when they do not end."""
+    """Yields the lines up to the flush packet. Raises ProtocolError if they are longer than
+    MAX_LIST_BYTES.
+    """
     count = 0
     while (line := await reader.line()) is not None:
         if reader.seen_bytes > MAX_LIST_BYTES:

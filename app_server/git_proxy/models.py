@@ -1,4 +1,4 @@
-"""What agents have pushed, or tried to."""
+"""The database table of the pushes that agents made or tried."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,9 @@ from app_server.core.database import Base, enum_column, now
 
 
 class PushOutcome(StrEnum):
-    """`refused` by us, `rejected` by the host. `unknown`: on its way, or broken off before the host told."""
+    """The result of a push. `refused`: refused by Slipway. `rejected`: rejected by the git host. `unknown`:
+    not finished, or interrupted before the host reported a result.
+    """
 
     REFUSED = "refused"
     UNKNOWN = "unknown"
@@ -20,7 +22,9 @@ class PushOutcome(StrEnum):
 
 
 class GitPush(Base):
-    """One ref of one push. Rows outlive their sandbox: who pushed what stays known."""
+    """One ref of one push. The rows stay when the sandbox is deleted, so that it stays known
+    who pushed what.
+    """
 
     __tablename__ = "git_pushes"
     __table_args__ = (Index(None, "sandbox_id", "repository", "ref"),)
@@ -29,7 +33,7 @@ class GitPush(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     sandbox_id: Mapped[UUID]
     repository: Mapped[str] = mapped_column(Text)
-    """`host/owner/name`."""
+    """The repository's name, as `host/owner/name`."""
     ref: Mapped[str] = mapped_column(Text)
     old_commit: Mapped[str] = mapped_column(String(64))
     new_commit: Mapped[str] = mapped_column(String(64))

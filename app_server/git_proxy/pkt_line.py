@@ -1,4 +1,4 @@
-"""Git's framing: four hexadecimal digits of length, then the line; `0000` is a flush.
+"""Git's packet lines: four hexadecimal digits with the length, then the line. `0000` is a flush packet.
 
 Source: gitprotocol-common(5).
 """
@@ -11,7 +11,7 @@ FLUSH = b"0000"
 
 
 class ProtocolError(Exception):
-    """What was read is not what git sends. The text is for people."""
+    """The data is not what git sends. The message is written for people."""
 
 
 def encode(line: bytes) -> bytes:
@@ -19,7 +19,9 @@ def encode(line: bytes) -> bytes:
 
 
 def length_of(head: bytes) -> int:
-    """How long the line is, without its head; 0 for a flush. Raises ProtocolError."""
+    """Returns the length of the line without its four digits. Returns 0 for a flush packet. Raises
+    ProtocolError.
+    """
     try:
         size = int(head, 16) if head.isalnum() else -1
     except ValueError:
@@ -30,7 +32,9 @@ def length_of(head: bytes) -> int:
 
 
 def lines_of(data: bytes) -> Iterator[bytes]:
-    """All lines up to a flush or the end. Raises ProtocolError for one that is cut off."""
+    """Yields all lines up to a flush packet or the end of the data. Raises ProtocolError if a line is
+    incomplete.
+    """
     at = 0
     while at < len(data):
         size = length_of(data[at : at + 4])
@@ -44,10 +48,10 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 
 
 class Reader:
-    """A body that is read in lines first, and passed on in pieces then.
+    """Reads a request body: first line by line, then the rest in pieces.
 
-    The work grows with the bytes that come, not with their square: bytearrays give up their beginning, and
-    take more at their end, without a copy of the rest.
+    The time grows linearly with the number of bytes: a bytearray can drop its beginning and grow at its end
+    without a copy of the rest.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
@@ -57,7 +61,7 @@ class Reader:
 
     @property
     def seen(self) -> bytes:
-        """What was read in lines, byte for byte."""
+        """The bytes that were read as lines so far, unchanged."""
         return bytes(self._seen)
 
     @property
@@ -65,12 +69,16 @@ class Reader:
         return len(self._seen)
 
     async def line(self) -> bytes | None:
-        """The next line; None for a flush. Raises ProtocolError, also at the end of the body."""
+        """Returns the next line. Returns None for a flush packet. Raises ProtocolError, also at the end of
+        the body.
+        """
         size = length_of(await self._exactly(4))
         return await self._exactly(size) if size else None
 
     async def rest(self) -> AsyncIterator[bytes]:
-        """What has not been read yet. May be asked for again, after what was taken."""
+        """Yields the part of the body that has not been read yet. It can be called again after an
+        interruption and then continues there.
+        """
         while True:
             piece = bytes(self._held)
             self._held.clear()
@@ -79,7 +87,7 @@ class Reader:
             yield piece
 
     async def drain(self) -> None:
-        """Reads on to the end: a client that still sends does not listen."""
+        """Reads the body to its end and drops it, because a client reads no reply while it still sends."""
         async for _ in self.rest():
             pass
 

@@ -1,7 +1,7 @@
-"""What an agent may push. Pure.
+"""Decides what an agent may push. Pure.
 
-A push does not tell whether it is forced: that would need the history of both sides. So branches that the
-conversation did not make stay closed to it altogether, unless the user opens them.
+A push does not say whether it is forced; to find out, the history of both sides would be needed. Therefore an
+agent may not push to branches that its conversation did not create, unless the user allows it.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,9 +18,11 @@ FIX = f"Push to a new branch instead: git push origin HEAD:refs/heads/NAME. {ALL
 def refusals(
     commands: Iterable[Command], *, scope: PushScope, own: Collection[str], kept: Collection[str]
 ) -> dict[str, str]:
-    """Why, by ref, for those that are refused; one refused ref refuses the whole push.
+    """Returns the reason of refusal for each refused ref. An empty result means that the push is allowed. A
+    single refused ref refuses the whole push.
 
-    own: refs that the conversation has made. kept: branches by name that are never its own, like its base.
+    `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
+    `kept`: names of branches that do not count as created by the conversation, for example its base branch.
     """
     reasons = ((command.ref, _reason(command, scope, own, kept)) for command in commands)
     return {ref: reason for ref, reason in reasons if reason}

@@ -1,4 +1,4 @@
-"""The record of pushes: which branches are a conversation's own follows from it."""
+"""The record of pushes. It shows which branches a conversation has created."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ MAX_LISTED = 200
 async def own_refs(
     session: AsyncSession, sandbox_id: UUID, repository: str, refs: Iterable[str]
 ) -> frozenset[str]:
-    """Those of `refs` that were made from the sandbox, and not deleted from there since."""
+    """Returns the refs out of `refs` that this sandbox has created and has not deleted since."""
     query = select(GitPush).where(
         GitPush.sandbox_id == sandbox_id,
         GitPush.repository == repository,
@@ -45,7 +45,10 @@ async def record(
     commands: Iterable[Command],
     reasons: Mapping[str, str] | None = None,
 ) -> list[UUID]:
-    """One row for each ref: refused if there are `reasons`, else on its way. Returns their ids."""
+    """Adds one row for each ref of a push and returns the ids of the rows.
+
+    `reasons`: why the push is refused, by ref. None means that the push goes on to the host.
+    """
     rows = [
         GitPush(
             user_id=sandbox.user_id,
@@ -68,7 +71,11 @@ async def record(
 
 
 async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
-    """outcomes: by ref, None for what the host has carried out, else why not; left out: not known."""
+    """Stores the results of a push in its rows.
+
+    `outcomes`: by ref, None if the host has accepted the change, else the host's reason. A ref that is
+    missing keeps the outcome `unknown`.
+    """
     rows = list(await session.scalars(select(GitPush).where(GitPush.id.in_(ids))))
     for row in rows:
         if row.ref in outcomes:
@@ -79,13 +86,13 @@ async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[s
 
 
 async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPush]:
-    """The newest first."""
+    """Returns the latest pushes of a sandbox, the newest first, at most MAX_LISTED."""
     query = select(GitPush).where(GitPush.sandbox_id == sandbox_id)
     return (await session.scalars(query.order_by(GitPush.created_at.desc()).limit(MAX_LISTED))).all()
 
 
 async def _audit(session: AsyncSession, rows: Sequence[GitPush]) -> None:
-    """One entry for each branch or tag."""
+    """Adds one entry to the audit log for each branch or tag."""
     for row in rows:
         trail = await trail_of_sandbox(session, row.user_id, row.sandbox_id)
         is_refused = row.outcome in {PushOutcome.REFUSED, PushOutcome.REJECTED}

@@ -1,4 +1,4 @@
-"""The answer to a push on its way to the sandbox, and what it tells for the record."""
+"""Streams the git host's reply to a push to the sandbox, and records the results in the reply."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,9 @@ _WAITING_PIECES = 16
 
 
 class Push(StreamingResponse):
-    """Read to its end also when the client goes away: the host has carried out the push all the same."""
+    """The reply to a push. It is read to its end even if the client disconnects, because the host has carried
+    out the push anyway.
+    """
 
     def __init__(
         self, reply: httpx.Response, access: RepositoryAccess, ids: Sequence[UUID], *, has_sideband: bool

@@ -1,4 +1,6 @@
-"""The answer to a push: written for those we refuse, and read from those a host has carried out."""
+"""The reports in replies to pushes: writes a report for a refused push, and reads the
+report of a git host.
+"""
 
 from collections.abc import Mapping
 
@@ -11,7 +13,11 @@ _OTHERS_REFUSED = "not pushed, since another ref was refused"
 
 
 def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> bytes:
-    """All refs refused, each with its reason. `message` is shown line by line behind `remote:`."""
+    """Returns a reply that refuses every ref with a reason.
+
+    `reasons`: by ref; a ref without a reason is reported as not pushed because of another ref. `message`: a
+    text that git shows after `remote:`, if the client accepts messages.
+    """
     lines = [b"unpack ok\n"]
     lines += [
         f"ng {command.ref} {_one_line(reasons.get(command.ref, _OTHERS_REFUSED))}\n".encode()
@@ -26,12 +32,12 @@ def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> by
 
 
 def fatal(message: str) -> bytes:
-    """For a push that could not be read, so that nothing is known of what it wants."""
+    """Returns the reply to a push whose commands could not be read."""
     return encode(_FATAL + f"{message}\n".encode()) + FLUSH
 
 
 class ReportReader:
-    """Takes the bytes of an answer as they pass by; `outcomes` tells at the end what became of the refs."""
+    """Reads a reply to a push while it is passed on. `outcomes` returns the result of each ref at the end."""
 
     def __init__(self, *, has_sideband: bool) -> None:
         self._has_sideband = has_sideband
@@ -40,7 +46,7 @@ class ReportReader:
         self._is_readable = True
 
     def feed(self, piece: bytes) -> None:
-        """Must not raise: what cannot be read is passed on all the same."""
+        """Reads the next piece of the reply. Never raises: a reply that cannot be read is still passed on."""
         if not self._has_sideband:
             self._report += piece
         elif self._is_readable:
@@ -55,7 +61,9 @@ class ReportReader:
             self._report.clear()
 
     def outcomes(self) -> dict[str, str | None]:
-        """By ref: None if it was carried out, else the reason. What is missing is not known."""
+        """Returns the result by ref: None if the change was carried out, else the host's reason. The result
+        of a missing ref is unknown.
+        """
         found: dict[str, str | None] = {}
         try:
             for line in lines_of(bytes(self._report)):

@@ -1,6 +1,6 @@
-"""How git is told that something is not to be: in its own protocol, so that it shows the sentence.
+"""Refuses git requests in git's own protocol, so that git shows the reason.
 
-An HTTP error it would report by its number; and 401 makes it ask for a password, which no user can give.
+For an HTTP error, git shows only the number. For a 401, git asks for a password, which no user could enter.
 """
 
 from typing import Literal, get_args
@@ -15,11 +15,11 @@ SERVICES: dict[str | None, Service] = {name: name for name in get_args(Service)}
 
 
 class Refusal(Exception):
-    """The sentence for the agent and its user, with what helps in it."""
+    """A git request is refused. The message is for the agent and its user, and says what helps."""
 
 
 def to_advertisement(service: Service, refusal: Refusal) -> Response:
-    """In place of the refs, with which every fetch and every push begins."""
+    """Returns a refusal in place of the list of refs, with which every fetch and push begins."""
     body = encode(f"# service={service}\n".encode()) + FLUSH + _error(refusal)
     return Response(body, media_type=f"application/x-{service}-advertisement")
 
@@ -29,12 +29,12 @@ def to_fetch(refusal: Refusal) -> Response:
 
 
 def to_push(report: bytes) -> Response:
-    """report: see report.py."""
+    """Returns the reply to a push. `report`: a report of `push_report.py`."""
     return Response(report, media_type="application/x-git-receive-pack-result")
 
 
 def to_nobody() -> Response:
-    """The client has gone away."""
+    """Returns an empty response for a client that has disconnected."""
     return Response(status_code=400)
 
 
@@ -43,7 +43,7 @@ def dumb_protocol() -> Response:
 
 
 def no_large_files() -> Response:
-    """To git-lfs, which shows the message of an error that is put in its own way."""
+    """Returns a refusal for git-lfs, in the JSON form whose message git-lfs shows."""
     message = (
         "Slipway does not pass on large files (Git LFS). What is not in LFS can be fetched and pushed; "
         "GIT_LFS_SKIP_SMUDGE=1 leaves the pointers in place of the files."

@@ -1,4 +1,6 @@
-"""The way from a sandbox to its user's git host: what opens it is added here, and never seen there."""
+"""Routes from a sandbox to its user's git host. The user's credentials are added here; the sandbox never sees
+them.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -21,7 +23,9 @@ router = APIRouter(prefix="/git", tags=["Git proxy"])
 
 @router.get("/{name:path}/info/refs")
 async def advertise(name: str, request: Request, service: str | None = None) -> Response:
-    """The refs of a repository of the sandbox's conversation: every fetch and every push begins so."""
+    """Returns the refs of a repository of the sandbox's conversation. Every fetch and every push begins with
+    this request.
+    """
     wanted = refusal.SERVICES.get(service)
     if wanted is None:
         return refusal.dumb_protocol()
@@ -38,13 +42,13 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
 @router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 @router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 async def large_files() -> Response:
-    """For no user: what git-lfs asks for is refused in words that it shows."""
+    """Refuses every request of git-lfs with a message that git-lfs shows. Needs no authentication."""
     return refusal.no_large_files()
 
 
 @router.post("/{name:path}/git-upload-pack")
 async def fetch(name: str, request: Request) -> Response:
-    """What the sandbox lacks of the repository, as a stream."""
+    """Streams the objects of the repository that the sandbox does not have yet."""
     reader = Reader(aiter(request.stream()))
     try:
         try:
@@ -59,7 +63,7 @@ async def fetch(name: str, request: Request) -> Response:
 
 @router.post("/{name:path}/git-receive-pack")
 async def push(name: str, request: Request) -> Response:
-    """Commits for branches that the conversation may write. Each ref is put on record."""
+    """Pushes commits to branches that the conversation may write to. Records each ref."""
     reader = Reader(aiter(request.stream()))
     try:
         try:

@@ -1,4 +1,4 @@
-"""Answers of a git host on their way to a sandbox, piece by piece as they come."""
+"""Passes replies of a git host on to a sandbox piece by piece."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ _RETURNED = ("content-type", "content-encoding")
 
 
 def passing(reply: httpx.Response) -> Passing:
-    """An answer as it is."""
+    """Returns a response that passes the reply on unchanged."""
     return Passing(reply, bytes_of(reply), status=reply.status_code, headers=returned_headers(reply))
 
 
@@ -22,7 +22,7 @@ def returned_headers(reply: httpx.Response) -> dict[str, str]:
 
 
 async def bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
-    """As they came, packed or not."""
+    """Yields the reply's bytes as they arrive, without decompression."""
     try:
         async for piece in reply.aiter_raw():
             yield piece

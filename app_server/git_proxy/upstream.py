@@ -1,4 +1,4 @@
-"""Calls to the git host, with the user's credentials: to the host that these are for, and no other."""
+"""Calls the git host with the user's credentials. The credentials go only to the host that they belong to."""
 
 import logging
 import re
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Unanswered(Refusal):
-    """Whether the host has done what it was asked is not known."""
+    """The host did not answer, so it is unknown whether it has done what was requested."""
 
 
 MAX_REDIRECTS = 3
@@ -34,7 +34,11 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 
 @dataclass(frozen=True)
 class UpstreamRepository:
-    """A repository as a conversation may use it. url: without credentials; kept: its base branch."""
+    """A repository and what a conversation may do with it.
+
+    `url`: the address without credentials. `scope`: which branches agents may push to. `kept`: the branches
+    that the work began from.
+    """
 
     name: str
     url: str
@@ -50,8 +54,9 @@ class UpstreamRepository:
 async def advertised(
     http: httpx.AsyncClient, target: UpstreamRepository, service: Service, given: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
-    """The answer with the refs, still to be read, and the repository's URL: hosts move repositories.
+    """Asks the host for the refs and follows its redirects.
 
+    Returns the reply, whose body is still to be read, and the repository's address after the redirects.
     Raises Refusal.
     """
     url, ending = target.url, f"/info/refs?service={service}"
@@ -75,7 +80,9 @@ async def called(
     given: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> httpx.Response:
-    """The answer to a request of `service`, still to be read. Raises Refusal."""
+    """Sends a request of `service` to the host and returns the reply, whose body is still to be read. Raises
+    Refusal.
+    """
     headers = _headers(target, given) | {
         "content-type": f"application/x-{service}-request",
         **{name: given[name] for name in ("content-encoding", "content-length") if name in given},
@@ -122,7 +129,9 @@ async def _send(
 
 
 def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:
-    """Where to, if that is on the same host: credentials, and what was agreed to, hold for no other."""
+    """Returns the address that the host redirects to. Refuses another host, because the credentials and the
+    user's consent do not apply to it.
+    """
     wanted = reply.next_request.url if reply.next_request else None
     place = str(wanted)
     try:

@@ -1,1 +1,1 @@
-"""The main job without a browser: `slipway run` and `slipway demo`, through the public API alone."""
+"""Runs a task without a browser: `slipway run` and `slipway demo`. Uses the public API alone."""

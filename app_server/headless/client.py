@@ -1,4 +1,4 @@
-"""The few calls a headless run makes; every failure is a `RunFailed` with the server's own words."""
+"""The API calls of a headless run. Every failure raises RunFailed with the server's own message."""
 
 import time
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ DELETE_POLL_SECONDS = 0.1
 
 
 GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
-"""Problems of an answer that is too late: the agent waits for another one, or for none."""
+"""Problem codes for an answer that comes too late: the agent waits for another answer, or for none."""
 
 
 class RunFailed(Exception):
-    """The run cannot go on; the message is for the person at the terminal.
+    """The run cannot continue. The message is for the person at the terminal.
 
-    `code`: of the server's problem, if it sent one.
+    `code`: the code of the server's problem; None if the server sent no problem.
     """
 
     def __init__(self, message: str, code: str | None = None) -> None:
@@ -32,7 +32,7 @@ class RunFailed(Exception):
 
 
 class Client:
-    """The public API as one signed-in user."""
+    """Calls the public API as one signed-in user."""
 
     def __init__(self, url: str, api_key: str) -> None:
         self.url = url
@@ -58,12 +58,14 @@ class Client:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
     def not_allowed(self, conversation_id: str) -> list[Json]:
-        """What its repository offers to run and the user has not allowed."""
+        """Returns what the repository offers to run and the user has not allowed."""
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
     def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
-        """Answers what the agent asks. It goes on with the reason. An answer that is too late is dropped."""
+        """Refuses the actions that the agent asks about. The agent continues and is told the reason. An
+        answer that comes too late is dropped.
+        """
         body = {"accept": False, "action_ids": action_ids, "reason": reason}
         try:
             self._json("POST", f"/app-conversations/{conversation_id}/respond-to-confirmation", json=body)
@@ -72,7 +74,9 @@ class Client:
                 raise
 
     def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
-        """Runs a command in the conversation's directory: `{exit_code, stdout, stderr, …}`."""
+        """Runs a command in the conversation's directory and returns its result: `{exit_code, stdout, stderr,
+        …}`.
+        """
         return self._json(
             "POST",
             f"/app-conversations/{conversation_id}/execute-bash-command",
@@ -81,7 +85,9 @@ class Client:
         )
 
     def delete(self, conversation_id: str) -> bool:
-        """Whether its sandbox is gone too, which the server removes in the background within seconds."""
+        """Deletes the conversation. Returns whether its sandbox is gone too: the server removes the sandbox
+        in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for it.
+        """
         self._call("DELETE", f"/app-conversations/{conversation_id}")
         deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
         while self._call("GET", "/sandboxes", params={"id": conversation_id}).json() != [None]:
@@ -91,7 +97,9 @@ class Client:
         return True
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
-        """Every frame of the conversation, over as many connections as it takes: no gap, no repetition."""
+        """Yields every frame of the conversation's stream. Connects again when a connection is closed, and
+        then continues after the last event.
+        """
         after = 0
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What a run has come to, folded from the frames of its conversation. Pure."""
+"""The result of a run, computed from the frames of its conversation. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,12 +7,15 @@ ENDED = frozenset({"finished", "error", "stuck", "paused"})
 MAX_WORDS = 200
 ASKS = "waiting_for_confirmation"
 MAX_REFUSALS = 5
-"""An agent that goes on asking has nothing else to try."""
+"""After more refusals than this, the run ends: an agent that keeps asking has no other way."""
 
 
 @dataclass
 class HeadlessOutcome:
-    """`status` is the conversation's execution status, or `start_failed`."""
+    """The state of a run.
+
+    `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`.
+    """
 
     status: str = "starting"
     events: int = 0
@@ -20,7 +23,9 @@ class HeadlessOutcome:
     failure: dict[str, Any] | None = None
     final_message: str = ""
     pending: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Calls without a result, by their ids: the action's id, and what it would do."""
+    """Tool calls without a result, by call id. Each value is the id of the action and a text that says what
+    the action would do.
+    """
     refused: int = 0
 
     @property
@@ -29,16 +34,18 @@ class HeadlessOutcome:
 
     @property
     def asks(self) -> bool:
-        """Whether the agent waits for the word of a user."""
+        """Whether the agent waits for a user's confirmation."""
         return self.status == ASKS
 
     @property
     def wanted(self) -> str:
-        """What waits, in words."""
+        """The actions that wait for confirmation, as text."""
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:
-        """Notes a refusal. The ids of the actions that it is about."""
+        """Notes a refusal and returns the ids of the refused actions. The run fails after more than
+        MAX_REFUSALS refusals.
+        """
         self.refused += 1
         if self.refused > MAX_REFUSALS:
             cause = f"The agent goes on asking for what needs a user's word: {self.wanted}"
@@ -53,7 +60,7 @@ class HeadlessOutcome:
         return self.status == "finished"
 
     def take(self, frame: dict[str, Any]) -> None:
-        """Moves on by one frame."""
+        """Updates the state with the next frame of the conversation."""
         match frame["type"]:
             case "start_task":
                 self._take_start_task(frame["task"])

@@ -1,4 +1,4 @@
-"""Shows a run as it happens: stages, then events, one compact block each."""
+"""Prints a run while it happens: first the stages, then the events, each as a compact block."""
 
 import sys
 from datetime import datetime
@@ -34,7 +34,7 @@ class Printer(Protocol):
 
 
 class JsonPrinter:
-    """One JSON object per line: every frame, then `{"type": "summary", …}`."""
+    """Prints one JSON object per line: every frame and note, then `{"type": "summary", …}`."""
 
     def frame(self, frame: dict[str, Any]) -> None:
         self._write(frame)
@@ -51,7 +51,7 @@ class JsonPrinter:
 
 
 class TerminalPrinter:
-    """For people; plain text when the output is not a terminal."""
+    """Prints for people. Prints plain text if the output is not a terminal."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, soft_wrap=True)
@@ -156,7 +156,9 @@ class TerminalPrinter:
 
 
 def _summary(event: dict[str, Any]) -> str:
-    """What the model says the action is for; nothing when it said nothing and the arguments stand in."""
+    """Returns the model's summary of the action. Returns an empty text if the model gave none, which is the
+    case if the summary only repeats the arguments.
+    """
     summary = event.get("summary") or ""
     return "" if summary.startswith(f"{event['tool_name']}: {{") else summary
 
@@ -168,6 +170,6 @@ def _seconds_between(start: str | None, end: str | None) -> float | None:
 
 
 def stage_seconds(stages: list[dict[str, Any]]) -> dict[str, float]:
-    """Seconds each finished stage took, by its name, in order."""
+    """Returns how many seconds each finished stage took, by the stage's name and in order."""
     times = {stage["status"]: _seconds_between(stage["started_at"], stage["finished_at"]) for stage in stages}
     return {name: round(seconds, 3) for name, seconds in times.items() if seconds is not None}

@@ -1,4 +1,4 @@
-"""One headless run: start a conversation, follow it to its end, show what came of it."""
+"""Runs one task headless: starts a conversation, follows it to its end and shows the result."""
 
 import asyncio
 import time
@@ -27,9 +27,11 @@ REFUSAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What to do. `verify_command` is run in the sandbox at the end and must exit with 0.
+    """What a run does.
 
-    `consent`: hashes of what the repository may run.
+    `verify_command`: a command that is run in the sandbox at the end and must exit with 0; None means no
+    verification. `consent`: hashes of the project executables that are allowed to run. `keep`: False deletes
+    the conversation at the end.
     """
 
     task: str
@@ -43,9 +45,10 @@ class Run:
 
 
 def run(config: Config, what: Run, printer: Printer) -> bool:
-    """Whether the run succeeded: the agent finished and the verification, if any, passed.
+    """Runs the task and returns whether it succeeded: the agent finished, and the verification passed if
+    there is one.
 
-    Raises RunFailed or ServerDidNotStart with words for the person at the terminal.
+    Raises RunFailed or ServerDidNotStart with a message for the person at the terminal.
     """
     with server_of(config.home, what.sandbox) as url, owner_client(config, url) as client:
         sandbox_kind = client.web_client_config()["sandbox"]
@@ -100,7 +103,9 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
 
 
 def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
-    """Says no in place of the user who is not there, so that the run does not wait for ever."""
+    """Refuses what the agent asks, because a headless run has no user who could answer and would wait
+    forever.
+    """
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()
     if not outcome.has_ended:
@@ -139,9 +144,9 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 @contextmanager
 def owner_client(config: Config, url: str) -> Iterator[Client]:
-    """A client with an API key of the owner's that lives as long as the block.
+    """Yields a client with an API key of the owner. The key is deleted at the end of the block.
 
-    A user who can read the home directory may act as its owner, so no sign-in is needed.
+    No sign-in is needed: a user who can read the home directory may act as its owner.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

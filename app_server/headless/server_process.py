@@ -1,4 +1,4 @@
-"""Finds the server of this home, or starts one for the time of a run."""
+"""Finds the running server of a home directory, or starts one for the time of a run."""
 
 import json
 import os
@@ -19,14 +19,16 @@ STOP_TIMEOUT_SECONDS = 30.0
 
 
 class ServerDidNotStart(Exception):
-    """The server ended or stayed silent; the message carries its last output."""
+    """The server ended or did not answer in time. The message contains its last output."""
 
 
 @contextmanager
 def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
-    """The base URL of a server for `home`: the one that runs already, else one that ends with the block.
+    """Yields the base URL of a server for `home`: a server that is already running, else a new one that ends
+    with the block.
 
-    A running server is used only when no sandbox kind is asked for: the kind is the server's choice.
+    `sandbox`: the sandbox kind. A running server is used only if this is None, because a running server has
+    already chosen its kind.
     """
     running = _running_server(home) if sandbox is None else None
     if running:
@@ -93,7 +95,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different loopback ports that were free a moment ago."""
+    """Returns different loopback ports that were free when this function checked."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

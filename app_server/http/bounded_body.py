@@ -1,7 +1,7 @@
-"""Bodies of replies from servers that users have named: read to the end, within a size and a time.
+"""Reads the replies of servers that users have named, within limits of size and time.
 
-The timeouts of the HTTP client hold for each piece. A server that sends a byte every few seconds, or does not
-stop, keeps its caller and the memory without these.
+The timeouts of the HTTP client apply to each piece. Without these limits, a server that sends one byte every
+few seconds, or never stops, would hold its caller and fill the memory.
 """
 
 import asyncio
@@ -11,15 +11,19 @@ from contextlib import aclosing
 import httpx
 
 IDENTITY = {"Accept-Encoding": "identity"}
-"""A header for such calls: a packed body could unpack to any size."""
+"""A request header that asks for an uncompressed reply: a compressed body could unpack to any size."""
 
 
 class BodyTooLong(httpx.ReadError):
-    """The body is longer than the caller takes."""
+    """The body is longer than the caller's limit."""
 
 
 async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
-    """Of a reply that is still to be read. Raises BodyTooLong, httpx.ReadTimeout, other httpx.HTTPError."""
+    """Returns the whole body of a reply that has not been read yet.
+
+    Raises BodyTooLong for more than `max_bytes`, httpx.ReadTimeout if the body takes longer than `seconds`,
+    and other errors of httpx.HTTPError.
+    """
     content = bytearray()
     try:
         async with asyncio.timeout(seconds), aclosing(_pieces(reply)) as pieces:
@@ -33,7 +37,9 @@ async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> b
 
 
 async def beginning_of(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
-    """So much of the body as comes in time, and `max_bytes` at most. The rest is not read."""
+    """Returns the beginning of the body: what arrives within `seconds`, at most `max_bytes`. Does not read
+    the rest.
+    """
     content = bytearray()
     try:
         async with asyncio.timeout(seconds), aclosing(_pieces(reply)) as pieces:
@@ -52,7 +58,9 @@ async def _pieces(reply: httpx.Response) -> AsyncGenerator[bytes]:
 
 
 class BoundedStream(httpx.SyncByteStream):
-    """Of a reply that a library reads, from a thread. Raises BodyTooLong in the middle of it."""
+    """The body of a reply that a library reads in a thread. Raises BodyTooLong while it is read, as soon as
+    it exceeds `max_bytes`.
+    """
 
     def __init__(self, inner: httpx.SyncByteStream, max_bytes: int, request: httpx.Request) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""The certificate authorities that our clients trust, read once for each process."""
+"""The certificate authorities that our HTTP clients trust, read once per process."""
 
 import ssl
 from functools import cache
@@ -8,5 +8,7 @@ import httpx
 
 @cache
 def public_authorities() -> ssl.SSLContext:
-    """Those httpx trusts by default. Reading the file takes about 25 ms, so all clients share one context."""
+    """Returns a TLS context with the authorities that httpx trusts by default. All clients share it, because
+    reading the file takes about 25 ms.
+    """
     return httpx.create_ssl_context()

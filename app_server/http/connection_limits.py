@@ -1,7 +1,9 @@
-"""How many connections a listener holds, and how long each may take to say what it wants.
+"""Limits how many connections a listener holds, and how long a connection may take to send the head of a
+request.
 
-A connection costs a file descriptor from its first moment on, and every program that reaches a port can open
-one. Those that say nothing are cut off, so that one visitor cannot take what all others need.
+Each connection uses a file descriptor from its start, and every program that reaches a port can open
+connections. Silent connections are cut off, so that one visitor cannot use up the descriptors that all others
+need.
 """
 
 import asyncio
@@ -20,7 +22,9 @@ from uvicorn.server import ServerState
 logger = logging.getLogger(__name__)
 
 HEAD_SECONDS = 10.0
-"""For the head of a request, from the opening of its connection or the first byte of a further request."""
+"""The time for the head of a request. It starts when the connection opens, or with the first byte of a
+further request.
+"""
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _REPORT_SECONDS = 60.0
@@ -31,8 +35,10 @@ _IPV6_PREFIX = 64
 
 
 class ConnectionLimits:
-    """The open connections of one or several listeners. Programs of this machine share `total` alone: several
-    sandboxes may speak from there, and a reverse proxy.
+    """Counts the open connections of one or several listeners, in all and for each address.
+
+    Only the total limit applies to connections from this machine: several sandboxes and a reverse proxy may
+    share its address.
     """
 
     def __init__(self, total: int, of_one_address: int) -> None:
@@ -42,7 +48,9 @@ class ConnectionLimits:
         self._last_look = time.monotonic()
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Counts the connection until it is closed; False when there are too many."""
+        """Counts the connection until it is closed and returns True. Returns False if there are too many
+        connections.
+        """
         visitor = _visitor(transport)
         self._forget_closed(
             _SECONDS_BETWEEN_LOOKS if self._has_room(visitor) else _SECONDS_BETWEEN_LOOKS / 10
@@ -58,8 +66,8 @@ class ConnectionLimits:
         return len(self._open.get(visitor, ())) < limit and count < self._total
 
     def _forget_closed(self, seconds: float) -> None:
-        """Looks through all of them, unless that was done in the last `seconds`: a flood must not cost
-        that each time.
+        """Stops counting connections that are closed. Does nothing if the last check was less than `seconds`
+        ago, because a check of all connections is too expensive during a flood.
         """
         if time.monotonic() - self._last_look < seconds:
             return
@@ -71,7 +79,9 @@ class ConnectionLimits:
 
 
 def limits_for_sandboxes() -> ConnectionLimits:
-    """A third of what this process may open: each connection may lead to a second one, to the outside."""
+    """Returns the limits for connections of sandboxes: a third of this process's file descriptors, because
+    each connection may need a second one to the outside.
+    """
     return _limits(total=3, of_one_address=6)
 
 
@@ -80,7 +90,9 @@ def limits_for_visitors() -> ConnectionLimits:
 
 
 def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
-    """Parts of the file descriptors that this process may have."""
+    """Returns limits as fractions of the file descriptors that this process may open: `1 / total` in all, and
+    `1 / of_one_address` for each address.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     available = soft if soft != resource.RLIM_INFINITY else 1024**2
     return ConnectionLimits(
@@ -89,7 +101,7 @@ def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
 
 
 class Deadline:
-    """Cuts a connection off unless it is met in time."""
+    """Aborts a connection after `seconds`, unless `met` is called before."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, transport.abort)
@@ -99,7 +111,9 @@ class Deadline:
 
 
 def limited_http(limits: ConnectionLimits | None, head_seconds: float = HEAD_SECONDS) -> type["LimitedHttp"]:
-    """HTTP for uvicorn. limits: None where what hands connections over has counted them."""
+    """Returns an HTTP protocol class for uvicorn with these limits. `limits`: None if the connections are
+    already counted elsewhere.
+    """
 
     class Limited(LimitedHttp):
         connection_limits = limits
@@ -158,7 +172,9 @@ class LimitedHttp(HttpToolsProtocol):
 
 
 def throttle_accept_errors() -> None:
-    """Says once a minute that no connection can be accepted: asyncio would say it thousands of times."""
+    """Makes the event loop log at most once a minute that no connection can be accepted. asyncio alone would
+    log it thousands of times.
+    """
     loop = asyncio.get_running_loop()
     last_report = -_REPORT_SECONDS
 
@@ -178,7 +194,9 @@ def throttle_accept_errors() -> None:
 
 
 def _visitor(transport: asyncio.BaseTransport) -> str:
-    """Whose connection it is: an address, or for IPv6 the network that one machine can have to itself."""
+    """Returns the address that a connection is counted for. For IPv6 this is the /64 network, because one
+    machine can have a whole /64.
+    """
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
         return _LOOPBACK
@@ -196,6 +214,8 @@ def _visitor(transport: asyncio.BaseTransport) -> str:
 
 
 def _is_closed(transport: asyncio.BaseTransport) -> bool:
-    """Whether its file descriptor is free: one that is only closing still holds it."""
+    """Returns whether the connection's file descriptor is free. A connection that is still closing holds its
+    descriptor.
+    """
     socket = transport.get_extra_info("socket")
     return socket is None or socket.fileno() < 0

@@ -1,6 +1,8 @@
-"""An HTTP client for addresses that users have named: what is not public stays closed to it, by any name.
+"""An HTTP client for addresses that users have named. It does not connect to private addresses, under any
+name.
 
-A name is looked up once, what it leads to is judged, and the connection goes to that very address.
+A name is resolved once, its addresses are checked, and the connection goes to exactly the address that was
+checked.
 """
 
 import asyncio
@@ -24,7 +26,7 @@ RESOLVE_SECONDS = 10.0
 _NO_LIMITS = httpx.Limits(max_connections=None)
 
 Resolver = Callable[[str], Awaitable[list[str]]]
-"""The addresses of a name. Raises OSError."""
+"""Returns the addresses of a host name. Raises OSError."""
 
 
 # A name whose servers do not answer holds a thread for half a minute, and names are what users and sandboxes
@@ -39,7 +41,9 @@ async def system_resolver(name: str) -> list[str]:
 
 
 class FairResolver:
-    """Looks up a few names of each asker at a time. A look-up counts until it ends, even unawaited."""
+    """Resolves only a few names at a time for each asker. A lookup counts until it ends, even if its caller
+    has been cancelled.
+    """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
         self._resolve = resolve
@@ -48,7 +52,9 @@ class FairResolver:
         self._running: set[asyncio.Task[list[str]]] = set()
 
     async def resolve(self, asker: Hashable, name: str) -> list[str]:
-        """Raises OSError."""
+        """Returns the addresses of a name. `asker`: for whom it is resolved; each asker has separate slots.
+        Raises OSError.
+        """
         places = self._places.setdefault(asker, asyncio.Semaphore(self._at_once))
         await places.acquire()
         task = asyncio.ensure_future(self._look_up(name))
@@ -69,14 +75,16 @@ class FairResolver:
 
 @dataclass(frozen=True)
 class Route:
-    """How a host may be called: at this address, or through this proxy."""
+    """How to connect to a host: directly to this address, or through this proxy."""
 
     address: str | None = None
     proxy: UpstreamProxy | None = None
 
 
 class Guard:
-    """`named`: what an administrator has opened of the private world. upstream: how to get outside."""
+    """Checks that a host is not private. `named`: the private hosts and networks that an administrator
+    allows. `upstream`: the proxies for requests to the outside.
+    """
 
     def __init__(
         self, named: Named, resolve: Resolver = system_resolver, upstream: Upstream | None = None
@@ -86,9 +94,10 @@ class Guard:
         self._upstream = upstream or Upstream()
 
     async def route_to(self, host: str, scheme: str = "https") -> Route:
-        """Raises Forbidden `private_address`, OSError, TimeoutError.
+        """Resolves and checks a host, and returns how to connect to it.
 
-        A name that only the proxy can find is the proxy's to judge.
+        If only the proxy can resolve the name, the name is left to the proxy to check. Raises Forbidden
+        `private_address`, OSError and TimeoutError.
         """
         name = _name_of(host)
         proxy = self._upstream.proxy_for(name, "http" if scheme == "http" else "https")
@@ -101,7 +110,9 @@ class Guard:
         return Route(proxy=proxy) if proxy else Route(address)
 
     async def address_of(self, host: str) -> str:
-        """For what no proxy carries. Raises Forbidden `private_address`, OSError, TimeoutError."""
+        """Returns the checked address of a host, for protocols that use no proxy. Raises Forbidden
+        `private_address`, OSError and TimeoutError.
+        """
         return await self._address_of(_name_of(host))
 
     async def _address_of(self, name: str) -> str:
@@ -113,7 +124,9 @@ class Guard:
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Refuses with Forbidden `private_address`, before anything is sent."""
+    """An HTTP transport that checks each host first. Raises Forbidden `private_address` before anything is
+    sent.
+    """
 
     def __init__(self, guard: Guard, *, verify: ssl.SSLContext | None = None) -> None:
         self._guard = guard
@@ -145,7 +158,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class GuardedSyncTransport(httpx.BaseTransport):
-    """The same in threads that anyio has started, for libraries that know no other way."""
+    """Does the same as GuardedTransport for synchronous libraries. Works only in threads that anyio has
+    started.
+    """
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -173,7 +188,9 @@ class GuardedSyncTransport(httpx.BaseTransport):
 
 
 def pinned_extensions(host: str) -> dict[str, str]:
-    """What an httpx request to an address says, so that TLS still asks for the name and checks it."""
+    """Returns the extensions for an httpx request that goes to an IP address, so that TLS still asks for the
+    host name and checks it.
+    """
     return {} if is_address(host) else {"sni_hostname": host}
 
 

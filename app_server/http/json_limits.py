@@ -1,9 +1,9 @@
-"""Bounds the number of values in a JSON body while it comes in.
+"""Limits the number of values in a JSON body while the body arrives.
 
-Decoding JSON holds up the event loop. The time depends on the number of values, not of bytes: a text of 18 MB
-takes 10 ms, nine million numbers take seconds. A decoded value also takes a hundred times the memory of its
-text. Each value has a comma or an opening bracket before it. These are counted, which is fast. Those in texts
-count too.
+Decoding JSON blocks the event loop. The time depends on the number of values, not on the number of bytes: a
+text of 18 MB takes 10 ms, but nine million numbers take seconds. A decoded value also takes a hundred times
+the memory of its text. Each value follows a comma or an opening bracket. These characters are counted, which
+is fast. Characters inside texts are counted too.
 """
 
 from starlette.datastructures import Headers
@@ -15,7 +15,9 @@ _BEFORE_VALUES = (b",", b"[", b"{")
 
 
 def bounded_values(scope: Scope, receive: Receive) -> Receive:
-    """Raises HTTPException 413 in the middle of a JSON body that has more than MAX_VALUES."""
+    """Returns a `receive` that raises HTTPException 413 as soon as a JSON body has more than MAX_VALUES
+    values.
+    """
     media_type = Headers(scope=scope).get("content-type", "")
     # FastAPI also decodes a body whose type is not given.
     if media_type and "json" not in media_type.lower():

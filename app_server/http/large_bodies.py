@@ -1,7 +1,8 @@
-"""Bodies of more than a little are read from users only, and large ones from each user one after the other.
+"""Accepts longer request bodies from signed-in users only, and large bodies of one user only one after the
+other.
 
-A framework decodes a body before it asks who has sent it, and decoding holds up the event loop. So the sender
-is identified here, before the body is read. Plain ASGI.
+The framework decodes a body before it asks who has sent it, and decoding blocks the event loop. Therefore
+this middleware identifies the sender before it reads the body. Plain ASGI.
 """
 
 import asyncio
@@ -18,11 +19,12 @@ from app_server.core.errors import problem
 MAX_ANONYMOUS_BYTES = 64 * 1024
 LARGE_BYTES = 1024**2
 REST_SECONDS_PER_BYTE = 0.05 / 1024**2
-"""Decoding a MiB takes some 5 ms. A user's next large body waits ten times as long, so that nine tenths of
-the loop are for others."""
+"""The pause after a large body, per byte. Decoding a MiB takes about 5 ms. The user's next large body waits
+ten times as long, so nine tenths of the event loop's time remain for other users.
+"""
 
 Identify = Callable[[HTTPConnection], Awaitable[Hashable | None]]
-"""Who sends a request; None for a stranger."""
+"""Returns the sender of a request. Returns None if the sender is not known."""
 
 _DETAIL = f"A body of more than {MAX_ANONYMOUS_BYTES} bytes is read from users only."
 _FIX = "Sign in, or send an API key."
@@ -50,7 +52,9 @@ class LargeBodies:
 
 
 class _Body:
-    """One body as it comes. The turn of a large one ends when the answer begins: it is decoded then."""
+    """A request body while it arrives. Only one large body of a user is read at a time; the next one waits
+    for its turn. The turn ends when the response begins, because the body is decoded by then.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What servers of ours listen with: from a free port to a clean end."""
+"""Listening sockets and the server class that serves them, from binding a port to a clean shutdown."""
 
 import asyncio
 import fcntl
@@ -16,19 +16,21 @@ from app_server.core.errors import ConfigurationError
 
 SHUTDOWN_SECONDS = 4
 ACCEPTED_AT_ONCE = 16
-"""In one turn of the loop. asyncio takes as many as its backlog: thousands would hold up all requests."""
+"""How many connections are accepted in one turn of the event loop. asyncio would accept a whole backlog:
+thousands of connections would block all requests.
+"""
 WAITING_CONNECTIONS = 2048
-"""That the kernel keeps until they are accepted."""
+"""How many connections the kernel keeps until they are accepted."""
 
 
 class PortTaken(Exception):
-    """Another program uses a port that the server needs. The message names the port and the setting."""
+    """The server needs a port that another program uses. The message names the port and the setting."""
 
 
 class Server(uvicorn.Server):
-    """One listener. Signals are handled for all at once, so not here.
+    """One listener. It does not handle signals: `stop_on_signals` does that for all listeners.
 
-    trusted_proxies: networks from which `X-Forwarded-For` is believed.
+    `trusted_proxies`: networks whose `X-Forwarded-For` header is trusted.
     """
 
     def __init__(
@@ -75,7 +77,9 @@ class Server(uvicorn.Server):
 
 
 def stop_on_signals(servers: list[Server]) -> None:
-    """The first signal ends the servers gently, a second one at once."""
+    """Installs signal handlers for SIGINT and SIGTERM. The first signal stops the servers gracefully, a
+    second signal stops them immediately.
+    """
 
     def stop() -> None:
         for server in servers:
@@ -137,7 +141,9 @@ def _explanation(error: OSError, address: str, port: int, option: str) -> str:
 
 @contextmanager
 def home_of_our_own(home: Path) -> Iterator[None]:
-    """Two servers on one home would start every sandbox twice, each in the other's way."""
+    """Locks the home directory for this process. Raises ConfigurationError if another server uses it, because
+    two servers would start every sandbox twice.
+    """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (home / "server.lock").open("w") as file:
         try:

@@ -1,6 +1,6 @@
-"""What every request passes before it reaches a route: an id, Host and Origin checks, limits, headers.
+"""Middleware for every request: a request id, Host and Origin checks, size limits and response headers.
 
-Plain ASGI, so that streams and WebSockets pass through untouched.
+Plain ASGI, so that streams and WebSockets pass through unchanged.
 """
 
 import asyncio
@@ -26,14 +26,18 @@ from app_server.http.large_bodies import told_length
 logger = logging.getLogger(__name__)
 
 SESSION_COOKIES: Final = ("__Host-slipway_session", "slipway_session")
-"""Over HTTPS and over HTTP. The prefix makes browsers refuse it from pages of our subdomains."""
+"""The names of the session cookie over HTTPS and over HTTP. With the prefix `__Host-`, browsers do not accept
+the cookie from pages of subdomains.
+"""
 
 PAGE_PROOF_HEADER: Final = "x-slipway-proof"
 PAGE_PROOF_SUBPROTOCOL: Final = "slipway.proof."
-"""Followed by the proof: a browser's WebSocket has no headers to set."""
+"""The proof follows this prefix. It is sent as a subprotocol, because a browser cannot set headers on a
+WebSocket.
+"""
 
 SUBPROTOCOL: Final = "slipway"
-"""What our WebSockets speak. A browser that offers subprotocols wants one of them selected."""
+"""The subprotocol of our WebSockets. If a browser offers subprotocols, the server must select one of them."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -57,13 +61,15 @@ SECURITY_HEADERS: Mapping[str, str] = {
 
 
 def session_cookie(config: Config) -> str:
-    """The name of the cookie that signs a browser in."""
+    """Returns the name of the cookie that signs a browser in."""
     return SESSION_COOKIES[0 if config.base_url.startswith("https:") else 1]
 
 
 def api_key_of(connection: HTTPConnection) -> str | None:
-    """The key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`. None: there is no such
-    header. An empty key is a wrong key, so that the cookie is not looked at in its place.
+    """Returns the API key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`.
+
+    Returns None if there is no such header. An empty key is returned as an empty text and counts as a wrong
+    key, so that the cookie is not used instead.
     """
     headers = connection.headers
     if key := headers.get("x-session-api-key"):
@@ -75,7 +81,9 @@ def api_key_of(connection: HTTPConnection) -> str | None:
 
 
 def page_proof_of(connection: HTTPConnection) -> str | None:
-    """What only pages of our own origin know beside the cookie; on a WebSocket it is a subprotocol."""
+    """Returns the page proof of a request: a value that only pages of our own origin know. On a WebSocket it
+    is sent as a subprotocol. Returns None if there is none.
+    """
     if connection.scope["type"] != "websocket":
         return connection.headers.get(PAGE_PROOF_HEADER)
     offered: list[str] = connection.scope["subprotocols"]
@@ -84,7 +92,7 @@ def page_proof_of(connection: HTTPConnection) -> str | None:
 
 
 def security_headers(config: Config) -> Mapping[str, str]:
-    """Those of our own pages, which may frame the pages of sandboxes and no others."""
+    """Returns the security headers of our own pages. They may frame pages of sandboxes and no other pages."""
     suffix, told = config.preview_suffix, urlsplit(config.base_url)
     port = ":*" if suffix == "localhost" else f":{told.port}" if told.port else ""
     frames = f"; frame-src 'self' {told.scheme}://*.{suffix}{port}" if suffix else ""
@@ -92,9 +100,11 @@ def security_headers(config: Config) -> Mapping[str, str]:
 
 
 class RequestContext:
-    """Outermost: gives the request its id, puts headers on the reply, turns a crash into a problem.
+    """The outermost middleware. It gives the request an id, adds headers to the response and turns an
+    unexpected error into a problem response.
 
-    page_headers: none for what is not ours: then nothing at all is added.
+    `page_headers`: headers for every response. If empty, no header is added at all; this is for pages that
+    are not ours.
     """
 
     def __init__(self, app: ASGIApp, *, page_headers: Mapping[str, str] = SECURITY_HEADERS) -> None:
@@ -133,7 +143,7 @@ class RequestContext:
 
 
 class HostCheck:
-    """Refuses names that are not ours, so that DNS rebinding cannot make a browser talk to us (421)."""
+    """Refuses a request whose Host header names another server (421). This prevents DNS rebinding."""
 
     def __init__(self, app: ASGIApp, *, config: Config) -> None:
         self._app = app
@@ -155,7 +165,7 @@ class HostCheck:
 
 
 class OriginCheck:
-    """Refuses what a foreign web page makes a browser do in our user's name (403)."""
+    """Refuses a request that a foreign web page makes with the user's cookie (403)."""
 
     def __init__(self, app: ASGIApp, *, config: Config) -> None:
         self._app = app
@@ -185,11 +195,12 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """Refuses bodies over `max_bytes`, told or untold (413), JSON bodies of too many values (413), and null
-    characters in the address (400).
+    """Refuses bodies over `max_bytes` (413), with or without a Content-Length; JSON bodies with too many
+    values (413); and null characters in the address (400).
 
-    A body that stops coming is given up (408). below, above: lower and higher limits, by the beginning of the
-    path. streamed: beginnings of paths without a limit, whose bodies are never held.
+    If no piece of a body arrives for `piece_seconds`, the request fails (408). `below` and `above`: lower and
+    higher limits by the beginning of the path. `streamed`: beginnings of paths without a limit, whose bodies
+    are never held in memory.
     """
 
     def __init__(
@@ -255,14 +266,16 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
 
 
 def allowed_host_names(config: Config) -> frozenset[str]:
-    """The names of this server, lower case, without port and brackets."""
+    """Returns the host names of this server, in lower case, without ports and brackets."""
     told = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
     names = {name for host in told if (name := host_name(host))}
     return frozenset(LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, lower case, without port and brackets."""
+    """Returns the name in a Host header, in lower case, without port and brackets. Returns None if the header
+    is not valid.
+    """
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:
@@ -277,7 +290,7 @@ def _netloc(origin: str) -> str | None:
 
 
 def is_safe(scope: Scope) -> bool:
-    """Whether this cannot change anything: no method that does, and no WebSocket."""
+    """Returns whether the request cannot change anything: it uses a safe method and is not a WebSocket."""
     return scope["type"] != "websocket" and (scope["type"] != "http" or scope["method"] in _SAFE_METHODS)
 
 

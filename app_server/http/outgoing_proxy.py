@@ -1,7 +1,8 @@
-"""The proxy by which this machine reaches the outside, where a company has one: `HTTPS_PROXY` and its like.
+"""The proxy through which this machine reaches the internet, for example in a company network: `HTTPS_PROXY`
+and similar variables.
 
-What goes through it is judged before. The address that a name leads to is then the proxy's to find: it is
-asked by name, and it need not use the address that this server has looked up.
+Hosts are checked before a request goes to the proxy. The proxy gets the host's name and resolves it again, so
+it may use another address than the one that this server has checked.
 """
 
 import base64
@@ -21,7 +22,9 @@ DEFAULT_PORT = 80
 
 @dataclass(frozen=True)
 class UpstreamProxy:
-    """url: as httpx takes it. authorization: a `Proxy-Authorization`, if it wants one."""
+    """A proxy. `url`: the address in the form that httpx needs. `authorization`: the `Proxy-Authorization`
+    header; None if the proxy needs none.
+    """
 
     url: str = field(repr=False)
     host: str
@@ -31,21 +34,27 @@ class UpstreamProxy:
 
 @dataclass(frozen=True)
 class Upstream:
-    """Which proxy is for what. exempt: a `NO_PROXY`: names, what ends with them, addresses, networks."""
+    """The proxies by scheme. `exempt`: the value of `NO_PROXY`, a list of names, domain endings, addresses
+    and networks.
+    """
 
     http: UpstreamProxy | None = None
     https: UpstreamProxy | None = None
     exempt: str = ""
 
     def proxy_for(self, host: str, scheme: Scheme = "https") -> UpstreamProxy | None:
-        """None: it is called directly. host: in its one spelling."""
+        """Returns the proxy for a host. Returns None if the host is called directly. `host`: a normalised
+        host name or address.
+        """
         proxy = self.https if scheme == "https" else self.http
         exempt = (text.strip().lower() for text in self.exempt.split(","))
         return None if any(_covers(text, host) for text in exempt if text) else proxy
 
 
 def upstream_of(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """What the environment names. Raises ConfigurationError for a proxy that is not spoken to over http."""
+    """Returns the proxies that the environment variables name. Raises ConfigurationError for a proxy that is
+    not at `http://`.
+    """
     return Upstream(
         http=_proxy(environment, "http_proxy"),
         https=_proxy(environment, "https_proxy"),
@@ -54,7 +63,9 @@ def upstream_of(environment: Mapping[str, str] = os.environ) -> Upstream:
 
 
 def _covers(exempt: str, host: str) -> bool:
-    """`*` is everything; a name is itself and all below it, with or without a dot or `*.` before it."""
+    """Returns whether an entry of `NO_PROXY` covers the host. `*` covers every host. A name covers itself and
+    all names below it, with or without `.` or `*.` at its beginning.
+    """
     if is_address(host):
         try:
             return exempt == "*" or ip_address(host) in ip_network(exempt, strict=False)

@@ -1,4 +1,4 @@
-"""Replies of other servers on their way to our clients."""
+"""Streams replies of other servers to our clients."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 
@@ -8,10 +8,10 @@ from starlette.types import Receive, Scope, Send
 
 
 class Passing(StreamingResponse):
-    """A reply as it comes. However this ends, the connection to the other server is given back.
+    """Streams a reply as it arrives. The connection to the other server is always closed at the end.
 
-    Also when the client is gone before the first piece: nothing has begun to read `pieces` then, and nothing
-    in it would be run. `at_end`: what else is to be given back then.
+    This also holds if the client disconnects before the first piece: then `pieces` has not started, so code
+    in it would not run. `at_end`: a function that releases other resources at the end.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""Takes a credential out of an answer: some hosts repeat what they were sent.
+"""Removes credentials from a reply, because some hosts repeat what they were sent.
 
-Found in clear, backwards, in capitals, quoted as in URLs and JSON, in base64 (wherever in a longer text it
-begins) and in hexadecimal; a host that compresses or encrypts it passes.
+Finds a credential in plain text, reversed, in upper or lower case, quoted as in URLs and JSON, in base64 (at
+any position in a longer text) and in hexadecimal. A credential that the host has compressed or encrypted is
+not found.
 """
 
 import base64
@@ -10,14 +11,15 @@ from collections.abc import Collection
 from urllib.parse import quote
 
 MIN_CHARACTERS = 8
-"""Shorter ones would blot out what only looks alike."""
+"""Shorter values are not removed: they would match text that is only similar by chance."""
 
 
 class Echoes:
-    """Of one answer. `values`: what is not to be seen; those of fewer than `min_characters` are.
+    """Removes values from one reply.
 
-    instead: what takes the place of one. None: an asterisk for each character, so that lengths stay what they
-    were said to be.
+    `values`: the texts to remove. Values with fewer than `min_characters` characters are not removed.
+    `instead`: what replaces a value. None: one asterisk for each character, so that the length of the reply
+    does not change.
     """
 
     def __init__(
@@ -38,7 +40,9 @@ class Echoes:
         return text
 
     def feed(self, piece: bytes) -> bytes:
-        """What is ready: the beginning of a value waits for what follows."""
+        """Takes the next piece and returns the part that is ready. A possible beginning of a value is held
+        back until the next piece.
+        """
         text = self.hide(self._held + piece)
         keep = max((_overlap(text, form) for form in self._forms), default=0)
         self._held = text[len(text) - keep :]
@@ -70,6 +74,6 @@ def _forms(value: str) -> set[bytes]:
 
 
 def _overlap(text: bytes, form: bytes) -> int:
-    """How many bytes at the end of the text are a beginning of the form."""
+    """Returns how many bytes at the end of the text are a beginning of the form."""
     longest = min(len(text), len(form) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)

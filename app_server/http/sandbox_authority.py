@@ -1,4 +1,4 @@
-"""The authority whose certificates sandboxes believe, as far as everybody may know it."""
+"""The public certificate of the authority that sandboxes trust."""
 
 import base64
 from pathlib import Path
@@ -9,21 +9,27 @@ VARIABLE = "OH_EGRESS_AUTHORITY"
 
 
 def certificate_file(config: Config) -> Path:
-    """Made at the app server's first start (`egress.authority`)."""
+    """Returns the path of the authority's certificate. The file is created at the app server's first start
+    (`egress.tls.authority`).
+    """
     return config.home / "egress-authority.crt"
 
 
 def trust_variables(config: Config) -> dict[str, str]:
-    """What tells an agent server of it; empty where there is none yet. Small, blocking.
+    """Returns the environment variables that tell an agent server of the authority. Empty if there is no
+    certificate yet. Reads a small file, so it blocks briefly.
 
-    One line of base64, since PEM has several, which not every engine keeps in a variable.
+    The value is one line of base64, because PEM has several lines, which some container engines do not keep
+    in a variable.
     """
     pem = read_authority(config)
     return {VARIABLE: base64.b64encode(pem.encode()).decode()} if pem else {}
 
 
 def read_authority(config: Config) -> str | None:
-    """Its certificate as PEM; None where there is none yet. Small, blocking."""
+    """Returns the authority's certificate as PEM. Returns None if there is none yet. Reads a small file, so
+    it blocks briefly.
+    """
     try:
         return certificate_file(config).read_text()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Serves the built front end, with index.html for every page the browser routes by itself."""
+"""Serves the built front end. Every path that the browser routes by itself gets index.html."""
 
 import mimetypes
 import os
@@ -38,7 +38,9 @@ def install_frontend(app: FastAPI, dist: Path = DIST) -> None:
 
 
 class Frontend(StaticFiles):
-    """Files of `dist`; index.html for what can be a page; a 404 for unknown API paths and assets."""
+    """Serves the files of `dist`. Unknown paths get index.html, except unknown API paths and assets, which
+    get a 404.
+    """
 
     def file_response(
         self,
@@ -47,7 +49,7 @@ class Frontend(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """The file, compressed as the reader prefers if the build has made that."""
+        """Returns the file, compressed if the client accepts it and the build has made a compressed copy."""
         request_headers = Headers(scope=scope)
         encoding, path = _as_accepted(Path(full_path), request_headers.get("accept-encoding", ""))
         response = FileResponse(
@@ -64,7 +66,7 @@ class Frontend(StaticFiles):
         return response
 
     async def check_config(self) -> None:
-        """A directory that is missing is explained by a page, not by a crash."""
+        """Does nothing: if the directory is missing, a page explains it instead of an error at the start."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         if scope["path"].startswith(_API):
@@ -81,7 +83,9 @@ class Frontend(StaticFiles):
 
 
 def _as_accepted(path: Path, accepted: str) -> tuple[str | None, Path]:
-    """The encoding to send it in, None for none, and the file that has it."""
+    """Returns the encoding to send and the file that has this encoding. The encoding is None for the
+    uncompressed file.
+    """
     names = {name for name, weight in map(_parts, accepted.lower().split(",")) if not _is_zero(weight)}
     for encoding, suffix in _ENCODINGS.items():
         compressed = path.with_name(path.name + suffix)
@@ -96,5 +100,5 @@ def _parts(word: str) -> tuple[str, str]:
 
 
 def _is_zero(weight: str) -> bool:
-    """`q=0` refuses an encoding."""
+    """Returns whether a weight is `q=0`, which refuses an encoding."""
     return weight.startswith("q=0") and not weight.removeprefix("q=").strip("0.")

@@ -1,4 +1,4 @@
-"""Refuses text that no database can keep: null characters and lone surrogates in JSON bodies."""
+"""Refuses text that no database can store: null characters and lone surrogates in JSON bodies."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 
 
 async def require_wellformed_text(connection: HTTPConnection) -> None:
-    """Raises a validation error when a text in the JSON body is not well formed."""
+    """Raises a validation error if a text in the JSON body contains null characters or lone surrogates."""
     if not isinstance(connection, Request) or "json" not in connection.headers.get("content-type", ""):
         return
     if not _SUSPICIOUS.search(await connection.body()):

@@ -1,4 +1,4 @@
-"""Which changes of a server's tools a user has approved. Pure."""
+"""Decides which changes of an MCP server's tools a user has approved. Pure."""
 
 from collections.abc import Collection, Mapping
 
@@ -11,7 +11,11 @@ Definitions = Mapping[str, ToolDefinition]
 def with_answers(
     known: Definitions, told: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
-    """The known tools with those changes towards the told ones whose fingerprints are `approved`."""
+    """Returns the known tools with the approved changes applied.
+
+    `known`: the tools that were approved before. `told`: the tools that the sandbox reports now. `approved`:
+    the fingerprints of the changes that the user has approved.
+    """
 
     def may(old: ToolDefinition | None, new: ToolDefinition | None) -> bool:
         return fingerprint_of_change(old, new) in approved

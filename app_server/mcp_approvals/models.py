@@ -1,4 +1,4 @@
-"""Tools of MCP servers as a user has approved them."""
+"""Database tables of the MCP server tools that users have approved."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -13,9 +13,9 @@ MAX_SERVER_CHARACTERS = 200
 
 
 class McpAnswer(Base):
-    """A user's approval of one change of a tool, as this server has relayed it to their sandbox.
+    """A user's approval of one change of a tool, which this server has passed on to the user's sandbox.
 
-    `fingerprint` is that of the change (see agent_runtime.wire.mcp_definitions).
+    `fingerprint`: the fingerprint of the change (see agent_runtime.wire.mcp_definitions).
     """
 
     __tablename__ = "mcp_answers"
@@ -28,7 +28,10 @@ class McpAnswer(Base):
 
 
 class McpApproval(Base):
-    """`repository` is an Address.identity, or empty; `tools` is JSON: the definitions by name."""
+    """The approved tools of one server, for one user and repository.
+
+    `repository` is an Address.identity, or empty. `tools` is JSON: the tool definitions by name.
+    """
 
     __tablename__ = "mcp_approvals"
     __table_args__ = (UniqueConstraint("user_id", "repository", "server"),)

@@ -1,7 +1,9 @@
-"""What was approved in one conversation holds in the next of the same user about the same repository.
+"""Stores tool approvals, so that an approval in one conversation also counts in the user's next conversations
+about the same repository.
 
-A sandbox says what was approved. It is believed for the tools of a server that is seen for the first time, if
-the user has added or allowed that server, and for changes that the user has approved through us.
+A sandbox reports what was approved. Its report is accepted in two cases: for the tools of a server that is
+seen for the first time, if the user has added or allowed that server; and for changes that the user has
+approved through this server.
 """
 
 from collections import defaultdict
@@ -27,16 +29,20 @@ from app_server.mcp_approvals.models import (
 )
 
 MAX_SERVERS = 100
-"""Per user and repository."""
+"""The limit per user and repository."""
 MAX_TOOLS_BYTES = 1024 * 1024
-"""Of one server's tools. A server that says more is seen anew by every conversation."""
+"""The limit for one server's tools. Larger lists are not stored, so every conversation sees them for the
+first time.
+"""
 
 
 _DEFINITIONS = TypeAdapter(dict[str, ToolDefinition])
 
 
 def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The tools by server and name, if the event tells of approvals. Nothing in it is trusted."""
+    """Returns the approved tools by server and name. Returns None if the event reports no approvals. The
+    content is not checked here.
+    """
     match event:
         case {
             "kind": "ConversationStateUpdateEvent",
@@ -49,7 +55,7 @@ def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) -> dict[str, Any]:
-    """By server and tool, as a new conversation takes them."""
+    """Returns the approved tools by server and tool name, in the form that a new conversation gets."""
     rows = await session.scalars(
         select(McpApproval).where(McpApproval.user_id == user_id, McpApproval.repository == repository)
     )
@@ -59,7 +65,9 @@ async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) ->
 async def keep_answer(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, answer: McpChangeAnswer
 ) -> None:
-    """Before it is relayed. A refusal takes an approval of the same change back."""
+    """Stores the user's answer about a change, before the answer is passed on to the sandbox. A refusal
+    deletes an earlier approval of the same change.
+    """
     key = {
         "conversation_id": conversation_id,
         "server": answer.server,
@@ -81,7 +89,11 @@ async def take_over(
     servers: Collection[str],
     approved: Mapping[str, Any],
 ) -> None:
-    """servers: those that the user has added, or has allowed the repository to bring."""
+    """Stores the approvals that a sandbox reports, as far as they can be accepted.
+
+    `servers`: the MCP servers that the user has added, or has allowed the repository to bring. `approved`:
+    the reported tools by server and name.
+    """
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
     known = await approvals_of(session, user_id, repository)
@@ -102,7 +114,7 @@ async def take_over(
 
 
 async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
-    """Fingerprints of changes that the user has approved, by server."""
+    """Returns the fingerprints of the changes that the user has approved, by server."""
     rows = await session.execute(
         select(McpAnswer.server, McpAnswer.fingerprint).where(McpAnswer.conversation_id == conversation_id)
     )
@@ -113,7 +125,9 @@ async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[
 
 
 def _definitions(tools: Any) -> dict[str, ToolDefinition] | None:
-    """None if they are none, or go by other names than their own."""
+    """Returns the tool definitions. Returns None if they are not valid, or if a tool is listed under another
+    name than its own.
+    """
     try:
         found = _DEFINITIONS.validate_python(tools)
     except ValidationError:

@@ -1,4 +1,6 @@
-"""Takes values out of bytes that pass by: a server may repeat what it was sent."""
+"""Removes values from bytes that are passed on, because an MCP server may repeat the
+credentials it was sent.
+"""
 
 from collections.abc import AsyncIterable, AsyncIterator, Collection
 
@@ -6,12 +8,14 @@ from app_server.http.response_redaction import Echoes
 
 HIDDEN = b"[hidden]"
 MIN_CHARACTERS = 16
-"""Tokens are longer. Headers hold words like `true`, too, which answers are full of."""
+"""Shorter values are not removed. Tokens are longer; headers also contain words like `true`, which are common
+in replies.
+"""
 
 
 async def masked(pieces: AsyncIterable[bytes], values: Collection[str]) -> AsyncIterator[bytes]:
-    """The bytes without the values, also where one is cut over pieces. Holds back only what may be the
-    beginning of one.
+    """Yields the bytes without the values, even if a value is split across pieces. Holds back only bytes that
+    may be the beginning of a value.
     """
     # Also what follows the scheme, as in `Bearer TOKEN`.
     parts = {part for value in values for part in (value, value.rpartition(" ")[2])}

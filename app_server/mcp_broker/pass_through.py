@@ -1,5 +1,7 @@
-"""One exchange of streamable HTTP: what a sandbox sends goes out with the user's credentials in place of its
-own, and the answer comes back as it comes, less those credentials.
+"""Passes one exchange of streamable HTTP on to an MCP server.
+
+The request goes out with the user's credentials in place of the sandbox's. The reply is streamed back without
+those credentials.
 """
 
 import logging
@@ -22,23 +24,26 @@ logger = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 MAX_EXCHANGES = 64
-"""Of one sandbox at a time. Each server takes one for as long as it is listened to."""
+"""The limit for one sandbox at a time. Each MCP server uses one exchange as long as the sandbox listens to
+it.
+"""
 
 _FORWARDED = ("accept", "content-type", "last-event-id", "user-agent")
 _RETURNED = ("content-type", "retry-after", "allow")
 _PROTOCOL_PREFIX = "mcp-"
 _CONNECT_SECONDS = 15.0
 _LISTEN_SECONDS = 330.0
-"""How long a stream that is only listened to may stay silent: those who listen give up after 300."""
+"""How long a stream without requests may stay silent. Clients give up after 300 seconds."""
 _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
 
 
 @dataclass(frozen=True)
 class UpstreamServer:
-    """headers: all that opens it. timeout_seconds: how long it may stay silent.
+    """An MCP server and the credentials for it.
 
-    renewed: the headers in place of those that it has refused; None if there are no others.
-    want: notes that it has asked for this scope; None where no sign-in can bring one.
+    `headers`: all headers that the server needs. `timeout_seconds`: how long the server may stay silent.
+    `renewed`: returns new headers after the server has refused the current ones; None if they cannot be
+    renewed. `want`: notes that the server has asked for a scope; None if the server has no sign-in.
     """
 
     name: str
@@ -50,14 +55,18 @@ class UpstreamServer:
 
 
 class Exchanges:
-    """How many each sandbox has open."""
+    """Counts the open exchanges of each sandbox."""
 
     def __init__(self) -> None:
         self.open: Counter[UUID] = Counter()
 
     @contextmanager
     def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
-        """A place among them, given back at the end unless a reply has taken it. Raises TooManyRequests."""
+        """Yields a slot for one exchange. The slot is released at the end of the block, unless a reply has
+        taken it over.
+
+        Raises TooManyRequests if the sandbox has MAX_EXCHANGES open exchanges.
+        """
         if self.open[sandbox_id] >= MAX_EXCHANGES:
             raise TooManyRequests(
                 f"A sandbox can have at most {MAX_EXCHANGES} exchanges with MCP servers at a time.",
@@ -78,7 +87,9 @@ class Exchanges:
 
 
 class ReplySlot:
-    """`is_taken`: a reply that is still to be sent gives it back."""
+    """One exchange of a sandbox's limit. `is_taken`: a reply that is still being sent releases the slot
+    later.
+    """
 
     def __init__(self, give_back: Callable[[], None]) -> None:
         self.is_taken = False
@@ -88,8 +99,11 @@ class ReplySlot:
 async def pass_through(
     http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
 ) -> Response:
-    """Raises BadGateway `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused`,
-    `mcp_scope_needed`, and what `renewed` raises.
+    """Sends the request to the MCP server and returns a streamed reply.
+
+    If the server answers 401, tries once more with renewed headers. Raises BadGateway
+    `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused` and `mcp_scope_needed`, and
+    the errors of `renewed`.
     """
     headers = target.headers
     reply = await _send(http, target, headers, request)
@@ -178,7 +192,9 @@ def _reply_headers(reply: httpx.Response) -> dict[str, str]:
 
 
 def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
-    """What the protocol needs of the sandbox's; the stored ones win."""
+    """Returns the headers for the MCP server: the sandbox's headers that the protocol needs, and the stored
+    headers. A stored header replaces a header of the sandbox.
+    """
     forwarded = {
         name.lower(): value
         for name, value in given.items()

@@ -1,4 +1,6 @@
-"""The way from a sandbox to its user's MCP servers: what opens them is added here, and never seen there."""
+"""Routes from a sandbox to its user's MCP servers. The user's credentials are added here; the sandbox never
+sees them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,7 +25,7 @@ router = APIRouter(prefix="/mcp", tags=["MCP broker"])
 
 
 def broker_url(inner_url: str, name: str) -> str:
-    """The address of the server as sandboxes of its user reach it."""
+    """Returns the address at which sandboxes reach the MCP server with this name."""
     return f"{inner_url.rstrip('/')}{router.prefix}/{name}"
 
 
@@ -31,7 +33,9 @@ def broker_url(inner_url: str, name: str) -> str:
 @router.get("/{name}")
 @router.delete("/{name}")
 async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Request) -> Response:
-    """One exchange of streamable HTTP with the server of that name, of the sandbox's user."""
+    """Passes one exchange of streamable HTTP on to the MCP server with this name, out of the servers of the
+    sandbox's user.
+    """
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
     # Closed before the server is asked: a stream may stay open for hours.

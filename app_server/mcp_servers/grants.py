@@ -1,7 +1,8 @@
-"""What an authorization server has granted us for an MCP server: kept encrypted, renewed when it expires.
+"""Stores the tokens that authorization servers grant for MCP servers. They are encrypted, and renewed when
+they expire.
 
-An authorization server may take a refresh token only once. So a server that renews a grant claims it
-first, in SQL, for all app servers; the others wait for the result.
+An authorization server may accept a refresh token only once. Therefore an app server claims a grant in the
+database before it renews the grant; other app servers wait for the result.
 """
 
 import asyncio
@@ -31,14 +32,16 @@ MAX_TOKEN_BYTES = 1024**2
 CLAIM_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.2
 _EXPIRES_EARLY_SECONDS = 30.0
-"""A token must still hold when it arrives."""
+"""A token must still be valid when it arrives, so it counts as expired this much earlier."""
 
 
 class OAuthGrant(BaseModel):
-    """Tokens, and what is needed to renew them. expires_at: seconds since 1970; None: not told.
+    """Tokens and the data to renew them.
 
-    scope: what they are for, if that was told. wanted_scope: what the next sign-in has to ask for, since the
-    server has refused a call without it (empty: it did not say what it wants); None: it has not.
+    expires_at: seconds since 1970; None if the authorization server did not say. scope: what the tokens are
+    for; None if it is not known. wanted_scope: the scope that the next sign-in must ask for, because the
+    server has refused a call without it; empty if the server did not say which scope it wants; None if no
+    call was refused.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -61,7 +64,7 @@ class OAuthGrant(BaseModel):
 
 @dataclass(frozen=True)
 class SignedInTo:
-    """What a sign-in has brought, and for which server at which address."""
+    """The result of a sign-in: the granted tokens, and for which MCP server at which address."""
 
     server_id: UUID
     url: str
@@ -75,13 +78,13 @@ class _TokenReply(BaseModel):
 
 
 class SignInNeeded(BadGateway):
-    """The user is not signed in to the MCP server, or the sign-in has ended."""
+    """The user is not signed in to the MCP server, or the sign-in has expired."""
 
     code = "mcp_sign_in_needed"
 
 
 async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, grant: OAuthGrant) -> None:
-    """In place of the one there was."""
+    """Stores the grant in place of an earlier grant of this server."""
     await session.merge(
         McpGrant(
             server_id=server_id,
@@ -94,7 +97,7 @@ async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, gra
 
 
 class Grants:
-    """Access tokens for calls that go out."""
+    """Provides valid access tokens for calls to MCP servers, and renews them."""
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -103,10 +106,11 @@ class Grants:
     async def access_token(
         self, http: httpx.AsyncClient, server_id: UUID, name: str, *, refused: str | None = None
     ) -> str:
-        """One that holds. refused: one that the server has not taken, whatever it seems to be worth.
+        """Returns a valid access token, and renews it first if necessary.
 
-        http: what this user's calls go out with. Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable`,
-        Forbidden `private_address`.
+        `http`: the HTTP client for this user's calls. `name`: the server's name for error messages.
+        `refused`: a token that the server has refused; it is not returned again, even if it has not expired.
+        Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable` and Forbidden `private_address`.
         """
         while True:
             row = await self._row(server_id)
@@ -124,7 +128,9 @@ class Grants:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
-        """Notes that the server has refused a call without this scope. The tokens stay good for others."""
+        """Notes that the server has refused a call without this scope. The tokens stay in use for other
+        calls.
+        """
         while (row := await self._row(server_id)) is not None:
             grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
             wanted = union(grant.scope, grant.wanted_scope, scope)
@@ -150,7 +156,9 @@ class Grants:
         await self._change(row, is_refused=True, claimed_until=None)
 
     async def _change(self, row: McpGrant, *conditions: Any, **values: Any) -> bool:
-        """Unless it has become another one meanwhile."""
+        """Changes the row, unless its grant has been replaced meanwhile or a condition does not hold. Returns
+        whether it was changed.
+        """
         statement = update(McpGrant).where(
             McpGrant.server_id == row.server_id,
             McpGrant.grant_encrypted == row.grant_encrypted,
@@ -202,7 +210,7 @@ class Grants:
 
 
 def _is_free() -> ColumnElement[bool]:
-    """Whether it is not being renewed."""
+    """The condition that no app server is renewing the grant at this moment."""
     return or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
 
 
@@ -211,12 +219,12 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def expiry(expires_in: float | None) -> float | None:
-    """In seconds since 1970."""
+    """Returns the time of expiry in seconds since 1970. Returns None if `expires_in` is None."""
     return None if expires_in is None else time.time() + expires_in
 
 
 def _form(grant: OAuthGrant) -> dict[str, str]:
-    """RFC 6749, section 6, and RFC 8707."""
+    """Returns the form of a refresh request (RFC 6749, section 6, and RFC 8707)."""
     form = {
         "grant_type": "refresh_token",
         "refresh_token": grant.refresh_token,
@@ -228,7 +236,7 @@ def _form(grant: OAuthGrant) -> dict[str, str]:
 
 
 def _client_auth(grant: OAuthGrant) -> httpx.Auth:
-    """RFC 6749, section 2.3.1."""
+    """Returns how the client authenticates (RFC 6749, section 2.3.1): with HTTP Basic, or not in a header."""
     if not _says_who_in_header(grant):
         return httpx.Auth()
     return httpx.BasicAuth(quote(grant.client_id, safe=""), quote(grant.client_secret or "", safe=""))

@@ -1,7 +1,7 @@
-"""The client that the MCP library calls with: kept, on a member's word, from what is not public.
+"""The HTTP client that the MCP library uses. For members it refuses private addresses.
 
-Not only the server's own address is named by others: who lets users in, who registers clients and who gives
-out tokens, the server says. The library speaks httpx2, which shares no types with httpx.
+The client checks every address, because the MCP server also names other addresses: for the sign-in, for the
+registration of clients and for tokens. The library uses httpx2, which shares no types with httpx.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -19,7 +19,11 @@ MAX_REPLY_BYTES = 16 * 1024**2
 def mcp_client(
     guard: Guard | None, headers: Mapping[str, str], auth: "httpx2.Auth | None"
 ) -> "httpx2.AsyncClient":
-    """guard: None for users who may call any address. With one, calls raise Forbidden `private_address`."""
+    """Returns an HTTP client for the MCP library.
+
+    `guard`: None for users who may call any address. With a guard, calls to private addresses raise Forbidden
+    `private_address`.
+    """
     import httpx2
     from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
 
@@ -35,7 +39,9 @@ def mcp_client(
 
 
 def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
-    """Holds each reply to a size. The library reads replies whole, and so do its sign-ins."""
+    """Returns an event hook that limits the size of each reply. The library and its sign-ins read whole
+    replies into memory.
+    """
     import httpx2
 
     class Bounded(httpx2.AsyncByteStream):

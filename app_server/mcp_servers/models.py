@@ -1,4 +1,4 @@
-"""MCP servers that a user has added for all conversations."""
+"""Database tables of the MCP servers that a user has added for all conversations."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -12,7 +12,9 @@ MAX_NAME_CHARACTERS = 64
 
 
 class McpServer(Base):
-    """`definition_encrypted` holds a Definition as JSON: all of it, since addresses may carry keys, too."""
+    """One MCP server. `definition_encrypted` holds a Definition as JSON. All of it is encrypted, because an
+    address may contain a key too.
+    """
 
     __tablename__ = "mcp_servers"
     __table_args__ = (UniqueConstraint("user_id", "name"),)
@@ -27,10 +29,11 @@ class McpServer(Base):
 
 
 class McpGrant(Base):
-    """What a user's sign-in to a server has brought: an OAuthGrant as JSON.
+    """The result of a user's sign-in to a server. `grant_encrypted` holds an OAuthGrant as JSON.
 
-    is_refused: it cannot be renewed any more.
-    claimed_until: until then one server is renewing it, and no other may.
+    is_refused: the grant cannot be renewed any more.
+    claimed_until: until this time one app server renews the grant, and no other may. None if no app server
+    renews it.
     """
 
     __tablename__ = "mcp_grants"

@@ -1,4 +1,4 @@
-"""Trying out an MCP server from here: does it answer, and what does it offer."""
+"""Tests an MCP server from the app server: whether it answers, and which tools it offers."""
 
 import asyncio
 import importlib
@@ -28,7 +28,10 @@ async def probe(
     guard: Guard | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> McpTestReport:
-    """What it offers, or why it cannot be reached. headers: all that opens it. guard: see `mcp_client`."""
+    """Returns a report with the server's tools, or with the reason why it cannot be reached.
+
+    `headers`: all headers that the server needs. `guard`: see `mcp_client`.
+    """
     # The first test loads the library: it takes most of a second, and no other request may wait for it.
     await asyncio.to_thread(importlib.import_module, "mcp.client.streamable_http")
     import httpx2
@@ -53,9 +56,10 @@ async def list_tools(
     guard: Guard | None = None,
     refusals: "list[httpx2.Response] | None" = None,
 ) -> list[McpToolInfo]:
-    """guard: see `mcp_client`. refusals: takes in what the server refuses.
+    """Connects to the server and returns its tools, from at most MAX_TOOL_PAGES pages.
 
-    Raises ExceptionGroup, MCPError, httpx2.HTTPError.
+    `guard`: see `mcp_client`. `refusals`: a list to which error responses of the server are added. Raises
+    ExceptionGroup, MCPError and httpx2.HTTPError.
     """
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
@@ -107,7 +111,7 @@ def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestR
 
 
 def innermost(error: BaseException) -> BaseException:
-    """The first of groups of groups."""
+    """Returns the first error inside nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,4 +1,6 @@
-"""The current user's MCP servers. The values of their headers can be set and replaced, never read."""
+"""Routes for the current user's MCP servers. The values of their headers can be set and
+replaced, never read.
+"""
 
 from fastapi import APIRouter, Request
 
@@ -45,7 +47,7 @@ async def add_server(
     body: SaveMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """Conversations that are started from now on have it."""
+    """Adds an MCP server. Conversations that start from now on can use it."""
     cipher = request.state.cipher
     server = await service.add_server(session, cipher, user.id, name, body)
     trail.record(session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="added")
@@ -61,7 +63,9 @@ async def change_server(
     body: ChangeMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """What is left out stays. Headers and address hold from the next call of any conversation on."""
+    """Changes an MCP server. Fields that are left out stay as they are. New headers and a new address are
+    used from the next call of any conversation on.
+    """
     cipher = request.state.cipher
     changes = body.model_extra or {}
     server = await service.change_server(session, cipher, user.id, name, changes)
@@ -75,14 +79,16 @@ async def change_server(
 async def delete_server(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ServerNameInPath
 ) -> None:
-    """Conversations that have it cannot reach it any more."""
+    """Deletes an MCP server. Conversations that use it cannot reach it any more."""
     await service.delete_server(session, user.id, name)
     trail.record(session, AuditAction.MCP_SERVER_DELETED, (AuditTarget.MCP_SERVER, name))
 
 
 @router.post("/{name}/test")
 async def test_server(user: CurrentUser, name: ServerNameInPath, request: Request) -> McpTestReport:
-    """Reaches the server and lists its tools. A server that cannot be reached is an answer, too: 200."""
+    """Connects to the server and lists its tools. A server that cannot be reached also gets status 200; the
+    report gives the reason.
+    """
     database: Database = request.state.database
     # Closed before the server is asked: it may take its time.
     async with database.read() as session:
@@ -104,9 +110,10 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
 
 @router.post("/{name}/sign-in")
 async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Request) -> SignInStarted:
-    """Begins to sign in: the server is asked who may let us in, and we register there.
+    """Starts a sign-in: finds the server's authorization server and registers Slipway there.
 
-    Where the server has refused a call for want of permission, the sign-in asks for that too.
+    Returns the address for the user's browser. If the MCP server has refused a call because of a missing
+    scope, the sign-in asks for that scope too.
     """
     database: Database = request.state.database
     sign_ins: SignIns = request.state.mcp_sign_ins
@@ -127,7 +134,9 @@ async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Requ
 async def disconnect(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ServerNameInPath
 ) -> None:
-    """Forgets the tokens. Conversations cannot reach the server any more until it is connected again."""
+    """Deletes the tokens of the sign-in. Conversations cannot reach the server until the user
+    signs in again.
+    """
     await service.disconnect(session, await service.get_server(session, user.id, name))
     trail.record(
         session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="disconnected"
@@ -138,7 +147,9 @@ async def disconnect(
 async def finish_sign_in(
     user: CurrentUser, trail: CurrentTrail, body: FinishSignIn, request: Request
 ) -> SignedIn:
-    """Takes what the browser was sent back with: once, by the user who began, for ten minutes."""
+    """Finishes a sign-in with the data that the browser brings back. Works once, for the user who started it,
+    within ten minutes.
+    """
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
     sign_ins: SignIns = request.state.mcp_sign_ins
@@ -153,7 +164,7 @@ async def finish_sign_in(
 
 
 def _callback_url(request: Request) -> str:
-    """Where our own page takes the answer, under the name by which the browser knows us."""
+    """Returns the address of our page that receives the answer, at the host name that the browser uses."""
     config: Config = request.state.config
     base = config.base_url if config.public_url else str(request.base_url).rstrip("/")
     return f"{base}/settings/mcp-servers/callback"

@@ -1,5 +1,5 @@
-"""MCP servers on the wire, as the protocol writes them down. Values of headers and variables go in and never
-come out.
+"""Wire schemas for MCP servers, in the protocol's form. Values of headers and variables are received and
+never sent.
 """
 
 import re
@@ -21,7 +21,9 @@ from pydantic import (
 from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
 
 MASK = "**********"
-"""Stands for the value of a header or a variable; sent back, it keeps the stored one."""
+"""Replaces the value of a header or a variable in replies. If a client sends it back, the
+stored value stays.
+"""
 MAX_HEADERS = 20
 MAX_ARGUMENTS = 100
 MAX_VARIABLES = 50
@@ -56,7 +58,9 @@ def _free_header(name: str) -> str:
 
 
 def _transport(given: Any) -> Any:
-    """Clients have several words for the same one."""
+    """Returns the protocol's name for a transport, because clients use several names for the
+    same transport.
+    """
     if given == "sse":
         raise ValueError("the older SSE transport is not supported; servers that offer it offer `http`, too")
     return "http" if given in ("shttp", "streamable-http") else given
@@ -78,7 +82,7 @@ Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
 
 
 class OAuth(BaseModel):
-    """The user signs in to the server; what that brings is kept apart."""
+    """The server needs a sign-in of the user. The tokens are stored separately."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -86,9 +90,10 @@ class OAuth(BaseModel):
 
 
 class Definition(BaseModel):
-    """A URL with what opens it, or a command that is run in the sandbox. timeout: seconds for a call.
+    """An MCP server: either a URL with its headers, or a command that runs in the sandbox.
 
-    `env` stands in the sandbox in plain: everything that runs there can read it. Replies do not show it.
+    timeout: seconds for a call. `env` is not protected in the sandbox: everything that runs there can read
+    it. Replies do not show the values.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -124,7 +129,9 @@ class Definition(BaseModel):
 
 
 def _without_nulls(given: Any) -> Any:
-    """Clients spell out what they leave empty, and name the transport in two ways."""
+    """Removes null values and maps `type` to `transport`, because clients send nulls for empty fields and use
+    both names.
+    """
     if not isinstance(given, dict):
         return given
     named = {"transport": given["type"]} if "transport" not in given and "type" in given else {}
@@ -132,7 +139,9 @@ def _without_nulls(given: Any) -> Any:
 
 
 class SaveMcpServer(Definition):
-    """A header or a variable whose value is asterisks keeps the stored one."""
+    """A new MCP server. For a header or a variable whose value is MASK (asterisks), the
+    stored value stays.
+    """
 
     enabled: bool = True
 
@@ -146,7 +155,9 @@ class SaveMcpServer(Definition):
 
 
 class ChangeMcpServer(BaseModel):
-    """What is left out stays; null clears. Checked as a whole with what stands."""
+    """Changes of an MCP server. Fields that are left out stay as they are; null clears a field. The result is
+    checked as a whole.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -155,9 +166,11 @@ SignInState = Literal["none", "connected", "expired", "more_wanted"]
 
 
 class McpServerInfo(BaseModel):
-    """`headers`, `env`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+    """An MCP server in replies. `headers` and `env`: the names, with asterisks in place of the values.
 
-    `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
+    `sign_in`: the state of the sign-in; null if `auth` asks for none. `wanted_scope`: for the state
+    `more_wanted`, the scope that the next sign-in will ask for; empty if the server did not say which scope
+    it wants.
     """
 
     transport: Transport
@@ -176,7 +189,7 @@ class McpServerInfo(BaseModel):
 
 
 class McpSettings(BaseModel):
-    """`mcp_config`: servers by name."""
+    """All MCP servers of the user. `mcp_config`: the servers by name."""
 
     mcp_config: dict[str, McpServerInfo]
 
@@ -188,13 +201,13 @@ class McpToolInfo(BaseModel):
 
 
 class SignInStarted(BaseModel):
-    """`authorization_url`: where the user's browser has to go."""
+    """`authorization_url`: the address that the user's browser must open."""
 
     authorization_url: str
 
 
 class FinishSignIn(BaseModel):
-    """What the authorization server has sent the browser back with."""
+    """The parameters with which the authorization server has sent the browser back."""
 
     state: Annotated[str, StringConstraints(min_length=1, max_length=500)]
     code: Annotated[str, StringConstraints(min_length=1, max_length=8000)] | None = None
@@ -203,7 +216,7 @@ class FinishSignIn(BaseModel):
 
 
 class SignedIn(BaseModel):
-    """`name`: of the server that is connected now."""
+    """`name`: the name of the MCP server that the user is now signed in to."""
 
     name: str
 
@@ -212,7 +225,9 @@ McpTroubleKind = Literal["timeout", "connection", "refused", "unknown"]
 
 
 class McpTestReport(BaseModel):
-    """`ok`: it answered, with these tools; else `error` says why not, and `fix` what to do about it."""
+    """The result of a test. `ok`: the server answered, and `tools` lists its tools. Otherwise `error` gives
+    the reason and `fix` says what to do.
+    """
 
     ok: bool
     tools: list[McpToolInfo] = []

@@ -1,4 +1,4 @@
-"""More permission than a sign-in has brought: what a server asks for, and how the next sign-in asks too."""
+"""Reads which further scope an MCP server asks for, and makes the next sign-in ask for it too."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -17,7 +17,11 @@ _SCOPE_PARAMETER = re.compile(r"""\bscope="[^"]*",?\s*""")
 
 
 def asked_for(challenge: str) -> str | None:
-    """The scope that a 403 asks for (RFC 6750, section 3.1), empty if it does not say; None for others."""
+    """Returns the scope that a 403 reply asks for (RFC 6750, section 3.1).
+
+    `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server does not name a
+    usable scope, and None if the reply is not about a scope.
+    """
     if not _INSUFFICIENT.search(challenge):
         return None
     found = _SCOPE.search(challenge)
@@ -26,12 +30,14 @@ def asked_for(challenge: str) -> str | None:
 
 
 def union(*scopes: str | None) -> str:
-    """All words of them, each once, in their order: more for one call must not be less for another."""
+    """Returns all words of the scopes, each once and in order. A sign-in asks for all of them, so that a new
+    permission does not remove an old one.
+    """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """A sign-in that asks for this scope, whatever the server asks for before a sign-in."""
+    """Returns a sign-in that asks for this scope, whatever scope the server names itself."""
     import httpx2
 
     class Asking(httpx2.Auth):

@@ -1,4 +1,4 @@
-"""A user's MCP servers. Every query is limited to the user's own."""
+"""Stores a user's MCP servers. Every query is limited to the user's own rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,13 +21,13 @@ _NOTHING = Definition(command="none")
 
 
 async def list_servers(session: AsyncSession, user_id: UUID) -> Sequence[McpServer]:
-    """All of them, by name."""
+    """Returns all MCP servers of the user, sorted by name."""
     query = select(McpServer).where(McpServer.user_id == user_id).order_by(McpServer.name)
     return (await session.scalars(query)).all()
 
 
 async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServer:
-    """Raises NotFound `mcp_server_not_found`."""
+    """Returns the user's MCP server with this name. Raises NotFound `mcp_server_not_found`."""
     server: McpServer | None = await session.scalar(
         select(McpServer).where(McpServer.user_id == user_id, McpServer.name == name)
     )
@@ -41,7 +41,7 @@ async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServ
 
 
 async def enabled_definitions(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, Definition]:
-    """Those that are switched on, by name."""
+    """Returns the definitions of the MCP servers that are switched on, by name."""
     servers = await list_servers(session, user_id)
     return {server.name: definition_of(cipher, server) for server in servers if server.is_enabled}
 
@@ -49,7 +49,7 @@ async def enabled_definitions(session: AsyncSession, cipher: Cipher, user_id: UU
 async def add_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
 ) -> McpServer:
-    """Raises Conflict `mcp_server_exists`, `too_many_mcp_servers`."""
+    """Adds an MCP server and returns it. Raises Conflict `mcp_server_exists` and `too_many_mcp_servers`."""
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
         raise Conflict(f"There can be at most {MAX_SERVERS} MCP servers.", code="too_many_mcp_servers")
     server = McpServer(user_id=user_id, name=name)
@@ -65,8 +65,11 @@ async def add_server(
 async def change_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: Mapping[str, Any]
 ) -> McpServer:
-    """Raises NotFound; RequestValidationError; Conflict `mcp_headers_needed` when stored headers would go to
-    another address than the one they were given for; BadRequest for asterisks where nothing is stored.
+    """Changes an MCP server and returns it. Fields that are missing in `changes` stay as they are.
+
+    Raises NotFound and RequestValidationError. Raises Conflict `mcp_headers_needed` if stored headers would
+    be sent to another address than the one they were given for. Raises BadRequest if a value is MASK
+    (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
     before = definition_of(cipher, server)
@@ -90,8 +93,9 @@ async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None
 
 
 async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_in: SignedInTo) -> str:
-    """Keeps what was granted, and returns the server's name. Raises NotFound when it is gone, or another one
-    by now.
+    """Stores the tokens of a sign-in and returns the MCP server's name.
+
+    Raises NotFound if the server has been deleted, or if its address or its sign-in has changed.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None
@@ -102,19 +106,19 @@ async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_i
 
 
 async def disconnect(session: AsyncSession, server: McpServer) -> None:
-    """Forgets what a sign-in has brought."""
+    """Deletes the tokens of the server's sign-in."""
     await session.execute(delete(McpGrant).where(McpGrant.server_id == server.id))
 
 
 def definition_of(cipher: Cipher, server: McpServer) -> Definition:
-    """With all that opens it."""
+    """Returns the server's definition with the values of its headers and variables."""
     return Definition.model_validate_json(cipher.decrypt(server.definition_encrypted))
 
 
 async def infos_of(
     session: AsyncSession, cipher: Cipher, servers: Sequence[McpServer]
 ) -> dict[str, McpServerInfo]:
-    """By name."""
+    """Returns the servers as they are sent to clients, by name."""
     ids = [server.id for server in servers]
     grants = await session.scalars(select(McpGrant).where(McpGrant.server_id.in_(ids)))
     known = {grant.server_id: grant for grant in grants}
@@ -126,7 +130,9 @@ async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> M
 
 
 async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer) -> str | None:
-    """What the next sign-in has to ask for; None for what the server says."""
+    """Returns the scope that the next sign-in must ask for. Returns None if it asks for the scope that the
+    server names.
+    """
     row = await session.get(McpGrant, server.id)
     return _wanted(cipher, row) or None
 
@@ -170,7 +176,7 @@ def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -
 
 
 def _masked(definition: Definition) -> dict[str, dict[str, str]]:
-    """What has values that never come out, with asterisks for these."""
+    """Returns the definition's headers and variables with asterisks in place of their values."""
     return {
         "headers": dict.fromkeys(definition.headers, MASK),
         "env": dict.fromkeys(definition.env, MASK),

@@ -1,7 +1,8 @@
-"""Signing in to an MCP server by OAuth 2.1 in the user's browser.
+"""Sign-ins to MCP servers by OAuth 2.1 in the user's browser.
 
-The library does the protocol: discovery, registration, PKCE, the exchange of the code. It waits in a task for
-what the browser brings back; so a sign-in is finished at the app server where it was begun.
+The MCP library implements the protocol: discovery, registration, PKCE and the exchange of the code. It waits
+in a task for the data that the browser brings back. Therefore a sign-in must be finished at the app server
+where it was started.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 MAX_SIGN_INS = 5
-"""Of one user at a time; a further one ends the oldest."""
+"""The limit for one user at a time. A further sign-in ends the oldest."""
 SIGN_IN_SECONDS = 600.0
 CLIENT_NAME = "Slipway"
 _MAX_ERROR_CHARACTERS = 500
@@ -30,7 +31,7 @@ _MAX_ERROR_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class AuthorizationResponse:
-    """What the browser was sent back with."""
+    """The parameters with which the browser was sent back."""
 
     state: str
     code: str | None = None
@@ -54,7 +55,9 @@ class _SignIn:
 
 
 class SignIns:
-    """Those under way, by the `state` that their answer has to bring: for one user, once, for ten minutes."""
+    """The sign-ins in progress, by their `state` parameter. Each can be finished once, by the user who
+    started it, within ten minutes.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, _SignIn] = {}
@@ -69,11 +72,11 @@ class SignIns:
         guard: Guard | None = None,
         scope: str | None = None,
     ) -> str:
-        """The address that the user's browser has to go to. guard: see `mcp_client`.
+        """Starts a sign-in and returns the address that the user's browser must open.
 
-        scope: what to ask for; None for what the server says.
+        `guard`: see `mcp_client`. `scope`: the scope to ask for; None means the scope that the server names.
 
-        Raises Forbidden `private_address`; BadGateway `mcp_sign_in_failed`; BadRequest
+        Raises Forbidden `private_address`, BadGateway `mcp_sign_in_failed` and BadRequest
         `mcp_sign_in_not_wanted`.
         """
         self._give_up_oldest(user_id)
@@ -99,9 +102,9 @@ class SignIns:
         return address
 
     async def finish(self, user_id: UUID, answer: AuthorizationResponse) -> SignedInTo:
-        """What was granted, and for which server.
+        """Finishes a sign-in and returns the granted tokens with their MCP server.
 
-        Raises NotFound `mcp_sign_in_not_found`; BadRequest `mcp_sign_in_refused`; BadGateway
+        Raises NotFound `mcp_sign_in_not_found`, BadRequest `mcp_sign_in_refused` and BadGateway
         `mcp_sign_in_failed`.
         """
         sign_in = self._waiting.get(answer.state)
@@ -147,11 +150,13 @@ class SignIns:
 
 
 class NotWanted(Exception):
-    """The server answers without anybody having signed in."""
+    """The server answers without a sign-in."""
 
 
 class _Storage:
-    """The library's, for as long as a sign-in takes: each one registers anew."""
+    """The storage that the MCP library needs. It lasts for one sign-in, so each sign-in registers a new
+    client.
+    """
 
     def __init__(self) -> None:
         self._tokens: OAuthToken | None = None
@@ -171,7 +176,7 @@ class _Storage:
 
 
 async def _obtain(sign_in: _SignIn) -> OAuthGrant:
-    """Asks the server for its tools, which it answers only to those who have signed in."""
+    """Requests the server's tools, which makes the library sign in, and returns the granted tokens."""
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):
         auth = asking(provider, sign_in.scope) if sign_in.scope else provider

@@ -1,4 +1,4 @@
-"""Notes about a repository: those that a user has accepted, and those that agents propose."""
+"""Database tables of notes about repositories: accepted notes, and notes that agents propose."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -12,9 +12,10 @@ MAX_REPOSITORY_CHARACTERS = 500
 
 
 class MemoryProposal(Base):
-    """What an agent wants noted. `text` is null where the note is to be deleted.
+    """A note that an agent proposes. `text` is null if the agent proposes to delete the note.
 
-    Each change gets a new id: an answer is about what its user has seen.
+    Each change of a proposal gives it a new id. So a user's answer applies only to the text that the user has
+    seen.
     """
 
     __tablename__ = "memory_proposals"
@@ -31,9 +32,10 @@ class MemoryProposal(Base):
 
 
 class MemoryNote(Base):
-    """Accepted, or from before notes had to be accepted.
+    """A note that the user has accepted, or that was written before notes had to be accepted.
 
-    `repository` is an Address.identity. `conversation_id` wrote it last; it may be gone by now.
+    `repository` is an Address.identity. `conversation_id`: the conversation that wrote the note last; it may
+    have been deleted.
     """
 
     __tablename__ = "memory_notes"

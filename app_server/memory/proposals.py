@@ -1,7 +1,8 @@
-"""What agents want noted, until their user accepts or rejects it.
+"""Notes that agents propose, until their user accepts or rejects them.
 
-Notes reach every later conversation about a repository, and a sandbox can say of its agent what it likes: it
-proposes, the user decides. The last proposal for a name replaces the one before.
+Notes are given to every later conversation about a repository, and a sandbox can report anything in its
+agent's name. Therefore the agent proposes and the user decides. A new proposal for a name replaces the
+earlier one.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote, Memo
 from app_server.memory.written import MemoryWrite
 
 MAX_PROPOSALS = 200
-"""Per user and repository. What is proposed beyond that is not kept."""
+"""The limit per user and repository. Further proposals are dropped."""
 
 ProposalKind = Literal["new", "change", "deletion"]
 
@@ -48,7 +49,7 @@ async def propose(
 async def list_proposals(
     session: AsyncSession, user_id: UUID
 ) -> Sequence[tuple[MemoryProposal, ProposalKind]]:
-    """By repository and name."""
+    """Returns the user's proposals with their kinds, sorted by repository and name."""
     of_same_place = (
         (MemoryNote.user_id == MemoryProposal.user_id)
         & (MemoryNote.repository == MemoryProposal.repository)
@@ -65,7 +66,10 @@ async def list_proposals(
 
 
 async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Raises NotFound, also for one that has been replaced since, and Conflict `too_many_notes`."""
+    """Accepts a proposal: writes or deletes the note, and deletes the proposal.
+
+    Raises NotFound, also if the proposal has been replaced since, and Conflict `too_many_notes`.
+    """
     proposal = await _take(session, user_id, proposal_id)
     if proposal.text is not None:
         await service.put_note(session, proposal, proposal.text)
@@ -76,7 +80,7 @@ async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Non
 
 
 async def reject(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Raises NotFound."""
+    """Deletes a proposal. Raises NotFound."""
     await _take(session, user_id, proposal_id)
 
 
@@ -96,7 +100,9 @@ async def _take(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Memo
 def _proposed(
     written: MemoryWrite, waiting: MemoryProposal | None, note: MemoryNote | None
 ) -> tuple[str, str | None]:
-    """Title and text; what is not written stays as it was proposed before, or as it is."""
+    """Returns the proposed title and text. A part that the agent did not write is taken from the earlier
+    proposal or from the note. The text is None for a deletion, or if there is no text at all.
+    """
     if written.command == "delete":
         return (note.title if note else written.name), None
     before = waiting if waiting is not None and waiting.text is not None else note

@@ -1,4 +1,4 @@
-"""The current user's notes. Agents propose them; people accept, read, change and delete them."""
+"""Routes for the current user's notes. Agents propose notes; users accept, read, change and delete them."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -22,7 +22,7 @@ proposal_router = APIRouter(prefix="/api/v1/memory-proposals", tags=["Memory"])
 
 @router.get("", response_model=list[MemoryNoteSummary])
 async def list_memory_notes(user: CurrentUser, session: ReadSession) -> Sequence[MemoryNote]:
-    """All notes, by repository and name."""
+    """Returns all notes of the user, sorted by repository and name."""
     return await service.list_notes(session, user.id)
 
 
@@ -40,13 +40,15 @@ async def update_memory_note(
 
 @router.delete("/{note_id}", status_code=204)
 async def delete_memory_note(user: CurrentUser, session: Session, note_id: UUID) -> None:
-    """Later conversations do not know it any more; one that is going on may still have read it."""
+    """Deletes a note. Later conversations do not get it; a running conversation may already have read it."""
     await service.delete_note(session, user.id, note_id)
 
 
 @proposal_router.get("")
 async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list[MemoryProposalInfo]:
-    """What agents want noted, by repository and name. No conversation is told of it until it is accepted."""
+    """Returns the notes that agents propose, sorted by repository and name. Conversations do not get a note
+    before it is accepted.
+    """
     found = await proposals.list_proposals(session, user.id)
     columns = [(proposal.__dict__, kind) for proposal, kind in found]
     return [MemoryProposalInfo.model_validate({**values, "kind": kind}) for values, kind in columns]
@@ -54,7 +56,9 @@ async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list
 
 @proposal_router.post("/{proposal_id}/accept", status_code=204)
 async def accept_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
-    """Conversations that start from now on are given the note. 404 for one that was replaced since."""
+    """Accepts a proposal. Conversations that start from now on get the note. 404 if the proposal has been
+    replaced since.
+    """
     await proposals.accept(session, user.id, proposal_id)
 
 

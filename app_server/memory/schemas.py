@@ -1,4 +1,4 @@
-"""Notes on the wire."""
+"""Wire schemas for notes."""
 
 from typing import Annotated, Literal
 
@@ -31,7 +31,9 @@ NoteText = Annotated[str, Field(max_length=MAX_TEXT_BYTES), AfterValidator(_boun
 
 
 class MemoryNoteSummary(BaseModel):
-    """`repository` as in github.com/owner/name; `conversation_id` wrote it last."""
+    """A note without its text. `repository`: as in github.com/owner/name. `conversation_id`: the conversation
+    that wrote the note last.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -49,7 +51,9 @@ class MemoryNoteInfo(MemoryNoteSummary):
 
 
 class MemoryProposalInfo(BaseModel):
-    """What an agent wants noted. `text` is null for a deletion. Another text of it has another id."""
+    """A note that an agent proposes. `text` is null if it proposes a deletion. A proposal with another text
+    has another id.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -64,7 +68,7 @@ class MemoryProposalInfo(BaseModel):
 
 
 class UpdateMemoryNote(BaseModel):
-    """What is left out stays as it is."""
+    """Changes of a note. Fields that are left out stay as they are."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Notes by user and repository, as their user has accepted them."""
+"""Stores the notes that users have accepted, by user and repository."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -13,26 +13,26 @@ from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.memory.schemas import UpdateMemoryNote
 
 MAX_NOTES_GIVEN = 200
-"""How many notes a sandbox gets: its agent server reads no more."""
+"""How many notes a sandbox gets. Its agent server does not read more."""
 MAX_NOTES_KEPT = 400
-"""Per repository. An agent is refused at 200; several at once may get further."""
+"""The limit per repository. An agent is refused at 200; several agents at once may exceed that."""
 
 
 async def list_notes(session: AsyncSession, user_id: UUID) -> Sequence[MemoryNote]:
-    """By repository and name."""
+    """Returns all notes of the user, sorted by repository and name."""
     query = _of_user(user_id).order_by(MemoryNote.repository, MemoryNote.name)
     return (await session.scalars(query)).all()
 
 
 async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[MemoryNote]:
-    """Those that a conversation is given: the newest first, as many as it can read."""
+    """Returns the notes that a conversation gets: the newest first, at most MAX_NOTES_GIVEN."""
     query = _of_user(user_id).where(MemoryNote.repository == repository)
     newest = query.order_by(MemoryNote.updated_at.desc(), MemoryNote.name).limit(MAX_NOTES_GIVEN)
     return (await session.scalars(newest)).all()
 
 
 async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> MemoryNote:
-    """Raises NotFound, also for an entry of another user."""
+    """Returns the user's note with this id. Raises NotFound, also for a note of another user."""
     note = await session.scalar(_of_user(user_id).where(MemoryNote.id == note_id))
     if note is None:
         raise NotFound("No such note.")
@@ -42,7 +42,7 @@ async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> Memor
 async def update_note(
     session: AsyncSession, user_id: UUID, note_id: UUID, change: UpdateMemoryNote
 ) -> MemoryNote:
-    """Raises NotFound."""
+    """Changes the title or the text of a note and returns the note. Raises NotFound."""
     note = await get_note(session, user_id, note_id)
     note.title, note.text = change.title or note.title, change.text or note.text
     note.updated_at = now()
@@ -51,7 +51,7 @@ async def update_note(
 
 
 async def delete_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> None:
-    """Raises NotFound. Conversations that start from now on do not know it."""
+    """Deletes a note. Conversations that start from now on do not get it. Raises NotFound."""
     await session.delete(await get_note(session, user_id, note_id))
 
 
@@ -62,7 +62,9 @@ async def find_note(session: AsyncSession, user_id: UUID, repository: str, name:
 
 
 async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -> None:
-    """Raises Conflict `too_many_notes`."""
+    """Writes an accepted note with this text: adds the note or replaces its title and text. Raises Conflict
+    `too_many_notes`.
+    """
     known = await find_note(session, accepted.user_id, accepted.repository, accepted.name)
     if known is None and await _is_full(session, accepted.user_id, accepted.repository):
         raise Conflict(

@@ -1,4 +1,4 @@
-"""What a sandbox says that its agent has noted. Pure; nothing in it is trusted."""
+"""Reads from a sandbox's events which notes its agent has written. Pure. The events are not trusted."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from app_server.memory.schemas import NoteName, NoteText, NoteTitle
 
 
 class MemoryWrite(BaseModel):
-    """One successful call of the tool."""
+    """One successful call of the tool that writes notes."""
 
     command: Literal["create", "update", "delete"]
     name: NoteName
@@ -18,7 +18,9 @@ class MemoryWrite(BaseModel):
 
 
 def succeeded(event: Mapping[str, Any]) -> str | None:
-    """The id of the call's event, if this event says that a note was written or deleted."""
+    """Returns the id of the call's event if this event reports that a note was written or deleted. Otherwise
+    returns None.
+    """
     match event:
         case {
             "kind": "ObservationEvent",
@@ -32,7 +34,9 @@ def succeeded(event: Mapping[str, Any]) -> str | None:
 
 
 def written_by(call: Mapping[str, Any]) -> MemoryWrite | None:
-    """What the call was for; None if it is none, or asks for what no note may be."""
+    """Returns what the call writes or deletes. Returns None if the event is not such a call, or if its data
+    are not valid for a note.
+    """
     match call:
         case {"kind": "ActionEvent", "tool_name": "memory_write", "action": {"data": dict(data)}}:
             try:

@@ -1,4 +1,4 @@
-"""Secret values: agents may use them, and no one may read them."""
+"""The database table of secrets. Agents may use their values; users cannot read them."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -10,7 +10,9 @@ from app_server.core.database import Base, now
 
 
 class Secret(Base):
-    """`name` is that of the environment variable in which a command finds the value."""
+    """One secret of a user. `name` is the name of the environment variable that contains the value when a
+    command runs.
+    """
 
     __tablename__ = "secrets"
     __table_args__ = (UniqueConstraint("user_id", "name"),)

@@ -1,4 +1,6 @@
-"""The current user's secrets: names and descriptions. Values can be set and replaced, never read."""
+"""Routes for the current user's secrets: names and descriptions. Values can be set and
+replaced, never read.
+"""
 
 from typing import Annotated
 
@@ -30,7 +32,7 @@ async def search_secrets(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[SecretInfo]:
-    """By name. `name__contains` does not tell capitals from small letters."""
+    """Returns a page of the user's secrets, sorted by name. `name__contains` ignores the case of letters."""
     rows, next_page_id = await service.search_secrets(
         session, user.id, name_contains=name__contains, page_id=page_id, limit=limit
     )
@@ -41,7 +43,9 @@ async def search_secrets(
 async def save_secret(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSecret, request: Request
 ) -> SavedSecret:
-    """Adds it, or replaces the one of the same name: agents get the new value from their next command on."""
+    """Adds a secret, or replaces the secret with the same name. Agents get the new value from their next
+    command on.
+    """
     row, is_new = await service.save_secret(session, request.state.cipher, user.id, body)
     action = AuditAction.SECRET_CREATED if is_new else AuditAction.SECRET_CHANGED
     trail.record(session, action, (AuditTarget.SECRET, row.name))
@@ -69,7 +73,7 @@ async def change_secret(
 async def delete_secret(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SecretNameInPath
 ) -> Done:
-    """Agents that were told of it cannot use it any more."""
+    """Deletes a secret. Agents cannot use it any more."""
     await service.delete_secret(session, user.id, name)
     trail.record(session, AuditAction.SECRET_DELETED, (AuditTarget.SECRET, name))
     return Done(message="The secret is deleted.")

@@ -1,4 +1,4 @@
-"""Secrets on the wire. Values go in and never come out."""
+"""Wire schemas for secrets. Values are received and never sent."""
 
 import re
 from typing import Annotated
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, St
 from app_server.core.done import Done
 
 MIN_VALUE_CHARACTERS = 4
-"""Shorter ones could not be hidden in what agents write."""
+"""Shorter values could not be hidden in the output of agents."""
 MAX_VALUE_CHARACTERS = 16_000
 
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
@@ -36,7 +36,7 @@ class SaveSecret(BaseModel):
 
 
 class ChangeSecret(BaseModel):
-    """`value` left out: it stays."""
+    """Changes of a secret. If `value` is left out, the stored value stays."""
 
     name: SecretName
     description: Description | None = None
@@ -51,4 +51,4 @@ class SecretInfo(BaseModel):
 
 
 class SavedSecret(SecretInfo, Done):
-    """What became of it, in words."""
+    """A secret after a change, with a message that says what was done."""

@@ -1,4 +1,4 @@
-"""A user's secrets. Every query is limited to the user's own."""
+"""Stores a user's secrets. Every query is limited to the user's own rows."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -17,7 +17,7 @@ MAX_SECRETS = 100
 
 
 async def list_secrets(session: AsyncSession, user_id: UUID) -> Sequence[Secret]:
-    """All of them, by name."""
+    """Returns all secrets of the user, sorted by name."""
     return (
         await session.scalars(select(Secret).where(Secret.user_id == user_id).order_by(Secret.name))
     ).all()
@@ -26,7 +26,9 @@ async def list_secrets(session: AsyncSession, user_id: UUID) -> Sequence[Secret]
 async def search_secrets(
     session: AsyncSession, user_id: UUID, *, name_contains: str | None, page_id: str | None, limit: int
 ) -> tuple[Sequence[Secret], str | None]:
-    """A page of them, by name, and the id of the next one. Capitals and small letters are the same."""
+    """Returns a page of secrets, sorted by name, and the id of the next page (None at the end). The search
+    ignores the case of letters.
+    """
     query = select(Secret).where(Secret.user_id == user_id)
     if name_contains:
         query = query.where(func.lower(Secret.name).contains(name_contains.lower(), autoescape=True))
@@ -39,7 +41,7 @@ async def search_secrets(
 
 
 async def get_secret(session: AsyncSession, user_id: UUID, name: str) -> Secret:
-    """Raises NotFound `secret_not_found`."""
+    """Returns the user's secret with this name. Raises NotFound `secret_not_found`."""
     secret = await _find(session, user_id, name)
     if secret is None:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
@@ -49,7 +51,7 @@ async def get_secret(session: AsyncSession, user_id: UUID, name: str) -> Secret:
 async def save_secret(
     session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveSecret
 ) -> tuple[Secret, bool]:
-    """Adds it, or replaces the one of the same name; and whether it is new.
+    """Adds a secret, or replaces the secret with the same name. Returns the secret and whether it is new.
 
     Raises Conflict `too_many_secrets`.
     """
@@ -69,7 +71,9 @@ async def save_secret(
 async def change_secret(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: ChangeSecret
 ) -> Secret:
-    """Raises NotFound, and Conflict `secret_exists` when the new name is taken."""
+    """Changes a secret and returns it. Raises NotFound, and Conflict `secret_exists` if another secret has
+    the new name.
+    """
     secret = await get_secret(session, user_id, name)
     secret.name, secret.description = changes.name, changes.description
     if changes.value is not None:

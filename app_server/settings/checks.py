@@ -1,6 +1,6 @@
-"""Whether a model can do what its profile asks of it. Pure.
+"""Checks whether a model supports what its profile asks for. Pure.
 
-Raises BadRequest `llm_option_refused`. What is not known of a model is not held against a profile.
+Raises BadRequest `llm_option_refused`. If something is not known about a model, the profile is accepted.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ RESERVED = frozenset(
         "tools",
     }
 )
-"""Fields of a call that are said elsewhere, or that would lead it elsewhere."""
+"""Fields of a call that are set elsewhere, or that would send the call to another model or address."""
 
 
 def check(llm: LLMSettings) -> None:

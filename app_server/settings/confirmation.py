@@ -1,4 +1,4 @@
-"""Whether agents ask their user before they act, unless a task says otherwise."""
+"""The setting that decides when agents ask their user before they act. A task can override it."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
 
 
 class ConfirmationMode(StrEnum):
-    """Before every step, before risky steps, or never."""
+    """When the agent asks: before every step, before risky steps, or never."""
 
     ALWAYS = "always"
     RISKY = "risky"
@@ -25,13 +25,15 @@ class ConfirmationMode(StrEnum):
 
 
 class SetConfirmation(BaseModel):
-    """`mode`: null for what suits the sandbox."""
+    """`mode`: null means the default for the sandbox."""
 
     mode: ConfirmationMode | None
 
 
 class ConfirmationSettings(SetConfirmation):
-    """`default_mode`: what null stands for here. A sandbox that isolates lets the agent run freely."""
+    """The user's setting. `default_mode`: the mode that null means here. The default is `never` if the
+    sandbox is isolated.
+    """
 
     default_mode: ConfirmationMode
 
@@ -54,7 +56,7 @@ async def get_confirmation(user: CurrentUser, session: ReadSession, request: Req
 async def set_confirmation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetConfirmation, request: Request
 ) -> ConfirmationSettings:
-    """Holds for tasks that are started from now on."""
+    """Sets the mode. It applies to tasks that start from now on."""
     await session.merge(UserSettings(user_id=user.id, confirmation_mode=body.mode))
     await session.flush()
     target = (AuditTarget.CONFIRMATION, "user")

@@ -1,4 +1,6 @@
-"""What holds for calls of a profile: what its user has set, else what the catalogue says. Pure."""
+"""The values that apply to calls with a profile: the user's settings first, then the
+model catalogue. Pure.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,8 +15,9 @@ from app_server.settings.options import ProfileOptions
 
 @dataclass(frozen=True)
 class Effective:
-    """window: tokens. price: None if it is not known. facts: those of the catalogue alone.
-    asks_responses: agents ask it through OpenAI's Responses.
+    """The values that apply to a profile. `facts`: the catalogue's entry for the model, unchanged. `window`:
+    the context window in tokens. `price`: None if it is not known. `asks_responses`: agents call the model
+    through OpenAI's Responses API.
     """
 
     facts: Facts
@@ -26,7 +29,9 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """In the words of `LLM.capability_overrides`: an agent server may have an older catalogue."""
+        """The capabilities by their names in `LLM.capability_overrides`. They are sent along because an agent
+        server may have an older catalogue.
+        """
         return {
             "supports_vision": self.sees_images,
             "supports_prompt_cache": self.facts.marks_cache,
@@ -50,8 +55,10 @@ def effective(profile: LLMProfile) -> Effective:
 
 
 def _asks_responses(profile: LLMProfile, options: ProfileOptions, facts: Facts) -> bool:
-    """Models of OpenAI that take nothing else; at its own address also those that are better asked so, unless
-    there is an extra body, which has the fields of chat completions.
+    """Returns whether the model is called through OpenAI's Responses API.
+
+    This is so for OpenAI models that support no other API. At OpenAI's own address it is also so for models
+    that work better with it, unless the profile has an extra body: its fields belong to chat completions.
     """
     if not profile.model.startswith("openai/") or facts.protocols[0] != "responses":
         return False

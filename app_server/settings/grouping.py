@@ -1,4 +1,6 @@
-"""Whether new conversations share sandboxes, and how one is chosen. Names as in OpenHands."""
+"""The setting that decides whether new conversations share sandboxes, and how a sandbox is chosen. The names
+are those of OpenHands.
+"""
 
 from enum import StrEnum
 from uuid import UUID
@@ -15,8 +17,10 @@ router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"]
 
 
 class GroupingStrategy(StrEnum):
-    """A sandbox for each conversation; or, of the user's that have room: the newest, the one that was used
-    least recently, the one with the fewest conversations, any.
+    """How a new conversation gets its sandbox.
+
+    `NO_GROUPING`: each conversation gets a new sandbox. The other values choose one of the user's sandboxes
+    that have room: the newest, the least recently used, the sandbox with the fewest conversations, or any.
     """
 
     NO_GROUPING = "NO_GROUPING"
@@ -31,7 +35,7 @@ class SetSandboxGrouping(BaseModel):
 
 
 class SandboxGrouping(SetSandboxGrouping):
-    """`max_conversations_per_sandbox`: no sandbox takes in more."""
+    """The user's setting. `max_conversations_per_sandbox`: the most conversations that a sandbox takes."""
 
     max_conversations_per_sandbox: int
 
@@ -51,7 +55,9 @@ async def get_sandbox_grouping(user: CurrentUser, session: ReadSession, request:
 async def set_sandbox_grouping(
     user: CurrentUser, session: Session, body: SetSandboxGrouping, request: Request
 ) -> SandboxGrouping:
-    """Holds for conversations that are started from now on; those that there are stay where they are."""
+    """Sets the strategy. It applies to conversations that start from now on; existing conversations stay
+    where they are.
+    """
     strategy = body.sandbox_grouping_strategy
     await session.merge(UserSettings(user_id=user.id, sandbox_grouping_strategy=strategy.value))
     await session.flush()

@@ -1,4 +1,4 @@
-"""What a user has set: LLM profiles, and what holds for all tasks."""
+"""Database tables of user settings: LLM profiles, and settings for all tasks."""
 
 from datetime import datetime
 from typing import Any
@@ -15,12 +15,14 @@ DEFAULT_MAX_ITERATIONS = 500
 
 
 def is_recorded(model: str) -> bool:
-    """Whether a recorded reply is played instead of asking a model: no key, no cost, no network."""
+    """Returns whether the model name means a recorded reply. A recording needs no key, no money and no
+    network.
+    """
     return model.startswith(RECORDED_PREFIX)
 
 
 class LLMProfile(Base):
-    """A named model configuration. The database itself sees to it that at most one is active per user."""
+    """A named model configuration. The database ensures that each user has at most one active profile."""
 
     __tablename__ = "llm_profiles"
     __table_args__ = (
@@ -48,17 +50,17 @@ class LLMProfile(Base):
     base_url: Mapped[str | None] = mapped_column(String(2000))
     api_key_encrypted: Mapped[str | None] = mapped_column(Text)
     max_budget_per_task: Mapped[float | None]
-    """Dollars; None: no limit."""
+    """The limit in dollars. None means no limit."""
     input_cost_per_token: Mapped[float | None]
-    """Dollars, for models whose price is not listed; so is the next."""
+    """Dollars per token, for models without a listed price. The same holds for the next column."""
     output_cost_per_token: Mapped[float | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    """ProfileOptions, as far as they are set."""
+    """The ProfileOptions that are set."""
     extra_headers_encrypted: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    """Each value by its header's name; only calls from this server have them."""
+    """The encrypted value by the header's name. Only calls from this server contain these headers."""
     is_active: Mapped[bool] = mapped_column(default=False)
     is_shared: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """With everyone, as long as its user is an administrator."""
+    """Whether all users may use the profile. It counts only while its owner is an administrator."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 
@@ -80,9 +82,10 @@ class LLMProfile(Base):
 
 
 class UserSettings(Base):
-    """What a user has set for all tasks. confirmation_mode: None for what suits the sandbox.
+    """A user's settings for all tasks.
 
-    sandbox_grouping_strategy: None for a sandbox of its own for each.
+    confirmation_mode: None means the default for the sandbox. sandbox_grouping_strategy: None means that each
+    conversation gets a new sandbox.
     """
 
     __tablename__ = "user_settings"
@@ -91,9 +94,9 @@ class UserSettings(Base):
     confirmation_mode: Mapped[str | None] = mapped_column(String(20))
     sandbox_grouping_strategy: Mapped[str | None] = mapped_column(String(40))
     git_user_name: Mapped[str | None] = mapped_column(String(200))
-    """As whom agents commit; so is the next. None: as Slipway."""
+    """The name of the author of agents' commits. None means Slipway. The same holds for the next column."""
     git_user_email: Mapped[str | None] = mapped_column(String(200))
     shared_profile_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_profiles.id", ondelete="SET NULL"))
-    """A shared model profile that is in use instead of an own one."""
+    """A shared model profile that the user uses instead of an own profile."""
     max_iterations: Mapped[int | None]
-    """Steps of a run; None: DEFAULT_MAX_ITERATIONS."""
+    """The most steps of a run. None means DEFAULT_MAX_ITERATIONS."""

@@ -1,4 +1,6 @@
-"""What a profile says of calls of its model, beyond where they go. Unset: what the catalogue says."""
+"""A profile's options for calls of its model, apart from address and key. For unset options the model
+catalogue's values apply.
+"""
 
 from typing import Annotated, Literal
 
@@ -11,10 +13,12 @@ MAX_TOKENS = 100_000_000
 
 
 class ProfileOptions(BaseModel):
-    """`reasoning_effort`, `thinking_budget` (tokens), `temperature`, `top_p`, `max_output_tokens`: sent with
-    each call. `max_input_tokens`: the model's context window. `timeout`: seconds that its server may be
-    silent. `supports_images`: whether it takes images. The prices are dollars per token. `extra_body`: fields
-    that the app server adds to each call; no sandbox sees them.
+    """Options of a model's calls.
+
+    Sent with each call: `reasoning_effort`, `thinking_budget` (tokens), `temperature`, `top_p` and
+    `max_output_tokens`. `max_input_tokens`: the model's context window. `timeout`: how many seconds the
+    model's server may be silent. `supports_images`: whether the model accepts images. The prices are in
+    dollars per token. `extra_body`: fields that the app server adds to each call; sandboxes do not see them.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

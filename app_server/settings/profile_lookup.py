@@ -1,6 +1,7 @@
-"""Which LLM profiles a user may use: their own, and those that administrators share. One is active.
+"""Finds the LLM profiles that a user may use: the user's own profiles, and those that administrators share.
+One profile is active.
 
-A user's own profile hides a shared one of the same name.
+A user's own profile hides a shared profile with the same name.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ _ACTIVE = (
 
 
 async def list_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMProfile]:
-    """Those that the user may use, by name."""
+    """Returns the profiles that the user may use, sorted by name."""
     own = await list_own_profiles(session, user_id)
     names = {one.name for one in own}
     shared = [one for one in await session.scalars(_SHARED) if one.name not in names]
@@ -56,7 +57,10 @@ async def list_own_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LL
 
 
 async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
-    """The profile of that name; None: the active one. Raises NotFound `llm_profile_not_found`."""
+    """Returns the user's own or a shared profile with this name. `name`: None means the active profile.
+
+    Raises NotFound `llm_profile_not_found`.
+    """
     query, values = (_ACTIVE, {}) if name is None else (_NAMED, {"name": name})
     return found(await session.scalar(query, {"user": user_id, **values}), name)
 
@@ -66,21 +70,25 @@ async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | N
 
 
 async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Raises NotFound `llm_profile_not_found`, also for a shared one of another person."""
+    """Returns the user's own profile with this name. Raises NotFound `llm_profile_not_found`, also for
+    another user's shared profile.
+    """
     return found(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def first_shared_profile(session: AsyncSession) -> LLMProfile | None:
-    """The oldest one."""
+    """Returns the oldest shared profile. Returns None if no profile is shared."""
     return await session.scalar(_SHARED.limit(1))
 
 
 async def choose_profile(
     session: AsyncSession, user_id: UUID, *, name: str | None, model: str | None
 ) -> LLMProfile:
-    """The profile of that name, or else one with that model (the active one first), or else the active one.
+    """Returns the profile with this name. Without a name, returns a profile with this model, the active
+    profile first. Without both, returns the active profile.
 
-    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`.
+    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`. Raises BadRequest `llm_model_differs`
+    if the profile has another model.
     """
     if model is None:
         return await get_profile(session, user_id, name)
@@ -109,9 +117,10 @@ async def _profile_with_model(session: AsyncSession, user_id: UUID, model: str) 
 
 
 async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
-    """Those of the active profile, with its key and headers.
+    """Returns the settings of the active profile, with its key and headers.
 
-    Raises Conflict `llm_profile_shared` if it is another person's: its key is theirs.
+    Raises Conflict `llm_profile_shared` if the profile belongs to another user, because the key belongs to
+    that user.
     """
     profile = await get_profile(session, user_id, None)
     if profile.user_id != user_id:
@@ -132,7 +141,10 @@ async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) 
 
 
 def found(profile: LLMProfile | None, name: str | None) -> LLMProfile:
-    """Raises NotFound `llm_profile_not_found` for None. name: of the profile; None: the active one."""
+    """Returns the profile. Raises NotFound `llm_profile_not_found` if it is None.
+
+    `name`: the profile's name for the message; None means the active profile.
+    """
     if profile is None:
         raise NotFound(
             "No model is chosen." if name is None else f"There is no model profile named {name!r}.",

@@ -1,4 +1,4 @@
-"""LLM profiles: a user's named model configurations are made, changed and chosen."""
+"""Adds, changes, deletes and activates a user's LLM profiles."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -22,11 +22,13 @@ DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
-    """The profile of that name, made or changed. The first real model becomes the active one.
+    """Adds or changes the profile with this name and returns it. The user's first real model becomes the
+    active one.
 
-    An `api_key` that is left out keeps the stored one; an empty one clears it. Raises Conflict
-    `api_key_needed` when the stored key would go to another address than the one it was given for, and
-    `extra_headers_needed` in the same case; BadRequest `llm_option_refused`.
+    If `api_key` is left out, the stored key stays; an empty key clears it. Raises Conflict `api_key_needed`
+    or `extra_headers_needed` if the stored key or headers would be sent to another address than the one they
+    were given for. Raises Conflict `llm_profile_built_in` and `too_many_llm_profiles`, and BadRequest
+    `recording_not_found` and `llm_option_refused`.
     """
     refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
@@ -57,7 +59,9 @@ async def save_profile(
 
 
 async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
-    """Whether the user has no model profile and uses no shared one."""
+    """Returns whether the user has only recorded models: no other profile of the user's own, and no shared
+    one in use.
+    """
     with session.no_autoflush:
         own = await list_own_profiles(session, user_id)
         active = await active_profile(session, user_id)
@@ -65,7 +69,11 @@ async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
 
 
 async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> None:
-    """Deletes it; if it was the active one, the newest of the others takes its place."""
+    """Deletes a profile. If it was active, the newest remaining profile becomes active; a recording only if
+    nothing else remains.
+
+    Raises Conflict `llm_profile_built_in` and NotFound `llm_profile_not_found`.
+    """
     refuse_built_in(name)
     profile = await own_profile(session, user_id, name)
     was_active = profile.is_active
@@ -77,7 +85,9 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
 
 
 async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """The user's own, or a shared one."""
+    """Makes the user's own or a shared profile the active one, and returns it. Raises NotFound
+    `llm_profile_not_found`.
+    """
     profile = await get_profile(session, user_id, name)
     is_own = profile.user_id == user_id
     if is_own:
@@ -88,7 +98,9 @@ async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> L
 
 
 async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_name: str) -> LLMProfile:
-    """Raises Conflict `llm_profile_exists` when the new name is taken."""
+    """Renames a profile and returns it. Raises Conflict `llm_profile_exists` if another profile has the new
+    name.
+    """
     refuse_built_in(name)
     refuse_built_in(new_name)
     profile = await own_profile(session, user_id, name)
@@ -154,7 +166,7 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 
 def refuse_built_in(name: str) -> None:
-    """Raises Conflict `llm_profile_built_in` for the recorded model that everyone has."""
+    """Refuses the name of the recorded model that every user has. Raises Conflict `llm_profile_built_in`."""
     if name == demo.PROFILE:
         raise Conflict(
             f"The profile {name!r} is built in and stays as it is.",

@@ -1,4 +1,4 @@
-"""LLM profiles: those of the current user, and which of them an administrator shares."""
+"""Routes for LLM profiles: the current user's profiles, and the profiles that administrators share."""
 
 from fastapi import APIRouter, Request
 from pydantic import SecretStr
@@ -53,7 +53,7 @@ async def save_profile(
     body: SaveProfile,
     request: Request,
 ) -> ChangedProfile:
-    """Makes it, or replaces one of this name."""
+    """Adds a profile, or replaces the profile with this name."""
     cipher = request.state.cipher
     llm = body.llm or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
@@ -86,7 +86,7 @@ async def delete_profile(
 async def activate_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """One's own, or a shared one."""
+    """Makes the user's own or a shared profile the active one."""
     row = await profiles.activate_profile(session, user.id, name)
     trail.record(session, AuditAction.PROFILE_CHANGED, (AuditTarget.PROFILE, name), change="activated")
     return _changed(row, user, "in use")
@@ -106,9 +106,10 @@ async def rename_profile(
 async def share_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Lets everyone use a profile of one's own. Its key stays here; each person's calls count for them.
+    """Lets all users use one of the administrator's own profiles. Its key stays on the server; each user's
+    calls count for that user.
 
-    404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+    Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
     """
     row = await sharing.share_profile(session, user.id, name)
     trail.record(session, AuditAction.PROFILE_SHARED, (AuditTarget.PROFILE, name), model=row.model)
@@ -119,7 +120,9 @@ async def share_profile(
 async def stop_sharing_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Conversations that use it stop at their next call. 404 `llm_profile_not_found`."""
+    """Stops sharing a profile. Other users' conversations that use it fail at their next call. 404
+    `llm_profile_not_found`.
+    """
     row = await sharing.stop_sharing_profile(session, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
     return _changed(row, user, "shared no more")
@@ -127,7 +130,7 @@ async def stop_sharing_profile(
 
 @facts_router.get("")
 async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
-    """What is known of any model, also of one that no profile has."""
+    """Returns what is known about a model. The model does not need to be in a profile."""
     return shown_facts(facts_of(model))
 
 

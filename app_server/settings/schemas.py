@@ -1,4 +1,4 @@
-"""LLM profiles on the wire. Keys go in and never come out."""
+"""Wire schemas for LLM profiles. Keys are received and never sent."""
 
 from typing import Annotated, Any
 
@@ -38,7 +38,9 @@ _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
 
 def _checked_base_url(text: str) -> str | None:
-    """The URL as it was typed, less trailing slashes; nothing typed: None. Raises ValueError."""
+    """Returns the URL as it was typed, without trailing slashes. Returns None for an empty text. Raises
+    ValueError.
+    """
     if not text:
         return None
     url = _HTTP_URL.validate_python(text)
@@ -79,11 +81,15 @@ HeaderValue = Annotated[SecretStr, Field(max_length=4000), AfterValidator(_check
 
 
 class LLMSettings(ProfileOptions):
-    """`api_key` left out keeps the stored key, an empty one clears it. `extra_headers`, which the app server
-    adds to each call, are kept if they are left out, and replaced by what is given.
+    """The settings of a profile.
 
-    `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
-    `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
+    `api_key`: if it is left out, the stored key stays; an empty key clears it. `extra_headers`: headers that
+    the app server adds to each call; if they are left out, the stored headers stay, otherwise they are all
+    replaced.
+
+    `max_budget_per_task`: the most that a conversation with this model may cost, in dollars, unless the
+    conversation sets another limit. `input_cost_per_token`, `output_cost_per_token`: dollars; if they are
+    left out, the listed price of the model applies.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -97,15 +103,15 @@ class LLMSettings(ProfileOptions):
     extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
 
     def options(self) -> dict[str, Any]:
-        """Those that are set."""
+        """Returns the options that are set."""
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 
 class SaveProfile(BaseModel):
-    """`llm` left out copies the profile that is in use.
+    """A request to save a profile. If `llm` is left out, the active profile is copied.
 
-    `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key`
-    says that the stored ones stay.
+    `include_secrets`: if false, the given key and extra headers are not saved. The stored ones are cleared
+    then, unless `preserve_existing_api_key` is true.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -120,9 +126,11 @@ class RenameProfile(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """What the catalogue says of a model. `is_listed`: false where these are defaults, or what its family is
-    known for. Tokens, and dollars per token; null where it is not known. `efforts`: those that may be
-    chosen; empty where it takes none.
+    """What the catalogue says about a model.
+
+    `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
+    tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
+    can be chosen; empty if the model supports none.
     """
 
     is_listed: bool
@@ -140,9 +148,11 @@ class ModelFacts(BaseModel):
 
 
 class LLMProfileInfo(ProfileOptions):
-    """`is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
-    not shown. `is_shared`: an administrator lets everyone use it; where `is_own` is false, `base_url`,
-    `extra_header_names` and `extra_body` are left empty.
+    """A profile in replies.
+
+    `is_recording`: the model is a recorded reply, without key and cost. `extra_header_names`: the names; the
+    values are never shown. `is_shared`: an administrator lets all users use it. If `is_own` is false,
+    `base_url`, `extra_header_names` and `extra_body` are empty.
     """
 
     name: str
@@ -160,13 +170,15 @@ class LLMProfileInfo(ProfileOptions):
 
 
 class LLMProfileDetails(LLMProfileInfo):
-    """config: the model's settings, as they can be sent again. `api_key` is always null."""
+    """A profile with its settings. config: the model's settings in the form in which they can be saved again.
+    `api_key` is always null.
+    """
 
     config: dict[str, Any]
 
 
 class ChangedProfile(LLMProfileInfo):
-    """What became of it; `message` says it in words."""
+    """A profile after a change. `message` says what was done."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""LLM profiles that administrators share with everyone, and what new people start with."""
+"""Shares administrators' LLM profiles with all users, and adds the first profiles of new users."""
 
 from uuid import UUID
 
@@ -15,9 +15,11 @@ from app_server.users.models import User
 
 
 async def share_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Lets everyone use it, with its key, which is never shown. People without a real model get it at once.
+    """Lets all users use a profile with its key, which is never shown. It becomes active for users who have
+    no real model.
 
-    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in`, `shared_profile_exists`.
+    Returns the profile. Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_built_in` and
+    `shared_profile_exists`.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user_id, name)
@@ -35,7 +37,10 @@ async def share_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMP
 
 
 async def stop_sharing_profile(session: AsyncSession, name: str) -> LLMProfile:
-    """People who use it go back to their own active one. Raises NotFound `llm_profile_not_found`."""
+    """Stops sharing a profile and returns it. Users who use it go back to their own active profile.
+
+    Raises NotFound `llm_profile_not_found`.
+    """
     query = select(LLMProfile).where(LLMProfile.is_shared, LLMProfile.name == name)
     profile = found(await session.scalar(query), name)
     profile.is_shared = False
@@ -46,7 +51,9 @@ async def stop_sharing_profile(session: AsyncSession, name: str) -> LLMProfile:
 
 
 async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
-    """What every new user starts with: a recorded model, and the first shared one if there is any."""
+    """Adds the first profiles of a new user: a recorded model, and the oldest shared profile
+    if there is one.
+    """
     session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
     await session.flush()
     if shared := await first_shared_profile(session):
@@ -54,7 +61,7 @@ async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def give_to_people_without_model(session: AsyncSession, profile: LLMProfile) -> None:
-    """Makes the shared profile the active one of all people who have only the recorded model."""
+    """Makes the shared profile active for all users who have only the recorded model."""
     has_model = select(LLMProfile.user_id).where(LLMProfile.is_active, LLMProfile.name != demo.PROFILE)
     has_chosen = select(UserSettings.user_id).where(UserSettings.shared_profile_id.is_not(None))
     without = select(User.id).where(

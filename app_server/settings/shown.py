@@ -1,4 +1,4 @@
-"""Profiles and models as their users see them. Pure."""
+"""Converts profiles and model facts into the form that users see. Pure."""
 
 from uuid import UUID
 
@@ -9,7 +9,10 @@ from app_server.settings.schemas import LLMProfileInfo, ModelFacts
 
 
 def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
-    """user_id: who looks. Of another person's shared profile, what goes to its vendor is not shown."""
+    """Returns a profile as a user sees it. `user_id`: the user who looks at it.
+
+    For another user's shared profile, the data that are sent to its vendor are left out.
+    """
     is_own = profile.user_id == user_id
     options = profile.chosen if is_own else profile.chosen.model_copy(update={"extra_body": {}})
     return LLMProfileInfo(

@@ -1344,7 +1344,8 @@ export interface paths {
         put?: never;
         /**
          * Finish Sign In
-         * @description Takes what the browser was sent back with: once, by the user who began, for ten minutes.
+         * @description Finishes a sign-in with the data that the browser brings back. Works once, for the user who started it,
+         *     within ten minutes.
          */
         post: operations["finish_sign_in_api_v1_mcp_sign_ins_post"];
         delete?: never;
@@ -1362,7 +1363,7 @@ export interface paths {
         };
         /**
          * List Memory Notes
-         * @description All notes, by repository and name.
+         * @description Returns all notes of the user, sorted by repository and name.
          */
         get: operations["list_memory_notes_api_v1_memory_get"];
         put?: never;
@@ -1382,7 +1383,8 @@ export interface paths {
         };
         /**
          * List Memory Proposals
-         * @description What agents want noted, by repository and name. No conversation is told of it until it is accepted.
+         * @description Returns the notes that agents propose, sorted by repository and name. Conversations do not get a note
+         *     before it is accepted.
          */
         get: operations["list_memory_proposals_api_v1_memory_proposals_get"];
         put?: never;
@@ -1404,7 +1406,8 @@ export interface paths {
         put?: never;
         /**
          * Accept Memory Proposal
-         * @description Conversations that start from now on are given the note. 404 for one that was replaced since.
+         * @description Accepts a proposal. Conversations that start from now on get the note. 404 if the proposal has been
+         *     replaced since.
          */
         post: operations["accept_memory_proposal_api_v1_memory_proposals__proposal_id__accept_post"];
         delete?: never;
@@ -1443,7 +1446,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Memory Note
-         * @description Later conversations do not know it any more; one that is going on may still have read it.
+         * @description Deletes a note. Later conversations do not get it; a running conversation may already have read it.
          */
         delete: operations["delete_memory_note_api_v1_memory__note_id__delete"];
         options?: never;
@@ -1945,7 +1948,8 @@ export interface paths {
         put?: never;
         /**
          * Save Secret
-         * @description Adds it, or replaces the one of the same name: agents get the new value from their next command on.
+         * @description Adds a secret, or replaces the secret with the same name. Agents get the new value from their next
+         *     command on.
          */
         post: operations["save_secret_api_v1_secrets_post"];
         delete?: never;
@@ -1987,7 +1991,7 @@ export interface paths {
         };
         /**
          * Search Secrets
-         * @description By name. `name__contains` does not tell capitals from small letters.
+         * @description Returns a page of the user's secrets, sorted by name. `name__contains` ignores the case of letters.
          */
         get: operations["search_secrets_api_v1_secrets_search_get"];
         put?: never;
@@ -2011,7 +2015,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Secret
-         * @description Agents that were told of it cannot use it any more.
+         * @description Deletes a secret. Agents cannot use it any more.
          */
         delete: operations["delete_secret_api_v1_secrets__name__delete"];
         options?: never;
@@ -2078,7 +2082,7 @@ export interface paths {
         get: operations["get_confirmation_api_v1_settings_confirmation_get"];
         /**
          * Set Confirmation
-         * @description Holds for tasks that are started from now on.
+         * @description Sets the mode. It applies to tasks that start from now on.
          */
         put: operations["set_confirmation_api_v1_settings_confirmation_put"];
         post?: never;
@@ -2182,19 +2186,20 @@ export interface paths {
         put?: never;
         /**
          * Add Server
-         * @description Conversations that are started from now on have it.
+         * @description Adds an MCP server. Conversations that start from now on can use it.
          */
         post: operations["add_server_api_v1_settings_mcp__name__post"];
         /**
          * Delete Server
-         * @description Conversations that have it cannot reach it any more.
+         * @description Deletes an MCP server. Conversations that use it cannot reach it any more.
          */
         delete: operations["delete_server_api_v1_settings_mcp__name__delete"];
         options?: never;
         head?: never;
         /**
          * Change Server
-         * @description What is left out stays. Headers and address hold from the next call of any conversation on.
+         * @description Changes an MCP server. Fields that are left out stay as they are. New headers and a new address are
+         *     used from the next call of any conversation on.
          */
         patch: operations["change_server_api_v1_settings_mcp__name__patch"];
         trace?: never;
@@ -2210,14 +2215,16 @@ export interface paths {
         put?: never;
         /**
          * Start Sign In
-         * @description Begins to sign in: the server is asked who may let us in, and we register there.
+         * @description Starts a sign-in: finds the server's authorization server and registers Slipway there.
          *
-         *     Where the server has refused a call for want of permission, the sign-in asks for that too.
+         *     Returns the address for the user's browser. If the MCP server has refused a call because of a missing
+         *     scope, the sign-in asks for that scope too.
          */
         post: operations["start_sign_in_api_v1_settings_mcp__name__sign_in_post"];
         /**
          * Disconnect
-         * @description Forgets the tokens. Conversations cannot reach the server any more until it is connected again.
+         * @description Deletes the tokens of the sign-in. Conversations cannot reach the server until the user
+         *     signs in again.
          */
         delete: operations["disconnect_api_v1_settings_mcp__name__sign_in_delete"];
         options?: never;
@@ -2236,7 +2243,8 @@ export interface paths {
         put?: never;
         /**
          * Test Server
-         * @description Reaches the server and lists its tools. A server that cannot be reached is an answer, too: 200.
+         * @description Connects to the server and lists its tools. A server that cannot be reached also gets status 200; the
+         *     report gives the reason.
          */
         post: operations["test_server_api_v1_settings_mcp__name__test_post"];
         delete?: never;
@@ -2254,7 +2262,7 @@ export interface paths {
         };
         /**
          * Get Model Facts
-         * @description What is known of any model, also of one that no profile has.
+         * @description Returns what is known about a model. The model does not need to be in a profile.
          */
         get: operations["get_model_facts_api_v1_settings_model_facts_get"];
         put?: never;
@@ -2452,7 +2460,7 @@ export interface paths {
         put?: never;
         /**
          * Save Profile
-         * @description Makes it, or replaces one of this name.
+         * @description Adds a profile, or replaces the profile with this name.
          */
         post: operations["save_profile_api_v1_settings_profiles__name__post"];
         /** Delete Profile */
@@ -2473,7 +2481,7 @@ export interface paths {
         put?: never;
         /**
          * Activate Profile
-         * @description One's own, or a shared one.
+         * @description Makes the user's own or a shared profile the active one.
          */
         post: operations["activate_profile_api_v1_settings_profiles__name__activate_post"];
         delete?: never;
@@ -2534,7 +2542,8 @@ export interface paths {
         get: operations["get_sandbox_grouping_api_v1_settings_sandbox_grouping_get"];
         /**
          * Set Sandbox Grouping
-         * @description Holds for conversations that are started from now on; those that there are stay where they are.
+         * @description Sets the strategy. It applies to conversations that start from now on; existing conversations stay
+         *     where they are.
          */
         put: operations["set_sandbox_grouping_api_v1_settings_sandbox_grouping_put"];
         post?: never;
@@ -2575,15 +2584,17 @@ export interface paths {
         get?: never;
         /**
          * Share Profile
-         * @description Lets everyone use a profile of one's own. Its key stays here; each person's calls count for them.
+         * @description Lets all users use one of the administrator's own profiles. Its key stays on the server; each user's
+         *     calls count for that user.
          *
-         *     404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+         *     Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
          */
         put: operations["share_profile_api_v1_settings_shared_profiles__name__put"];
         post?: never;
         /**
          * Stop Sharing Profile
-         * @description Conversations that use it stop at their next call. 404 `llm_profile_not_found`.
+         * @description Stops sharing a profile. Other users' conversations that use it fail at their next call. 404
+         *     `llm_profile_not_found`.
          */
         delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
         options?: never;
@@ -3388,7 +3399,8 @@ export interface components {
         };
         /**
          * ChangeMcpServer
-         * @description What is left out stays; null clears. Checked as a whole with what stands.
+         * @description Changes of an MCP server. Fields that are left out stay as they are; null clears a field. The result is
+         *     checked as a whole.
          */
         ChangeMcpServer: {
             [key: string]: unknown;
@@ -3407,7 +3419,7 @@ export interface components {
         };
         /**
          * ChangeSecret
-         * @description `value` left out: it stays.
+         * @description Changes of a secret. If `value` is left out, the stored value stays.
          */
         ChangeSecret: {
             /** Description */
@@ -3419,7 +3431,7 @@ export interface components {
         };
         /**
          * ChangedProfile
-         * @description What became of it; `message` says it in words.
+         * @description A profile after a change. `message` says what was done.
          */
         ChangedProfile: {
             /** Api Key Set */
@@ -3570,13 +3582,14 @@ export interface components {
         };
         /**
          * ConfirmationMode
-         * @description Before every step, before risky steps, or never.
+         * @description When the agent asks: before every step, before risky steps, or never.
          * @enum {string}
          */
         ConfirmationMode: "always" | "risky" | "never";
         /**
          * ConfirmationSettings
-         * @description `default_mode`: what null stands for here. A sandbox that isolates lets the agent run freely.
+         * @description The user's setting. `default_mode`: the mode that null means here. The default is `never` if the
+         *     sandbox is isolated.
          */
         ConfirmationSettings: {
             default_mode: components["schemas"]["ConfirmationMode"];
@@ -4066,7 +4079,7 @@ export interface components {
         };
         /**
          * FinishSignIn
-         * @description What the authorization server has sent the browser back with.
+         * @description The parameters with which the authorization server has sent the browser back.
          */
         FinishSignIn: {
             /** Code */
@@ -4154,8 +4167,10 @@ export interface components {
         };
         /**
          * GroupingStrategy
-         * @description A sandbox for each conversation; or, of the user's that have room: the newest, the one that was used
-         *     least recently, the one with the fewest conversations, any.
+         * @description How a new conversation gets its sandbox.
+         *
+         *     `NO_GROUPING`: each conversation gets a new sandbox. The other values choose one of the user's sandboxes
+         *     that have room: the newest, the least recently used, the sandbox with the fewest conversations, or any.
          * @enum {string}
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
@@ -4273,7 +4288,8 @@ export interface components {
         };
         /**
          * LLMProfileDetails
-         * @description config: the model's settings, as they can be sent again. `api_key` is always null.
+         * @description A profile with its settings. config: the model's settings in the form in which they can be saved again.
+         *     `api_key` is always null.
          */
         LLMProfileDetails: {
             /** Api Key Set */
@@ -4333,9 +4349,11 @@ export interface components {
         };
         /**
          * LLMProfileInfo
-         * @description `is_recording`: a recorded reply is played; no key, no cost. `extra_header_names`: their values are
-         *     not shown. `is_shared`: an administrator lets everyone use it; where `is_own` is false, `base_url`,
-         *     `extra_header_names` and `extra_body` are left empty.
+         * @description A profile in replies.
+         *
+         *     `is_recording`: the model is a recorded reply, without key and cost. `extra_header_names`: the names; the
+         *     values are never shown. `is_shared`: an administrator lets all users use it. If `is_own` is false,
+         *     `base_url`, `extra_header_names` and `extra_body` are empty.
          */
         LLMProfileInfo: {
             /** Api Key Set */
@@ -4410,11 +4428,15 @@ export interface components {
         };
         /**
          * LLMSettings
-         * @description `api_key` left out keeps the stored key, an empty one clears it. `extra_headers`, which the app server
-         *     adds to each call, are kept if they are left out, and replaced by what is given.
+         * @description The settings of a profile.
          *
-         *     `max_budget_per_task`: what a conversation with this model may cost unless it says otherwise, in dollars.
-         *     `input_cost_per_token`, `output_cost_per_token`: dollars; left out, what is listed for the model.
+         *     `api_key`: if it is left out, the stored key stays; an empty key clears it. `extra_headers`: headers that
+         *     the app server adds to each call; if they are left out, the stored headers stay, otherwise they are all
+         *     replaced.
+         *
+         *     `max_budget_per_task`: the most that a conversation with this model may cost, in dollars, unless the
+         *     conversation sets another limit. `input_cost_per_token`, `output_cost_per_token`: dollars; if they are
+         *     left out, the listed price of the model applies.
          */
         LLMSettings: {
             /** Api Key */
@@ -4554,9 +4576,11 @@ export interface components {
         };
         /**
          * McpServerInfo
-         * @description `headers`, `env`: names, with asterisks for values. `sign_in`: how it stands, where `auth` wants one.
+         * @description An MCP server in replies. `headers` and `env`: the names, with asterisks in place of the values.
          *
-         *     `wanted_scope`: of `more_wanted`: what the next sign-in will ask for; empty if the server did not say.
+         *     `sign_in`: the state of the sign-in; null if `auth` asks for none. `wanted_scope`: for the state
+         *     `more_wanted`, the scope that the next sign-in will ask for; empty if the server did not say which scope
+         *     it wants.
          */
         McpServerInfo: {
             /** Args */
@@ -4594,7 +4618,7 @@ export interface components {
         };
         /**
          * McpSettings
-         * @description `mcp_config`: servers by name.
+         * @description All MCP servers of the user. `mcp_config`: the servers by name.
          */
         McpSettings: {
             /** Mcp Config */
@@ -4604,7 +4628,8 @@ export interface components {
         };
         /**
          * McpTestReport
-         * @description `ok`: it answered, with these tools; else `error` says why not, and `fix` what to do about it.
+         * @description The result of a test. `ok`: the server answered, and `tools` lists its tools. Otherwise `error` gives
+         *     the reason and `fix` says what to do.
          */
         McpTestReport: {
             /** Error */
@@ -4661,7 +4686,8 @@ export interface components {
         };
         /**
          * MemoryNoteSummary
-         * @description `repository` as in github.com/owner/name; `conversation_id` wrote it last.
+         * @description A note without its text. `repository`: as in github.com/owner/name. `conversation_id`: the conversation
+         *     that wrote the note last.
          */
         MemoryNoteSummary: {
             /** Conversation Id */
@@ -4681,7 +4707,8 @@ export interface components {
         };
         /**
          * MemoryProposalInfo
-         * @description What an agent wants noted. `text` is null for a deletion. Another text of it has another id.
+         * @description A note that an agent proposes. `text` is null if it proposes a deletion. A proposal with another text
+         *     has another id.
          */
         MemoryProposalInfo: {
             /** Conversation Id */
@@ -4725,9 +4752,11 @@ export interface components {
         };
         /**
          * ModelFacts
-         * @description What the catalogue says of a model. `is_listed`: false where these are defaults, or what its family is
-         *     known for. Tokens, and dollars per token; null where it is not known. `efforts`: those that may be
-         *     chosen; empty where it takes none.
+         * @description What the catalogue says about a model.
+         *
+         *     `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
+         *     tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
+         *     can be chosen; empty if the model supports none.
          */
         ModelFacts: {
             /** Cache Read Cost Per Token */
@@ -4879,7 +4908,7 @@ export interface components {
         };
         /**
          * OAuth
-         * @description The user signs in to the server; what that brings is kept apart.
+         * @description The server needs a sign-in of the user. The tokens are stored separately.
          */
         OAuth: {
             /**
@@ -5264,7 +5293,8 @@ export interface components {
         };
         /**
          * PushOutcome
-         * @description `refused` by us, `rejected` by the host. `unknown`: on its way, or broken off before the host told.
+         * @description The result of a push. `refused`: refused by Slipway. `rejected`: rejected by the git host. `unknown`:
+         *     not finished, or interrupted before the host reported a result.
          * @enum {string}
          */
         PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
@@ -5564,7 +5594,7 @@ export interface components {
         };
         /**
          * SandboxGrouping
-         * @description `max_conversations_per_sandbox`: no sandbox takes in more.
+         * @description The user's setting. `max_conversations_per_sandbox`: the most conversations that a sandbox takes.
          */
         SandboxGrouping: {
             /** Max Conversations Per Sandbox */
@@ -5734,7 +5764,8 @@ export interface components {
         };
         /**
          * SaveMcpServer
-         * @description A header or a variable whose value is asterisks keeps the stored one.
+         * @description A new MCP server. For a header or a variable whose value is MASK (asterisks), the
+         *     stored value stays.
          */
         SaveMcpServer: {
             /**
@@ -5828,10 +5859,10 @@ export interface components {
         };
         /**
          * SaveProfile
-         * @description `llm` left out copies the profile that is in use.
+         * @description A request to save a profile. If `llm` is left out, the active profile is copied.
          *
-         *     `include_secrets`: false keeps no key and no extra headers with it, unless `preserve_existing_api_key`
-         *     says that the stored ones stay.
+         *     `include_secrets`: if false, the given key and extra headers are not saved. The stored ones are cleared
+         *     then, unless `preserve_existing_api_key` is true.
          */
         SaveProfile: {
             /**
@@ -5905,7 +5936,7 @@ export interface components {
         };
         /**
          * SavedSecret
-         * @description What became of it, in words.
+         * @description A secret after a change, with a message that says what was done.
          */
         SavedSecret: {
             /** Description */
@@ -5999,7 +6030,7 @@ export interface components {
         };
         /**
          * SetConfirmation
-         * @description `mode`: null for what suits the sandbox.
+         * @description `mode`: null means the default for the sandbox.
          */
         SetConfirmation: {
             mode: components["schemas"]["ConfirmationMode"] | null;
@@ -6285,7 +6316,7 @@ export interface components {
         };
         /**
          * SignInStarted
-         * @description `authorization_url`: where the user's browser has to go.
+         * @description `authorization_url`: the address that the user's browser must open.
          */
         SignInStarted: {
             /** Authorization Url */
@@ -6314,7 +6345,7 @@ export interface components {
         };
         /**
          * SignedIn
-         * @description `name`: of the server that is connected now.
+         * @description `name`: the name of the MCP server that the user is now signed in to.
          */
         SignedIn: {
             /** Name */
@@ -6861,7 +6892,7 @@ export interface components {
         };
         /**
          * UpdateMemoryNote
-         * @description What is left out stays as it is.
+         * @description Changes of a note. Fields that are left out stay as they are.
          */
         UpdateMemoryNote: {
             /** Text */
