@@ -28,8 +28,8 @@ MAX_ENTRIES = 500
 
 
 def discover(context: AgentContext, working_dir: Path, *, home: Path | None = None) -> ProjectContext:
-    """Returns what an agent that works in `working_dir` is told. Raises pydantic.ValidationError for bad data
-    from a client.
+    """Returns what an agent that works in `working_dir` is told. Raises pydantic.ValidationError if a skill
+    that the client sent is not valid.
     """
     working_dir = working_dir.resolve()
     root = _repository_root(working_dir)

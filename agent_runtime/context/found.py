@@ -42,7 +42,9 @@ class DiscoveredContext:
         self._report(path, reason, origin, None, is_loaded=False)
 
     def read(self, path: Path, root: Path) -> str:
-        """Reads a file like `read_text`, but limits its size to what fits in a prompt."""
+        """Reads a file like `read_text`. Also raises UnusableFileError if all texts so far have more than 1
+        MiB in total, which is too much for a prompt.
+        """
         return self.bounded(read_text(path, root))
 
     def bounded(self, text: str) -> str:

@@ -17,7 +17,8 @@ _COMMA = re.compile(r",(?![^{}]*\})")
 
 
 def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
-    """Returns the skill in a file. Raises UnusableFileError if its front matter is not valid.
+    """Returns the skill in a file. Raises UnusableFileError if its front matter is not valid, or for a
+    README.
 
     `rules_below`: the directory that the paths of a rule are relative to. None means the agent's working
     directory.

@@ -69,14 +69,18 @@ class Skill(BaseModel):
         return of_repository(whole, self.name) if self.is_of_repository else whole
 
     def as_read(self) -> "Skill":
-        """Returns the skill's text for an agent that reads it without a user's call, so without inputs."""
+        """Returns a copy of the skill as an agent reads it without a user's call. Its inputs have their
+        default values, and its text lists the required inputs that have none.
+        """
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
         return self.model_copy(update={"content": content})
 
 
 class SkillDiscovery(BaseModel):
-    """A place where a skill was looked for, whether the skill was loaded, and the reason."""
+    """A place that was examined for a skill, instructions or a note, whether its content was loaded, and the
+    reason.
+    """
 
     model_config = ConfigDict(frozen=True)
 

@@ -64,8 +64,8 @@ def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
 
 
 def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage]:
-    """Returns the tool message, and a user message for its images, because tool messages can carry only text
-    at every vendor.
+    """Returns the tool message, and a user message for its images, because not every vendor accepts images in
+    tool messages.
     """
     text, images = _result(result)
     answer = {"role": "tool", "tool_call_id": action.tool_call_id, "name": action.tool_name, "content": text}

@@ -124,11 +124,12 @@ class ConversationEngine(Working):
     # Talking to it
 
     def send(self, message: Message, *, message_id: str | None = None, sender: str | None = None) -> bool:
-        """Adds a message; a run that is going on will answer it. False if a message of that id is known.
+        """Adds a message. A run that is going on will answer it. Returns False if a message with this id
+        exists already.
 
-        sender: the name of the person who wrote it, where that is not the owner.
+        `sender`: the name of the person who wrote it. None means the owner of the conversation.
 
-        Actions that wait to be confirmed are thereby rejected: the user wants something else.
+        A new message rejects the actions that wait for confirmation.
         """
         if message_id is not None and self.log.seq_of(message_id) is not None:
             return False

@@ -29,7 +29,9 @@ class Home(Protocol):
         """Returns the model with this name. Returns None if there is none."""
 
     async def put_away(self, conversation: ConversationEngine) -> None:
-        """Closes a conversation that has nothing to do now, to free its resources. `find` opens it again."""
+        """Ends the shells and other tools of a conversation that has nothing to do now, to free its
+        resources. `find` still returns the conversation.
+        """
 
 
 def above(conversation: ConversationEngine, home: Home) -> list[ConversationEngine]:

@@ -41,7 +41,8 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """A socket's answer to a frame that it could not accept, or a report's replacement for an event.
+    """A socket's answer to a frame that it could not accept. In reports to an app server, it replaces an
+    event that the app server refused.
 
     Never in the runtime's log.
     """

@@ -18,8 +18,8 @@ class HookPoint(StrEnum):
 
 
 class HookExecutionEvent(Event):
-    """One hook ran. `blocked`: the hook refused the action or message. `error`: why the hook gave no
-    decision.
+    """One hook ran. `blocked`: the hook refused what it was asked about (an action, a message or a stop).
+    `error`: why the hook gave no decision.
     """
 
     source: Source = "hook"

@@ -13,7 +13,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class HooksFileError(Exception):
-    """A hooks file is not valid. The text names the file and the reason."""
+    """A hooks file cannot be read or is not valid. The text names the file and the reason."""
 
 
 def discover(project: Path) -> HookConfig | None:

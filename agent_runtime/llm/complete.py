@@ -38,8 +38,8 @@ class LLMClient:
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
         """Asks the model for this call, or a fallback model, and returns the reply.
 
-        Raises LLMError if all retries fail. The listener gets the pieces of each attempt, the reason for each
-        failed attempt, and the start of the next one.
+        Raises LLMError if no model replies after all retries, or if a retry cannot help. The listener gets
+        the pieces of each attempt, the reason for each failed attempt, and when the next one starts.
         """
         attempts = _Attempts(listener or Silence())
         passed_over: list[PassedOver] = []

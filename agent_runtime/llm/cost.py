@@ -17,8 +17,8 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns new stats with one more call counted. `llm`: the model under whose usage id it counts. The
-    reply names the model that answered.
+    """Returns new stats with one more call counted, under the usage id of the model that answered (which the
+    reply names). `llm`: the model whose budget applies to that usage id.
     """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]

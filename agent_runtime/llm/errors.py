@@ -38,8 +38,8 @@ from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
 
 MAX_DETAIL_CHARS = 2000
 MAX_SERVED_WAIT_SECONDS = 300
-"""The longest wait that a vendor may ask for. For a longer one the run ends with an error, so that it does
-not seem to hang.
+"""The longest wait, in seconds, that a vendor may ask for. If it asks for a longer one, the model is not
+asked again, and the error is reported at once. Otherwise the run would seem to hang.
 """
 
 _CONTEXT_WORDS = re.compile(
@@ -59,8 +59,8 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 
 class LLMError(Exception):
-    """A model could not be asked. `max_retries`: limits the retries, even if the model's configuration allows
-    more.
+    """A request to a model failed. `max_retries`: limits the retries, even if the model's configuration
+    allows more.
     """
 
     kind: ClassVar[FailureKind] = "unknown"

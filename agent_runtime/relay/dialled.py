@@ -15,8 +15,8 @@ from agent_runtime.relay.target import Dial
 
 
 class DialledTransport(httpx.AsyncHTTPTransport):
-    """Sends HTTP without TLS over such connections. `max_kept`: the number of idle connections kept for later
-    requests.
+    """Sends HTTP without TLS over connections that `dial` opens. `max_kept`: the number of idle connections
+    kept for later requests.
     """
 
     def __init__(self, dial: Dial, *, max_kept: int) -> None:

@@ -1,4 +1,4 @@
-"""Relays one WebSocket: its messages, its subprotocol and its close code."""
+"""Relays one WebSocket: its messages, its subprotocol, and the code and reason with which it is closed."""
 
 import asyncio
 import logging
@@ -15,7 +15,9 @@ from agent_runtime.relay.target import CONNECT_SECONDS, Target, Unanswered, firs
 logger = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 16 * 1024**2
-"""The largest message, because a message is held in memory. uvicorn has the same limit for clients."""
+"""The largest size of one message. A message is held in memory as a whole. uvicorn has the same limit for
+messages from clients.
+"""
 
 _OF_THE_HANDSHAKE = (
     *(b"host", b"content-length", b"sec-websocket-key", b"sec-websocket-version"),

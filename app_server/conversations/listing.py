@@ -1,4 +1,4 @@
-"""The lists of conversations that a user may see: a page, a count, and some by their ids."""
+"""Queries for the conversations that a user may see: a page, a count, and several by their ids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class ConversationFilter:
     sandbox_id: UUID | None = None
     with_sub_conversations: bool = False
     shared: bool | None = None
-    """True: those of others; False: one's own; None: both."""
+    """True: only conversations of other people. False: only the user's own. None: both."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ async def search(
     page_id: str | None,
     limit: int,
 ) -> ConversationPage:
-    """Newest first."""
+    """Returns a page of the conversations that the user may see and that match the criteria, newest first."""
     query = conversation_rows(user_id).where(*_conditions(user_id, criteria))
     if page_id is not None:
         created_at, last_id = page_position(page_id)

@@ -84,9 +84,10 @@ class Conversation(Base):
     parent_conversation_id: Mapped[UUID | None] = mapped_column(index=True)
     """The parent, if this is a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The hexadecimal ids of its sub-conversations, in their order."""
+    """The hexadecimal ids of its sub-conversations, in the order of their creation."""
     everyone_role: Mapped[ShareRole | None] = mapped_column(enum_column(ShareRole))
-    """What everyone who is signed in may do; None: nothing. Named people: see ConversationShare."""
+    """What every signed-in user may do. None: nothing. The roles of single people are in ConversationShare.
+    """
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
     base_commit: Mapped[str | None] = mapped_column(String(64))

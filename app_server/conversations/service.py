@@ -1,4 +1,4 @@
-"""What a user does with conversations. Every query is limited to what the user has access to."""
+"""Operations of a user on conversations. Every query is limited to what the user has access to."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -45,9 +45,10 @@ from app_server.users.models import User
 async def require(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, access: Access = Access.OWN
 ) -> Conversation:
-    """The conversation, if the user has this access to it.
+    """Returns the conversation if the user has this access to it.
 
-    Raises NotFound, also for one that is not shared with the user; Forbidden `conversation_access_missing`.
+    Raises NotFound, also if it is not shared with the user, and Forbidden `conversation_access_missing` if
+    the user's access is not enough.
     """
     return await require_access(session, user_id, conversation_id, access)
 
@@ -186,7 +187,7 @@ async def rename(
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
     """Hides the conversation and its sub-conversations at once; the worker removes their data later.
 
-    Returns the ids of all deleted conversations. Raises NotFound.
+    Returns the ids of all deleted conversations. Raises what `require` raises.
     """
     conversation = await require(session, user_id, conversation_id)
     # Locked: a conversation that joins must see whether this was the last one there.
@@ -209,7 +210,8 @@ async def send_message(
     """Sends the message to the agent, or stores it until the conversation is READY or its sandbox is up
     again.
 
-    Kept too when nothing tells whether it arrived. The owner of the conversation pays.
+    The message is also stored if it is unknown whether it arrived. The owner of the conversation pays for the
+    model calls.
 
     Raises NotFound, Forbidden, PayloadTooLarge, TooManyRequests, BadGateway, LogFull, Conflict
     `sandbox_not_running`, `sandbox_holds_private_work`.
@@ -241,7 +243,7 @@ async def send_message(
 
 
 def sender_of(user: User, task: StartTask) -> str | None:
-    """The name that goes with a message; None: the owner of the conversation wrote it."""
+    """Returns the sender's name for a message. Returns None if the sender owns the conversation."""
     return None if task.user_id == user.id else user.name
 
 
@@ -273,7 +275,7 @@ class Workplace:
     directory: str
     base_commit: str | None
     is_own: bool
-    """Whether it is the conversation of the person who asks."""
+    """Whether the conversation belongs to the person who asks."""
 
 
 async def workplace(
@@ -283,7 +285,11 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Raises what `require` raises, and Conflict `sandbox_not_running`, `sandbox_holds_private_work`."""
+    """Returns the conversation's workplace.
+
+    Raises what `require` raises, and Conflict `sandbox_not_running`, `repository_not_ready`,
+    `sandbox_holds_private_work`.
+    """
     conversation = await require(session, user_id, conversation_id, access)
     await require_no_private_neighbours(session, user_id, conversation, access)
     client = viewer.sandboxes.client(conversation.sandbox_id)
@@ -310,7 +316,7 @@ def _id_taken() -> Conflict:
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
-    """For people who may steer it.
+    """Returns the conversation's start task with its row locked, for a user who may steer the conversation.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`.
     """

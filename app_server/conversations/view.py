@@ -29,7 +29,10 @@ def conversation_rows(
 ) -> Select[
     Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None, str, bool, ShareRole | None
 ]:
-    """What `show` needs, of the conversations that one user may see; None: all, for our own use only."""
+    """Returns the query for the rows that `show` needs, of the conversations that one user may see.
+
+    user_id: None means the conversations of all users, for internal use only.
+    """
     given = (
         select(ConversationShare.role)
         .where(ConversationShare.conversation_id == Conversation.id, ConversationShare.user_id == user_id)
@@ -60,7 +63,9 @@ class Viewer:
     sandboxes: Sandboxes
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
-        """user_id: the person who asks; None: for all who watch."""
+        """Returns the conversation for the API. user_id: the person who asks; None means that the result is
+        for everyone who watches, and its `access` is null.
+        """
         conversation, task, stored, error, owner_name, shared, given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
         client = self.sandboxes.client(conversation.sandbox_id) if status == SandboxStatus.RUNNING else None

@@ -1,4 +1,4 @@
-"""Lists a user's messages that the agent does not have yet, and takes them back."""
+"""Lists a conversation's messages that the agent does not have yet, and takes them back."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 async def waiting_messages(
     session: AsyncSession, user_id: UUID, conversation_id: UUID
 ) -> list[WaitingMessage]:
-    """In the order in which the agent gets them. Raises NotFound."""
+    """Returns the waiting messages in the order in which the agent gets them. Raises NotFound."""
     await require(session, user_id, conversation_id, Access.VIEW)
     return [
         WaitingMessage.model_validate({**each.message, "id": each.id, "created_at": each.created_at})
@@ -31,7 +31,7 @@ async def take_back(
     """Deletes a waiting message. If the sandbox was started only for this message, returns the sandbox's id,
     and the sandbox stays asleep. Otherwise returns None.
 
-    Raises NotFound `message_not_waiting`, Conflict `message_on_its_way`.
+    Raises what `locked_task` raises, NotFound `message_not_waiting`, Conflict `message_on_its_way`.
     """
     task = await locked_task(session, user_id, conversation_id)
     if not await pending.forget(session, conversation_id, message_id):

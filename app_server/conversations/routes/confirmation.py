@@ -93,7 +93,7 @@ class PresentMode(BaseModel):
 
 @router.get("/confirmation-mode")
 async def get_mode(viewer: Viewer, conversation: SeenConversation) -> PresentMode:
-    """What the agent goes by now."""
+    """Returns the confirmation mode in force."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 

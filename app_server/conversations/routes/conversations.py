@@ -1,4 +1,4 @@
-"""Conversations that the current user may see."""
+"""Routes for the conversations that the current user may see."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -79,7 +79,11 @@ async def search_conversations(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[AppConversation]:
-    """Newest first. `shared`: true for those that others share with the user, false for the user's own."""
+    """Returns a page of the conversations that the user may see, newest first.
+
+    `shared`: true for conversations that others share with the user, false for the user's own; left out,
+    both.
+    """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
 
@@ -93,7 +97,7 @@ async def count_conversations(user: CurrentUser, session: ReadSession, criteria:
 async def get_conversations(
     user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[AppConversation | None]:
-    """Returns one entry for each id; null for an unknown id."""
+    """Returns one entry for each id; null for an unknown id, or a conversation that the user may not see."""
     found = await listing.batch(session, viewer, user.id, ids)
     return in_order(ids, {each: links.on(conversation) for each, conversation in found.items()})
 
@@ -222,14 +226,14 @@ async def run_conversation(viewer: Viewer, conversation: SteeredConversation, re
 
 @router.post("/{conversation_id}/pause")
 async def pause_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Stops after the current step."""
+    """Pauses the agent after its current step."""
     await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
 async def interrupt_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Stops now."""
+    """Stops the agent immediately."""
     await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
     return Success()
 

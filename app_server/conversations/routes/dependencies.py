@@ -78,14 +78,18 @@ def _links(request: Request, principal: CurrentPrincipal) -> Links:
 
 Linked = Annotated[Links, Depends(_links)]
 OwnedConversation = Annotated[Conversation, Depends(_owned)]
-"""The conversation in the path, if it belongs to the current user. Otherwise the reply is 404."""
+"""The conversation in the path, if it belongs to the current user. Otherwise the reply is 404, or 403 if it
+is shared with the user.
+"""
 
 
 SeenConversation = Annotated[Conversation, Depends(_seen)]
-"""The conversation named in the path, if the current user may view it; else 404 has been answered."""
+"""The conversation in the path, if the current user may view it. Otherwise the reply is 404."""
 
 SteeredConversation = Annotated[Conversation, Depends(_steered)]
-"""As SeenConversation, if the current user may also steer it; else 403 has been answered."""
+"""The conversation in the path, if the current user may steer it. Otherwise the reply is 404, 403 if the user
+may only view it, or 409 `sandbox_holds_private_work`.
+"""
 
 
 async def _seen_id(conversation: SeenConversation) -> UUID:
@@ -97,13 +101,17 @@ async def _owned_id(conversation: OwnedConversation) -> UUID:
 
 
 OwnedWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.OWN))]
-"""Where the conversation named in the path works, if it is the current user's and its sandbox runs."""
+"""The workplace of the conversation in the path. It must belong to the current user, and its sandbox must
+run.
+"""
 
 SeenWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.VIEW))]
-"""As OwnedWorkplace, for people who may view the conversation."""
+"""Like OwnedWorkplace, but for everyone who may view the conversation. 409 `sandbox_holds_private_work` if
+another conversation in the sandbox is not shared with the user.
+"""
 
 SeenConversationId = Annotated[UUID, Depends(_seen_id)]
-"""As SeenConversation, where its id is enough."""
+"""Like SeenConversation, but gives only the id."""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
 """Like OwnedConversation, but gives only the id."""

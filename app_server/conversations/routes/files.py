@@ -77,9 +77,11 @@ async def download_conversation(
 async def read_conversation_file(
     place: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
 ) -> str:
-    """The text of a file; empty when it is not there. The path is relative to the repository, or absolute.
+    """Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
+    or absolute.
 
-    403 `outside_the_repository` for people with whom the conversation is shared.
+    403 `outside_the_repository` if the conversation is shared with the user and the file is not in its
+    directory.
     """
     absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
     require_within(place, absolute)

@@ -44,7 +44,7 @@ class GitPushInfo(BaseModel):
 async def git_pushes(
     user: CurrentUser, conversation: SeenConversation, session: ReadSession
 ) -> list[GitPushInfo]:
-    """What its sandbox has pushed to the git host, or tried to: the last 200, the newest first."""
+    """Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first."""
     await require_no_private_neighbours(session, user.id, conversation, Access.VIEW)
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
 
@@ -71,7 +71,9 @@ async def git_changes(
 async def git_diff(
     place: SeenWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
-    """Both sides of one file; `path` is relative to the repository, or absolute within the sandbox."""
+    """Returns the content of one file before and after. `path`: relative to the repository, or absolute
+    within the sandbox.
+    """
     file = within(place.directory, path)
     require_within(place, file)
     return await place.client.git_diff(file, ref or place.base_commit)
@@ -83,7 +85,8 @@ def within(directory: str, path: str | None) -> str:
 
 
 def require_within(place: Workplace, path: str) -> None:
-    """Owners reach all of the sandbox, others the directory of the conversation.
+    """Checks that the user may read this path: the owner may read all of the sandbox, others only the
+    directory of the conversation.
 
     Raises Forbidden `outside_the_repository`.
     """
@@ -97,7 +100,7 @@ def require_within(place: Workplace, path: str) -> None:
 
 @router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})
 async def git_patch(place: SeenWorkplace) -> Response:
-    """The whole change as one unified diff, untracked files included."""
+    """Returns all changes as one unified diff, including untracked files."""
     patch = await place.client.git_patch(place.directory, place.base_commit)
     headers = {"Content-Disposition": 'attachment; filename="changes.patch"'}
     return Response(patch, media_type="text/x-diff", headers=headers)

@@ -20,7 +20,9 @@ async def answer(
     body: McpChangeAnswer,
     request: Request,
 ) -> Success:
-    """Approves a changed tool, or keeps refusing it. 409 `mcp_change_outdated`."""
+    """Approves a changed tool in the form that its server offers now, or keeps refusing it. 409
+    `mcp_change_outdated`.
+    """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # Before it is relayed: the sandbox may tell of the approval before it has answered us.
     async with request.state.database.session() as session:

@@ -19,7 +19,9 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/network",
 async def get_conversation_network(
     user: CurrentUser, session: ReadSession, conversation_id: UUID, request: Request
 ) -> ConversationNetwork:
-    """Returns the hosts that the sandbox may call, and the refused hosts that wait for an answer."""
+    """Returns the network mode in force, the hosts that were allowed for this conversation, and the refused
+    hosts that wait for an answer.
+    """
     conversation = await service.require(session, user.id, conversation_id)
     return await network.network_of(session, request.state.config, conversation)
 

@@ -1,4 +1,4 @@
-"""With whom a conversation is shared: for its owner to see and to change."""
+"""Routes by which the owner of a conversation sees and changes with whom it is shared."""
 
 from typing import Annotated
 from uuid import UUID
@@ -17,7 +17,10 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing",
 
 @router.get("")
 async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Sharing:
-    """403 `conversation_access_missing` for others than the owner; so with all routes here."""
+    """Returns with whom the conversation is shared.
+
+    403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
+    """
     return await service.sharing_of(session, user.id, conversation_id)
 
 
@@ -25,7 +28,7 @@ async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: 
 async def share_with_everyone(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: SetEveryone
 ) -> Sharing:
-    """What everyone who is signed in may do. Null: only the named people have access."""
+    """Sets what every signed-in user may do. Null: only the named people have access."""
     return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
 
 
@@ -37,7 +40,7 @@ async def find_candidates(
     request: Request,
     query: Annotated[PlainText, Query(min_length=1, max_length=320)],
 ) -> list[Candidate]:
-    """Up to 20 people whose name holds the query, or whose whole e-mail address it is."""
+    """Returns up to 20 people whose name contains the query, or whose full e-mail address is the query."""
     with_address = await request.state.users_with_address(session, query)
     found = await service.candidates(session, user.id, conversation_id, query, with_address)
     return [Candidate(user_id=person.id, name=person.name) for person in found]
@@ -52,7 +55,10 @@ async def share_with_person(
     person_id: UUID,
     body: SetAccess,
 ) -> Sharing:
-    """404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`."""
+    """Shares the conversation with one person, or changes that person's role.
+
+    404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
+    """
     return await service.share_with(session, user.id, trail, conversation_id, person_id, body.access)
 
 
@@ -60,5 +66,9 @@ async def share_with_person(
 async def stop_sharing_with_person(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, person_id: UUID
 ) -> Sharing:
-    """The person's live streams end within two seconds. 404 `share_not_found`."""
+    """Ends the sharing with one person. The person's live streams end within two seconds, unless the
+    conversation is shared with everyone.
+
+    404 `share_not_found`.
+    """
     return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)

@@ -56,7 +56,7 @@ async def set_budget(
 
 @router.post("/condense")
 async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Has older events summed up: now, or before the next reply of an agent that works.
+    """Condenses older events into a summary: now, or before the next reply if the agent is working.
 
     409 `nothing_to_condense`.
     """

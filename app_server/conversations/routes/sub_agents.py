@@ -27,7 +27,7 @@ async def sub_conversation_events(
     sub_conversation_id: UUID,
     page_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
 ) -> EventPage:
-    """A page of a sub-agent's log, oldest first."""
+    """Returns a page of a sub-agent's log, oldest first."""
     async with request.state.database.read() as session:
         # It may be a conversation with an owner, in the same sandbox.
         if await session.get(Conversation, sub_conversation_id) is not None:

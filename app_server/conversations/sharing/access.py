@@ -1,4 +1,4 @@
-"""What a person may do with a conversation. Each query about conversations goes by this."""
+"""What a person may do with a conversation. All queries about conversations use this module."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -12,7 +12,7 @@ from app_server.core.errors import Conflict, Forbidden, NotFound
 
 
 class Access(StrEnum):
-    """Each includes the ones before it."""
+    """The kinds of access to a conversation. Each kind includes the ones before it."""
 
     VIEW = "view"
     STEER = "steer"
@@ -24,7 +24,7 @@ class Access(StrEnum):
 
 
 def is_shared() -> ColumnElement[bool]:
-    """Whether others than the owner have access."""
+    """Returns the condition that people other than the owner have access."""
     return or_(
         Conversation.everyone_role.is_not(None),
         exists().where(ConversationShare.conversation_id == Conversation.id),
@@ -32,7 +32,7 @@ def is_shared() -> ColumnElement[bool]:
 
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
-    """Their own conversations, and those that are shared with them."""
+    """Returns the condition for the user's own conversations and those that are shared with the user."""
     return or_(
         Conversation.user_id == user_id,
         Conversation.everyone_role.is_not(None),
@@ -43,7 +43,9 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
 
 
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
-    """None: the conversation does not exist for this person."""
+    """Returns the person's access to the conversation. Returns None if the person has no access; for this
+    person the conversation does not exist.
+    """
     if conversation.user_id == user_id:
         return Access.OWN
     given = await session.scalar(
@@ -62,7 +64,11 @@ def widest(*roles: ShareRole | None) -> Access | None:
 async def require_access(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, wanted: Access
 ) -> Conversation:
-    """Raises NotFound, also for one that is not shared; Forbidden `conversation_access_missing`."""
+    """Returns the conversation if the user has this access to it.
+
+    Raises NotFound, also if it is not shared with the user, and Forbidden `conversation_access_missing` if
+    the user's access is not enough.
+    """
     conversation = await session.scalar(
         select(Conversation).where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))
     )
@@ -86,9 +92,10 @@ def access_missing(wanted: Access) -> Forbidden:
 async def require_no_private_neighbours(
     session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
 ) -> None:
-    """The files of a sandbox are within reach of all of its conversations.
+    """Checks that the person has the same access to all other conversations in the sandbox, because every
+    conversation can reach all files of its sandbox. The owner of the conversation is not checked.
 
-    Raises Conflict `sandbox_holds_private_work` if one of them does not give this person the same access.
+    Raises Conflict `sandbox_holds_private_work` if one of the others does not give this person the access.
     """
     if conversation.user_id == user_id:
         return

@@ -1,4 +1,4 @@
-"""People who follow conversations of others live. Their streams end once their access is taken away."""
+"""Ends the live streams of people who follow a conversation of another person and have lost their access."""
 
 import asyncio
 from collections import defaultdict
@@ -18,9 +18,9 @@ class AccessEnded(Exception):
 
 
 class Followers:
-    """Looks at all streams with one statement a second for each person who follows others' conversations.
+    """Checks all streams with one statement for each person who follows conversations of others.
 
-    The database is asked, so it does not matter at which app server the owner takes access away.
+    It asks the database, so that it does not matter at which app server the owner takes access away.
     """
 
     def __init__(self, database: Database) -> None:
@@ -29,7 +29,9 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Cancels the block and raises AccessEnded once the person may not see it. Owners always may."""
+        """Runs the block. When the person loses the access, cancels the block and raises AccessEnded. An
+        owner never loses the access.
+        """
         if conversation.user_id == user_id:
             yield
             return
@@ -47,7 +49,7 @@ class Followers:
             raise
 
     async def check(self) -> None:
-        """Ends the streams of those who have lost their access."""
+        """Ends the streams of people who have lost their access."""
         followed: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for user_id, conversation_id in self._held:
             followed[user_id].add(conversation_id)

@@ -1,4 +1,4 @@
-"""Who else may see or steer a conversation."""
+"""The tables and roles of shared conversations: who else may view or steer a conversation."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from app_server.core.database import Base, enum_column, now
 
 
 class ShareRole(StrEnum):
-    """`view`: read it. `steer`: also send messages, pause, approve and continue."""
+    """`view`: may read the conversation. `steer`: may also send messages, pause, approve and continue."""
 
     VIEW = "view"
     STEER = "steer"

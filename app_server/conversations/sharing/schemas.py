@@ -1,4 +1,4 @@
-"""With whom a conversation is shared, as the API shows and changes it."""
+"""Schemas of the sharing routes."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,7 +14,7 @@ class SharedPerson(BaseModel):
 
 
 class Sharing(BaseModel):
-    """`everyone`: what all who are signed in may do; null: nothing."""
+    """With whom a conversation is shared. `everyone`: what every signed-in user may do; null: nothing."""
 
     everyone: ShareRole | None
     people: list[SharedPerson]

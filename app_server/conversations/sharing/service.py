@@ -1,4 +1,4 @@
-"""Sharing a conversation, and taking that back. All of it is for the owner."""
+"""Shares conversations and ends sharing. Only the owner of a conversation may do this."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -20,14 +20,16 @@ MAX_CANDIDATES = 20
 
 
 async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sharing:
-    """Raises NotFound, Forbidden `conversation_access_missing`."""
+    """Returns with whom it is shared. Raises NotFound, Forbidden `conversation_access_missing`."""
     return await _show(session, await require_access(session, user_id, conversation_id, Access.OWN))
 
 
 async def share_with_everyone(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, role: ShareRole | None
 ) -> Sharing:
-    """None: no longer. Raises NotFound, Forbidden `conversation_access_missing`."""
+    """Sets what every signed-in user may do; None: nothing. Raises NotFound, Forbidden
+    `conversation_access_missing`.
+    """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     if conversation.everyone_role != role:
         conversation.everyone_role = role
@@ -46,7 +48,7 @@ async def share_with(
     person_id: UUID,
     role: ShareRole,
 ) -> Sharing:
-    """Gives a person a role, or another one.
+    """Shares the conversation with a person, or changes the person's role.
 
     Raises NotFound (also `person_not_found`), Forbidden `conversation_access_missing`, BadRequest
     `shared_with_owner`, Conflict `too_many_people`.
@@ -87,7 +89,9 @@ async def share_with(
 async def stop_sharing_with(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, person_id: UUID
 ) -> Sharing:
-    """Raises NotFound (also `share_not_found`), Forbidden `conversation_access_missing`."""
+    """Ends the sharing with a person. Raises NotFound (also `share_not_found`), Forbidden
+    `conversation_access_missing`.
+    """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationShare).where(
         ConversationShare.conversation_id == conversation_id, ConversationShare.user_id == person_id
@@ -106,7 +110,8 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Up to 20 other people whose name holds the text, or who are `with_address`; by name.
+    """Returns up to 20 other people whose name contains the text, or whose id is in `with_address`, ordered
+    by name.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """

@@ -135,7 +135,7 @@ export interface paths {
         };
         /**
          * Get Conversations
-         * @description Returns one entry for each id; null for an unknown id.
+         * @description Returns one entry for each id; null for an unknown id, or a conversation that the user may not see.
          */
         get: operations["get_conversations_api_v1_app_conversations_get"];
         put?: never;
@@ -176,7 +176,10 @@ export interface paths {
         };
         /**
          * Search Conversations
-         * @description Newest first. `shared`: true for those that others share with the user, false for the user's own.
+         * @description Returns a page of the conversations that the user may see, newest first.
+         *
+         *     `shared`: true for conversations that others share with the user, false for the user's own; left out,
+         *     both.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -318,7 +321,8 @@ export interface paths {
         put?: never;
         /**
          * Answer
-         * @description Approves a changed tool, or keeps refusing it. 409 `mcp_change_outdated`.
+         * @description Approves a changed tool in the form that its server offers now, or keeps refusing it. 409
+         *     `mcp_change_outdated`.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
         delete?: never;
@@ -466,7 +470,7 @@ export interface paths {
         put?: never;
         /**
          * Condense
-         * @description Has older events summed up: now, or before the next reply of an agent that works.
+         * @description Condenses older events into a summary: now, or before the next reply if the agent is working.
          *
          *     409 `nothing_to_condense`.
          */
@@ -486,7 +490,7 @@ export interface paths {
         };
         /**
          * Get Mode
-         * @description What the agent goes by now.
+         * @description Returns the confirmation mode in force.
          */
         get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
@@ -583,9 +587,11 @@ export interface paths {
         };
         /**
          * Read Conversation File
-         * @description The text of a file; empty when it is not there. The path is relative to the repository, or absolute.
+         * @description Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
+         *     or absolute.
          *
-         *     403 `outside_the_repository` for people with whom the conversation is shared.
+         *     403 `outside_the_repository` if the conversation is shared with the user and the file is not in its
+         *     directory.
          */
         get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
         put?: never;
@@ -629,7 +635,8 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Both sides of one file; `path` is relative to the repository, or absolute within the sandbox.
+         * @description Returns the content of one file before and after. `path`: relative to the repository, or absolute
+         *     within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -649,7 +656,7 @@ export interface paths {
         };
         /**
          * Git Patch
-         * @description The whole change as one unified diff, untracked files included.
+         * @description Returns all changes as one unified diff, including untracked files.
          */
         get: operations["git_patch_api_v1_app_conversations__conversation_id__git_patch_get"];
         put?: never;
@@ -669,7 +676,7 @@ export interface paths {
         };
         /**
          * Git Pushes
-         * @description What its sandbox has pushed to the git host, or tried to: the last 200, the newest first.
+         * @description Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first.
          */
         get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
         put?: never;
@@ -776,7 +783,7 @@ export interface paths {
         put?: never;
         /**
          * Interrupt Conversation
-         * @description Stops now.
+         * @description Stops the agent immediately.
          */
         post: operations["interrupt_conversation_api_v1_app_conversations__conversation_id__interrupt_post"];
         delete?: never;
@@ -794,7 +801,8 @@ export interface paths {
         };
         /**
          * Get Conversation Network
-         * @description Returns the hosts that the sandbox may call, and the refused hosts that wait for an answer.
+         * @description Returns the network mode in force, the hosts that were allowed for this conversation, and the refused
+         *     hosts that wait for an answer.
          */
         get: operations["get_conversation_network_api_v1_app_conversations__conversation_id__network_get"];
         put?: never;
@@ -838,7 +846,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Conversation
-         * @description Stops after the current step.
+         * @description Pauses the agent after its current step.
          */
         post: operations["pause_conversation_api_v1_app_conversations__conversation_id__pause_post"];
         delete?: never;
@@ -941,12 +949,14 @@ export interface paths {
         };
         /**
          * Get Sharing
-         * @description 403 `conversation_access_missing` for others than the owner; so with all routes here.
+         * @description Returns with whom the conversation is shared.
+         *
+         *     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
          */
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description What everyone who is signed in may do. Null: only the named people have access.
+         * @description Sets what every signed-in user may do. Null: only the named people have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -965,7 +975,7 @@ export interface paths {
         };
         /**
          * Find Candidates
-         * @description Up to 20 people whose name holds the query, or whose whole e-mail address it is.
+         * @description Returns up to 20 people whose name contains the query, or whose full e-mail address is the query.
          */
         get: operations["find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get"];
         put?: never;
@@ -986,13 +996,18 @@ export interface paths {
         get?: never;
         /**
          * Share With Person
-         * @description 404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
+         * @description Shares the conversation with one person, or changes that person's role.
+         *
+         *     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
          */
         put: operations["share_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__put"];
         post?: never;
         /**
          * Stop Sharing With Person
-         * @description The person's live streams end within two seconds. 404 `share_not_found`.
+         * @description Ends the sharing with one person. The person's live streams end within two seconds, unless the
+         *     conversation is shared with everyone.
+         *
+         *     404 `share_not_found`.
          */
         delete: operations["stop_sharing_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__delete"];
         options?: never;
@@ -1030,7 +1045,7 @@ export interface paths {
         };
         /**
          * Sub Conversation Events
-         * @description A page of a sub-agent's log, oldest first.
+         * @description Returns a page of a sub-agent's log, oldest first.
          */
         get: operations["sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get"];
         put?: never;
@@ -3066,7 +3081,7 @@ export interface components {
     schemas: {
         /**
          * Access
-         * @description Each includes the ones before it.
+         * @description The kinds of access to a conversation. Each kind includes the ones before it.
          * @enum {string}
          */
         Access: "view" | "steer" | "own";
@@ -6281,7 +6296,7 @@ export interface components {
         };
         /**
          * ShareRole
-         * @description `view`: read it. `steer`: also send messages, pause, approve and continue.
+         * @description `view`: may read the conversation. `steer`: may also send messages, pause, approve and continue.
          * @enum {string}
          */
         ShareRole: "view" | "steer";
@@ -6297,7 +6312,7 @@ export interface components {
         };
         /**
          * Sharing
-         * @description `everyone`: what all who are signed in may do; null: nothing.
+         * @description With whom a conversation is shared. `everyone`: what every signed-in user may do; null: nothing.
          */
         Sharing: {
             everyone: components["schemas"]["ShareRole"] | null;
