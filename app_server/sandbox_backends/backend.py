@@ -1,4 +1,4 @@
-"""What a sandbox backend can do: Docker, processes, and hosts that run Docker for us (remote/)."""
+"""The interface of sandbox backends: Docker, processes, and other hosts that run Docker for us (remote/)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,11 @@ MachineState = Literal["running", "halted", "stopped"]
 
 @dataclass(frozen=True)
 class WorkspaceCapacity:
-    """How much a new workspace can hold: `bytes`, None for as much as there is.
+    """The size limit of new workspaces. `bytes`: None means no limit.
 
-    `kept_by`: a disk of that size, which cannot be overrun; a watch, which stops a sandbox once it holds
-    more; or nothing. `reason`: why it is no disk.
+    `kept_by`: "disk" is a disk of that size, which cannot be exceeded; "watch" measures workspaces and stops
+    a sandbox
+    that holds more; "none" is no limit. `reason`: why no disk is used.
     """
 
     bytes: int | None
@@ -28,9 +29,11 @@ class WorkspaceCapacity:
 
 @dataclass(frozen=True)
 class SandboxKind:
-    """What sandboxes are here, for the people who have to trust them.
+    """The isolation of this backend's sandboxes, as shown to users.
 
-    `isolation`: whether all of this machine is out of reach, all but its memory, or nothing.
+    `isolation`: "full" isolates from everything on this machine, "files" from everything but its memory,
+    "none" from
+    nothing.
     """
 
     backend: Literal["docker", "process", "remote"]
@@ -43,27 +46,33 @@ class SandboxKind:
 
     @property
     def closes_network(self) -> bool:
-        """Whether nothing leads out of a sandbox but the way that is judged."""
+        """Whether a sandbox can reach the network only through the app server, which
+        judges each connection.
+        """
         return self.isolation != "none"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A started sandbox: where its agent server listens, and what the world looks like from inside."""
+    """A started sandbox: the address of its agent server, and the addresses and paths
+    that the sandbox sees.
+    """
 
     spec_id: str
     url: str
     working_root: str
     inner_url: str
-    """The app server's inner listener as the sandbox reaches it."""
+    """The URL of the app server's inner listener, as the sandbox reaches it."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers that a call to its agent server needs on its way."""
+    """Headers that calls to the agent server need on their way."""
 
 
 @dataclass(frozen=True)
 class MemoryCapacity:
-    """Where a sandbox would start. `beside`: those that hold memory there; `capacity_bytes`: how much the
-    limits of all sandboxes there may add up to, None: as much as they like.
+    """The memory of the machine on which a sandbox would start.
+
+    `beside`: the sandboxes that hold memory there.
+    `capacity_bytes`: the limit for the sum of all sandboxes' memory limits there; None means no limit.
     """
 
     beside: Collection[UUID]
@@ -72,7 +81,7 @@ class MemoryCapacity:
 
 @dataclass(frozen=True)
 class LastWords:
-    """What a machine that does not answer left behind, as the parts of a StartFailure."""
+    """Why a machine does not answer, and the end of its output, as parts of a StartFailure."""
 
     cause: str
     output: str
@@ -83,133 +92,158 @@ class LastWords:
 class Backend(Protocol):
     """Starts, finds and removes the machines of this installation.
 
-    A machine is known by its sandbox's id alone: whatever else a backend needs to find it again after a
-    restart of the app server, it keeps itself. All methods may raise StartFailure when the engine below
-    does not answer.
+    A machine is identified by its sandbox's id alone. A backend stores all else that it needs to find the
+    machine
+    after a restart of the app server. All methods may raise StartFailure if the engine does not answer.
     """
 
     @property
     def kind(self) -> SandboxKind:
-        """Final once this is open."""
+        """The isolation of sandboxes. It no longer changes after `open`."""
 
     async def open(self) -> None:
-        """Gets ready; raises StartFailure if this backend cannot work here."""
+        """Prepares the backend. Raises StartFailure if it cannot work here."""
 
     async def secure(self) -> None:
-        """Closes this host to the machines as far as it may, for a server that is about to listen to them."""
+        """Closes this host's services to the machines as far as possible. Called before the server listens to
+        them.
+        """
 
     async def examine(self) -> None:
-        """Finds out what only a started machine shows, for `kind` to tell. Seconds, once; then cheap."""
+        """Tests what only a started machine shows, for `kind`. Takes seconds the first time, later nearly
+        none.
+        """
 
     def inner_addresses(self) -> list[str]:
-        """Addresses of this host on which the inner listener must answer."""
+        """Returns the addresses of this host on which the inner listener must answer."""
 
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Whatever starts wait for, like the image; one on this base, if a user has chosen it.
+        """Prepares what starts need, such as the image. Takes little time if it is there already.
 
-        sandbox_id: for whom, where that is known: it has to be there where that sandbox starts. Cheap when it
-        is there.
+        base: the base image that a user has chosen; None means the default.
+        sandbox_id: the sandbox that will start, if known; the image is prepared on the machine where it will
+        start.
         """
 
     async def start(
         self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
     ) -> Machine:
-        """The machine of this sandbox: adopted when it runs, else started on the workspace it had.
+        """Returns the sandbox's machine: the running one, or a new one with the sandbox's workspace.
 
-        session_key: what its agent server is handed at its start: `FirstKeys` as JSON, or the key alone.
-        base: the name of what it was prepared with. Does not wait for the agent server to answer.
+        session_key: what its agent server is given at its start: `FirstKeys` as JSON, or the key alone.
+        base: the name of the base image with which `prepare` was called.
+        Does not wait until the agent server answers.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Those of them whose machine does not run (any more). Cheap: called every second."""
+        """Returns those sandboxes whose machine does not run. Takes little time: it is
+        called every second.
+        """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Those of them whose host is out of reach, and why: it is not known whether they run."""
+        """Returns those sandboxes whose host cannot be reached, each with the failure. They may still be
+        running.
+        """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
-        """How the machine ended and the last it wrote; also while it runs."""
+        """Returns how the machine ended and the end of its output. Also works while the machine runs."""
 
     async def freeze(self, sandbox_id: UUID) -> None:
-        """Halts the machine with all that runs in it: `start` lets it go on from there, within moments.
+        """Pauses the machine with all its processes; `start` resumes it within moments.
 
-        Ends it where the backend cannot halt one.
+        A backend that cannot pause a machine ends it.
         """
 
     async def find_frozen(self) -> set[UUID]:
-        """The machines that are halted, and still hold their memory; also those of other installations."""
+        """Returns the sandboxes whose machines are paused and hold memory, also those of
+        other installations.
+        """
 
     async def stop(self, sandbox_id: UUID) -> None:
-        """Ends the machine; its workspace stays for the next start. Nothing happens when there is none."""
+        """Ends the machine. Its workspace stays for the next start. Does nothing if there is no machine."""
 
     async def export(
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
     ) -> None:
-        """Writes these parts of its workspace as a clean tar (workspace_tar.py), from a thread.
+        """Writes these parts of the workspace to `sink` as a clean tar (workspace_tar.py), from a thread.
 
-        folder: a directory of each part that takes its place; nothing beside it is written.
-        What runs there is halted meanwhile, where the backend can halt it. `prepare` comes first. Raises
-        StartFailure `workspace_missing` when there is no workspace.
+        folder: a directory in each part; if given, only its content is written, in place of the part's.
+        Running processes are paused meanwhile if the backend can do that. Call `prepare` first. Raises
+        StartFailure
+        `workspace_missing` if there is no workspace.
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """A new workspace with what a clean tar holds, in place of the machine and workspace it had.
+        """Deletes the sandbox's machine and workspace, then unpacks a clean tar into a new workspace.
 
-        Read from a thread. `prepare` comes first. When it fails, `delete` or another `restore` comes next.
+        The tar is read in a thread. Call `prepare` first. After a failure, call `delete` or `restore` again.
         """
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Of new ones. What `examine` finds out may change it."""
+        """The size limit of new workspaces. `examine` may change it."""
 
     async def watched_bytes(self, sandbox_id: UUID) -> int | None:
-        """What the workspace of a running machine holds, where nothing but a watch limits that.
+        """Returns the size of a running machine's workspace in bytes, if it is only limited by measuring.
 
-        May take seconds. None when a disk does, and when it cannot be told in time.
+        May take seconds. Returns None if a disk limits the workspace, or if it cannot be measured in time.
         """
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine and its workspace; nothing happens when there is none."""
+        """Removes the machine and its workspace. Does nothing if there is none."""
 
     async def abandon(self, sandbox_id: UUID, /) -> None:
-        """Whatever a lost host has of it counts no more, and stays there: `restore` puts it elsewhere."""
+        """Gives up what a lost host has of the sandbox, so that `restore` can put it on another host.
+
+        The data on the lost host stays there.
+        """
 
     async def forget(self, sandbox_id: UUID, /) -> None:
-        """After `delete`, of one that is gone for good: what was abandoned goes, too."""
+        """Removes what was abandoned of a sandbox. Called after `delete`, when the
+        sandbox is gone for good.
+        """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:
-        """The host that has the sandbox; None where there is only one."""
+        """Returns the name of the host that has the sandbox. None for backends with only one machine."""
 
     @property
     def spare_bytes(self) -> int:
-        """The memory of machines that are kept ready for new sandboxes. They have no user yet."""
+        """The memory in bytes of machines that are kept ready for new sandboxes."""
 
     async def spare_bytes_of_others(self) -> int:
-        """The memory of those that other app servers on our database keep ready beside ours."""
+        """Returns the memory in bytes of machines that other app servers on the same database keep ready."""
 
     @property
     def lacks_spare(self) -> bool:
-        """Whether `replenish` has something to do."""
+        """Whether a machine is missing among those kept ready, so that `replenish` has work to do."""
 
     async def capacities(self) -> Sequence[int] | None:
-        """How much the limits of all sandboxes may add up to, of each machine; None: as they like."""
+        """Returns for each machine the limit for the sum of its sandboxes' memory limits. None means no
+        limit.
+        """
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
-        """Where this one would start, while these hold memory."""
+        """Returns the memory of the machine on which this sandbox would start. held: all sandboxes that hold
+        memory.
+        """
 
     async def replenish(self) -> None:
-        """Readies one more of these, if one is lacking. Takes seconds then; cheap else."""
+        """Makes one more machine ready, if one is missing. That takes seconds."""
 
     async def yield_spare(self) -> bool:
-        """Removes one of them, for its memory, at last one of the others'. False when there is none."""
+        """Removes one ready machine to free its memory; if this server has none, one of another server.
+
+        Returns False if there is none.
+        """
 
     async def close(self) -> None:
-        """Ends what cannot outlive the app server."""
+        """Ends what cannot run without the app server."""
 
 
 class OneMachine:
-    """What backends have in common whose sandboxes are all on one machine."""
+    """Shared methods of backends whose sandboxes are all on one machine."""
 
     async def find_lost(self, _sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
         return {}

@@ -1,4 +1,4 @@
-"""How much a folder holds, asked of `du`, which may not take long."""
+"""Measures the size of a folder with `du`, within a time limit."""
 
 from pathlib import PurePath
 
@@ -6,7 +6,7 @@ LIMIT_SECONDS = 20
 
 
 def measuring(folder: str | PurePath) -> list[str]:
-    """The command."""
+    """Returns the command that measures the folder."""
     return [
         "timeout",
         str(LIMIT_SECONDS),
@@ -19,6 +19,8 @@ def measuring(folder: str | PurePath) -> list[str]:
 
 
 def measured(output: str) -> int | None:
-    """Bytes, of what the command wrote; files that came and went meanwhile are no matter."""
+    """Returns the bytes from the command's output. Returns None if the output does not
+    begin with a number.
+    """
     first = output.split(maxsplit=1)[:1]
     return int(first[0]) if first and first[0].isdigit() else None

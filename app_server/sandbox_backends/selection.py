@@ -1,4 +1,4 @@
-"""Which backend this installation uses."""
+"""Chooses the backend of this installation."""
 
 import logging
 
@@ -13,7 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 async def choose_backend(config: Config) -> tuple[Backend, bool]:
-    """The opened backend, and whether its engine is absent: asked for by name, it may yet come."""
+    """Returns the opened backend, and whether its engine is missing.
+
+    An engine that is configured by name may become available later.
+    """
     process = ProcessBackend(config)
     if config.sandbox == "process":
         await process.open()

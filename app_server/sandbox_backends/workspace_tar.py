@@ -1,8 +1,9 @@
-"""Workspaces as tar streams that hold data and nothing else, made from hostile files and laid out again.
+"""Workspaces as tar streams: made from hostile files, unpacked again, and checked to contain only plain data.
 
-Names are relative and begin with a part of the workspace (`project/…`). There are directories, regular
-files, symbolic links (never followed here) and hard links among them; no devices, owners or set-uid bits.
-All of it blocks.
+Names are relative and begin with a part of the workspace (`project/…`). Only directories, regular files,
+symbolic links
+(never followed here) and hard links between members are allowed; no devices, owners or set-uid bits. All
+functions block.
 """
 
 import errno
@@ -20,7 +21,7 @@ from app_server.core.errors import StartFailure
 PROJECT = "project"
 CONVERSATIONS = "conversations"
 HOME = "home"
-"""Of the agent, where a container has it in the workspace: what it has installed. Not its caches."""
+"""The agent's home, if the container has it in the workspace: installed programs, but no caches."""
 PARTS = (PROJECT, CONVERSATIONS, HOME)
 
 MAX_MEMBERS = 5_000_000
@@ -29,7 +30,7 @@ MAX_DEPTH = 400
 _PIECE_BYTES = 1024**2
 _BUFFER_BYTES = 256 * 1024
 _END_BYTES = 1024
-"""Every whole tar ends with so many zeros."""
+"""A complete tar ends with this many zero bytes."""
 
 
 class TarSource(Protocol):
@@ -41,11 +42,10 @@ class TarSink(Protocol):
 
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
-    """Adds to `tar` what may stay of another tar, in which everything lies below `part`.
+    """Copies the allowed members of another tar to `tar`. All members of `raw` must be below `part`.
 
-    folder: a directory of it that takes its place: nothing beside that is added.
-
-    Raises StartFailure `archive_failed` when it is damaged, cut off or out of all measure.
+    folder: a directory in the part; if given, only its content is copied, in place of the part's.
+    Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -71,11 +71,10 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds these parts of a directory of this machine. What runs in it may change it meanwhile.
+    """Adds these parts of a directory of this machine to `tar`. Files may change meanwhile.
 
     folder: see `clean`.
-
-    Raises StartFailure `archive_failed` where something cannot be read.
+    Raises StartFailure `archive_failed` if something cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -84,9 +83,10 @@ def pack(
 
 
 def unpack(source: TarSource, folder: Path) -> None:
-    """Lays a clean tar out in an empty directory. Nothing outside of it is touched, whatever the tar holds.
+    """Unpacks a clean tar into an empty directory. Never touches anything outside, whatever the tar contains.
 
-    Symbolic links come last: until then no name can lead anywhere else. Raises StartFailure `archive_failed`.
+    Symbolic links are made last, so that no name can lead outside before. Raises StartFailure
+    `archive_failed`.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}
@@ -109,7 +109,7 @@ def unpack(source: TarSource, folder: Path) -> None:
 
 
 def below(source: TarSource, folder: str) -> Iterator[bytes]:
-    """The same tar with all names below `folder`, piece by piece."""
+    """Yields the bytes of the same tar with `folder` put in front of all names."""
     with reading(source) as tar:
         for member in members(tar):
             content = tar.extractfile(member) if member.isreg() else None
@@ -124,12 +124,12 @@ def below(source: TarSource, folder: str) -> Iterator[bytes]:
 
 
 def reading(source: TarSource) -> tarfile.TarFile:
-    """A tar that is read as it comes."""
+    """Opens a tar for reading as a stream."""
     return tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER_BYTES)  # type: ignore[call-overload, no-any-return]
 
 
 def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Those of a tar that is read as it comes, one at a time."""
+    """Yields the members of a streamed tar, without keeping them in memory."""
     for member in tar:
         _forget(tar)
         yield member
@@ -137,7 +137,7 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """A tar that goes out as it comes. It is whole only when the block ends well."""
+    """Opens a tar for writing as a stream. It is complete only if the context ends without an error."""
     gate = _Gate(sink)
     tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
         fileobj=gate, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_BUFFER_BYTES
@@ -150,7 +150,7 @@ def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
 
 
 class ChunkReader(io.RawIOBase):
-    """A file to read, of pieces that come one by one."""
+    """A readable file made from an iterator of byte strings."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -172,7 +172,7 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """Lets nothing through once it is closed: a tar that was given up would still write what it holds."""
+    """Drops all writes once it is closed: an abandoned tar file would still write its buffer."""
 
     def __init__(self, sink: TarSink) -> None:
         self._sink = sink
@@ -191,7 +191,7 @@ class _Packing:
         """The first name of each file that has several."""
 
     def add_tree(self, top: Path, part: str) -> None:
-        """part: what it is called in the tar."""
+        """part: the name of the tree in the tar."""
         for place, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
             prefix = f"{part}{place.removeprefix(str(top))}"
             if prefix.count("/") > MAX_DEPTH:
@@ -256,7 +256,9 @@ class _Packing:
 
 
 class _Exactly(io.RawIOBase):
-    """So many bytes of a file, zeros where it has become shorter: a member's size is written before it."""
+    """Exactly `size` bytes of a file, filled with zeros if it has become shorter: a tar
+    gives the size first.
+    """
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
@@ -273,7 +275,7 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """Remembers the last bytes that were read through it."""
+    """Remembers the last bytes that were read."""
 
     def __init__(self, file: TarSource) -> None:
         self._file = file
@@ -334,7 +336,7 @@ def _forget(tar: tarfile.TarFile) -> None:
 
 
 def _move_up(member: tarfile.TarInfo, folder: str, part: str) -> bool:
-    """Makes the name of an entry relative to the folder. False for an entry outside of it."""
+    """Makes the member's name relative to the folder. Returns False for a member outside of it."""
     names = [member.name, *([member.linkname] if member.islnk() else [])]
     if any(name != folder and not name.startswith(f"{folder}/") for name in names):
         return False

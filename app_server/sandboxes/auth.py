@@ -1,4 +1,4 @@
-"""Which sandbox is asking: the dependency of every route of the inner listener."""
+"""Authenticates sandboxes by their session keys, for every route of the inner listener."""
 
 import asyncio
 import time
@@ -33,9 +33,9 @@ _HOLDER = select(Sandbox).where(
 
 
 async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | None:
-    """The sandbox whose key this is; None when it was replaced, or the sandbox given up.
+    """Returns the sandbox with this session key. Returns None if the key is unknown, replaced or revoked.
 
-    Raises Unavailable (`session_key_expired`): all that a sandbox can do is to wait until its key is renewed.
+    Raises Unavailable (`session_key_expired`) for an expired key: the sandbox must wait until it is renewed.
     """
     given = token_hash(session_key)
     sandbox = (await session.execute(_HOLDER, {"given": given})).scalar_one_or_none()
@@ -54,7 +54,7 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
 
 
 async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
-    """As `authenticate`, but waits for a while until an expired key is renewed: no run ends over that."""
+    """Like `authenticate`, but waits some seconds until an expired key is renewed, so that no run fails."""
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
     while True:
         try:
@@ -67,7 +67,7 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
 
 
 def is_revoked(sandbox: Sandbox) -> bool:
-    """Whether none of its keys opens anything."""
+    """Whether all keys of this sandbox are invalid, because it has failed or is lost."""
     return sandbox.status in _REVOKED
 
 
@@ -86,7 +86,7 @@ def _is_over(end: datetime | None) -> bool:
 
 
 async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandbox | None:
-    """The sandbox that is asking."""
+    """Returns the sandbox that sends the request, or None if it sends no valid key."""
     key = api_key_of(connection)
     return await authenticate(session, key) if key else None
 

@@ -1,4 +1,4 @@
-"""The user's sandboxes. Most come and go with their conversations."""
+"""The user's sandboxes. Most are created and deleted with their conversations."""
 
 from datetime import datetime
 from typing import Annotated
@@ -36,7 +36,7 @@ async def search_sandboxes(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> SandboxPage:
-    """The user's sandboxes, newest first."""
+    """Returns the user's sandboxes, newest first."""
     query = select(Sandbox).where(Sandbox.user_id == principal.user.id)
     if page_id:
         query = query.where(tuple_(Sandbox.created_at, Sandbox.id) < _position(page_id))
@@ -58,7 +58,9 @@ async def get_sandboxes(
     session: ReadSession,
     ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxInfo | None]:
-    """The sandboxes of these ids, in their order; null for one that is not there."""
+    """Returns the sandboxes with these ids in the requested order; null stands for one
+    that does not exist.
+    """
     query = select(Sandbox).where(Sandbox.user_id == principal.user.id, Sandbox.id.in_(ids))
     found = {
         sandbox.id: await _info(request, session, principal, sandbox)
@@ -76,10 +78,11 @@ async def get_sandboxes(
 async def resume_sandbox(
     user: CurrentUser, sandbox_id: UUID, request: Request, wanted: ResumeSandbox | None = None
 ) -> SandboxResumed:
-    """Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once.
+    """Starts a sandbox that sleeps, is archived or has failed. Replies at once.
 
-    One whose host is lost goes on elsewhere from its backup. Where that is older than the log (409
-    `backup_outdated` with `backup_at` and `later_events`), only with `from_backup`.
+    If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
+    log (409
+    `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
     """
     await find_own(request, user, sandbox_id)
     wanted = wanted or ResumeSandbox()
@@ -103,9 +106,9 @@ async def pause_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -
     },
 )
 async def archive_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxArchived:
-    """Keeps its files in an archive alone: no container, no volume. Answers when it is whole and on disk.
+    """Moves the sandbox's files to an archive and removes container and volume.
 
-    The next message, or resume, brings it back.
+    Replies when the archive is complete on disk. The next message, or resume, brings the sandbox back.
     """
     await find_own(request, user, sandbox_id)
     await request.state.sandboxes.archiving.archive(sandbox_id)

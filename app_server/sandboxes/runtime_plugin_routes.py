@@ -1,4 +1,4 @@
-"""What runs beside the agent server of a sandbox: which there are, and starting one."""
+"""Routes that list and start the runtime plugins of a sandbox."""
 
 from uuid import UUID
 
@@ -15,10 +15,11 @@ router = APIRouter(prefix="/api/v1/sandboxes/{sandbox_id}/runtime-plugins", tags
 
 @router.get("")
 async def get_runtime_plugins(user: CurrentUser, sandbox_id: UUID, request: Request) -> RuntimePluginList:
-    """VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands.
+    """Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
 
-    A sandbox that sleeps, starts or lies in an archive has those that were found there before, or those that
-    its image has. The list is empty where neither is known: before it runs for the first time.
+    For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
+    The list is
+    empty if neither is known, before the first run.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state
@@ -35,10 +36,12 @@ async def post_runtime_plugin_start(
     request: Request,
     conversation_id: UUID | None = None,
 ) -> RuntimePluginStarted:
-    """Answers once it runs, and wakes the sandbox for it. One that has died is started again.
+    """Starts a plugin and replies when it runs. Wakes the sandbox if it sleeps. A plugin that died starts
+    again.
 
-    A link to its port (`POST …/links`) opens it, at `path`: VS Code in the directory of `conversation_id`,
-    without it in that of the conversation the sandbox was made for.
+    A link to its port (`POST …/links`) opens it, at `path`. VS Code shows the directory of `conversation_id`;
+    without it,
+    that of the conversation for which the sandbox was made.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state

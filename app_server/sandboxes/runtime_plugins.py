@@ -1,4 +1,4 @@
-"""VS Code, the desktop and what else runs beside the agent server of a sandbox: for its owner."""
+"""The runtime plugins of a sandbox (VS Code, desktop, browser, Jupyter), for the sandbox's owner."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal
@@ -25,10 +25,10 @@ _AT_REST = (
     RuntimePluginInfo(name="browser", title="The agent's browser", status="ready"),
     RuntimePluginInfo(name="jupyter", title="Jupyter", status="ready"),
 )
-"""As a sandbox that does not run has them."""
+"""The plugins as shown for a sandbox that does not run."""
 
 _TOOLS = {"browser": "browser_tool_set", "jupyter": "execute_ipython_cell"}
-"""What an agent has of them."""
+"""The agent's tools that need these plugins."""
 
 _NOT_OFFERED_FIX = "Start a conversation from a sandbox image that offers it."
 
@@ -38,9 +38,11 @@ _OF_THE_IMAGE = frozenset({"vscode_unavailable", "desktop_unavailable", "browser
 async def list_runtime_plugins(
     sandboxes: Sandboxes, sandbox: Sandbox, config: Config, database: Database
 ) -> list[RuntimePluginInfo]:
-    """Of a sandbox that does not run: what was found there before, else what its image has.
+    """Returns the plugins of a sandbox.
 
-    Empty where neither is known.
+    For a sandbox that does not run, these are the plugins found when it last ran, else those of its image.
+    Returns an empty
+    list if neither is known.
     """
     try:
         client = sandboxes.client(sandbox.id)
@@ -54,7 +56,7 @@ async def list_runtime_plugins(
 
 
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
-    """Keeps which are there, for the time when the sandbox does not run. Unknown names are left out."""
+    """Stores which plugins the sandbox has, for the time when it does not run. Unknown names are left out."""
     present = {one.name for one in found if one.status != "unavailable"}
     names = [one.name for one in _AT_REST if one.name in present]
     if names == sandbox.found_plugins:
@@ -72,7 +74,7 @@ def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo]:
 
 
 def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
-    """Names; None where they are not known."""
+    """Returns the names of the plugins that the sandbox has. Returns None if they are not known."""
     if sandbox.found_plugins is not None:
         return sandbox.found_plugins
     flavour = flavour_of(sandbox.spec_id.removeprefix(f"{REMOTE}:"))
@@ -86,10 +88,10 @@ def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
 async def start_runtime_plugin(
     sandboxes: Sandboxes, sandbox: Sandbox, name: str, config: Config, folder: str | None
 ) -> RuntimePluginStarted:
-    """It, running; a sandbox that sleeps is woken for it. folder: what it is to show.
+    """Starts a plugin and returns it. Wakes a sleeping sandbox. folder: the directory that VS Code shows.
 
-    Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, and what
-    AgentClient.start_runtime_plugin does.
+    Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, and the errors of
+    AgentClient.start_runtime_plugin.
     """
     require_offered(sandbox, name)
     await sandboxes.wake(sandbox.id)
@@ -104,18 +106,18 @@ async def start_runtime_plugin(
 
 
 def require_offered(sandbox: Sandbox, name: str) -> None:
-    """Raises Forbidden `runtime_plugin_not_offered`."""
+    """Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not offer this plugin."""
     if not is_offered(sandbox, name):
         raise Forbidden(_why_not(name), code="runtime_plugin_not_offered", fix=_NOT_OFFERED_FIX)
 
 
 def is_offered(sandbox: Sandbox, name: str) -> bool:
-    """Whether what it was started from names it, or names none."""
+    """Whether the sandbox offers this plugin. It offers all if its specification names none."""
     return sandbox.runtime_plugins is None or name in sandbox.runtime_plugins
 
 
 def tools_offered(sandbox: Sandbox, usable: Collection[str]) -> frozenset[str]:
-    """Of the tools that can be used there, those that do not need a plugin that is not offered."""
+    """Returns the usable tools, without those that need a plugin which the sandbox does not offer."""
     return frozenset(usable) - {tool for name, tool in _TOOLS.items() if not is_offered(sandbox, name)}
 
 
@@ -133,7 +135,10 @@ def _why_not(name: str) -> str:
 
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
-    """For those who choose the images of containers; None where what the agent server says holds."""
+    """Returns how to get a missing plugin, for people who choose container images.
+
+    Returns None if the agent server's own advice applies.
+    """
     if spec_id == PROCESS:
         return None
     if config.sandbox_image:
@@ -146,5 +151,5 @@ def how_to_get(spec_id: str, config: Config) -> str | None:
 
 
 def path_of(name: str, folder: str | None) -> str:
-    """Where a link to it leads."""
+    """Returns the path that a link to the plugin should have."""
     return f"/?folder={quote(folder)}" if name == "vscode" and folder else "/"

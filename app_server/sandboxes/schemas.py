@@ -1,4 +1,4 @@
-"""Sandboxes in the API, in the shape of the OpenHands app server."""
+"""Sandboxes in the API, in the form of the OpenHands app server."""
 
 from pydantic import BaseModel
 
@@ -17,9 +17,9 @@ class ExposedUrl(BaseModel):
 
 
 class SandboxInfo(BaseModel):
-    """The key of a sandbox stays in the app server: `session_api_key` is always null.
+    """A sandbox. `session_api_key` is always null: the key stays in the app server.
 
-    `exposed_urls`: of one that runs, for those who may work in it.
+    `exposed_urls`: the links to a running sandbox's ports, for callers who may work in it; else null.
     Each link ends like those of `POST …/links`.
     """
 
@@ -44,14 +44,15 @@ class SandboxInfo(BaseModel):
 
 
 class RuntimePluginStarted(RuntimePluginInfo):
-    """path: where a link to its port should lead."""
+    """A started plugin. path: the path that a link to its port should have."""
 
     path: str
 
 
 class ResumeSandbox(BaseModel):
-    """from_backup: also if its host is lost and the conversation went on after the backup. The log stays as
-    it is, the files are those of the backup.
+    """from_backup: also resumes if the host is lost and the backup is older than the conversation's log.
+
+    The log stays as it is; the files are those of the backup.
     """
 
     from_backup: bool = False

@@ -1,4 +1,4 @@
-"""Where a sandbox looks up its owner's secrets: one at a time, when a command names it."""
+"""The route by which a sandbox looks up its owner's secrets, one at a time, when a command names one."""
 
 from uuid import UUID
 
@@ -19,7 +19,9 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def secret_url(inner_url: str, sandbox_id: UUID, name: str) -> str:
-    """The address that opens with the sandbox's own key, and for no other sandbox."""
+    """Returns the URL at which the sandbox reads this secret. Only the sandbox's own session key gives
+    access.
+    """
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{sandbox_id.hex}/settings/secrets/{name}"
 
 
@@ -34,7 +36,7 @@ class SecretNames(BaseModel):
 
 @inner_router.get("/{sandbox_id}/settings/secrets")
 async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, request: Request) -> SecretNames:
-    """The secrets that the sandbox may look up, by name."""
+    """Returns the names of the secrets that the sandbox may look up."""
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
     database: Database = request.state.database
@@ -47,7 +49,7 @@ async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, request: Request
 async def look_up(
     sandbox: CurrentSandbox, sandbox_id: UUID, name: SecretNameInPath, request: Request
 ) -> PlainTextResponse:
-    """The value of the secret, as text. The audit log tells of the first use by each sandbox."""
+    """Returns the secret's value as plain text. The audit log records the first use by each sandbox."""
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
     database: Database = request.state.database

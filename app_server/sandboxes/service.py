@@ -1,4 +1,4 @@
-"""The sandboxes of this installation: brought up, kept up, put to sleep, removed."""
+"""The sandboxes of this installation: start, supervise, put to sleep, remove."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,11 +33,11 @@ from app_server.users.tokens import new_token, token_hash
 
 WAKE_PATIENCE_SECONDS = 20.0
 MESSAGE_PATIENCE_SECONDS = 1.0
-"""A message need not be waited with: it is kept."""
+"""The wait is short, because a message is stored and need not wait for the sandbox."""
 
 
 class Sandboxes:
-    """One per process. What callers need of sandboxes; the work is done by what it is made of."""
+    """The interface to sandboxes for other features. One object per process; its parts do the work."""
 
     def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -65,17 +65,17 @@ class Sandboxes:
         on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
-        """`on_change(sandbox_id)` is awaited when one stopped, came back, or was given up.
+        """Sets functions to be called. All of them are awaited.
 
-        `position(sandbox_id)`: how far the log of what it holds has come.
-
-        `on_restored(running, backup)` is awaited when one was laid out from a backup, before anybody else
-        finds it: its logs are as old as that.
-
-        `on_return(sandbox_id)` is awaited when one in an archive is to be brought back.
-
-        `on_address(addresses)` is awaited when an engine that was absent came: the inner listener has to
-        answer there before any sandbox starts. It raises StartFailure when it cannot.
+        `on_change(sandbox_id)`: a sandbox stopped, came back, or was given up.
+        `position(sandbox_id)`: returns the last position of the logs of what the sandbox holds.
+        `on_restored(running, backup)`: a sandbox was restored from a backup; called before others can use it,
+        since its logs
+        are as old as the backup.
+        `on_return(sandbox_id)`: an archived sandbox is to be brought back.
+        `on_address(addresses)`: a missing engine has become available. The inner listener must answer on
+        these addresses
+        before a sandbox starts. Raises StartFailure if it cannot.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -84,16 +84,22 @@ class Sandboxes:
         self.backups.position = position or self.backups.position
 
     async def open(self) -> None:
-        """Chooses the backend. An engine that is asked for by name but absent fails each start, not this."""
+        """Chooses the backend. If the configured engine is missing, this does not fail,
+        but each start does.
+        """
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the machines that need this process. Their rows stay RUNNING: the next start revives them."""
+        """Ends the machines that need this process. Their rows stay RUNNING, so that the next start revives
+        them.
+        """
         await self._machines.close()
 
     @property
     def server_id(self) -> str | None:
-        """Whose the process sandboxes are that are made here; None: no other server is on the database."""
+        """The id of the server to which new process sandboxes belong. None if only this server uses the
+        database.
+        """
         return self._rows.ownership.server_id
 
     @property
@@ -107,7 +113,7 @@ class Sandboxes:
         return self._machines.backend.workspace_limit
 
     def inner_addresses(self) -> list[str]:
-        """Addresses on which the inner listener has to answer. Call after `open`."""
+        """Returns the addresses on which the inner listener must answer. Call it after `open`."""
         return self._machines.backend.inner_addresses()
 
     async def create(
@@ -120,10 +126,11 @@ class Sandboxes:
         base_image: str | None = None,
         runtime_plugins: Sequence[str] | None = None,
     ) -> Sandbox:
-        """A new sandbox that is to be brought up; belongs to the caller's transaction.
+        """Adds a new sandbox, which is still to be started, to the caller's transaction.
 
-        `snapshot_id`: what its workspace begins from. `base_image`: what its image is built on, if its user
-        has chosen that. `runtime_plugins`: which it offers; None: all that the image has.
+        `snapshot_id`: the snapshot from which its workspace begins.
+        `base_image`: the base of its image, if the user has chosen one.
+        `runtime_plugins`: the plugins that it offers; None means all plugins of the image.
         """
         key = new_token()
         sandbox = Sandbox(
@@ -144,11 +151,12 @@ class Sandboxes:
         return sandbox
 
     async def bring_up(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
-        """The sandbox with its agent server answering: adopted when it runs, started otherwise.
+        """Starts the sandbox, or finds the running one, and returns it when its agent server answers.
 
-        What it waits for goes to `report`, also its place in line when memory is short. Raises StartFailure
-        (the sandbox is in ERROR then) and NotFound when there is no such sandbox. May be called again at any
-        time.
+        Progress is passed to `report`, also the place in the queue if memory is short. Raises StartFailure
+        (then the sandbox's
+        status is ERROR, or MISSING if its host is lost), and NotFound if there is no such sandbox. The call
+        may be repeated.
         """
         return await self._bring_up(sandbox_id, report)
 
@@ -165,12 +173,14 @@ class Sandboxes:
             raise
 
     def is_waiting(self, sandbox_id: UUID) -> bool:
-        """Whether a start of it waits for memory."""
+        """Whether a start of this sandbox waits for memory."""
         return self._admission.is_waiting(sandbox_id)
 
     @contextmanager
     def keep_up(self, sandbox_id: UUID) -> Iterator[None]:
-        """It does not fall asleep for as long as this lasts: what works in it is no conversation yet."""
+        """Keeps the sandbox from falling asleep until the context ends, for work before its conversation
+        exists.
+        """
         self._machines.kept_up[sandbox_id] += 1
         try:
             yield
@@ -178,11 +188,14 @@ class Sandboxes:
             self._machines.kept_up -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
-        """Raises Conflict (`sandbox_not_running`)."""
+        """Returns the client of the sandbox's agent server. Raises like `running`."""
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
-        """Raises Conflict (`sandbox_not_running`), Unavailable (`sandbox_on_other_server`)."""
+        """Returns the running sandbox.
+
+        Raises Conflict (`sandbox_not_running`) or Unavailable (`sandbox_on_other_server`).
+        """
         if running := self._machines.running.get(sandbox_id):
             return running
         if sandbox_id in self._machines.elsewhere:
@@ -194,9 +207,10 @@ class Sandboxes:
         )
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine, its workspace and its row; nothing happens when there is none.
+        """Removes the machine, its workspace and its row. Does nothing if there is no such sandbox.
 
-        Raises Unavailable when the engine does not answer: the row stays, to be deleted later.
+        Raises Unavailable if the engine does not answer. Then the row stays, and the call can be repeated
+        later.
         """
         self._admission.drop(sandbox_id)
         try:
@@ -206,25 +220,30 @@ class Sandboxes:
         self._monitor.forgive(sandbox_id)
 
     async def check(self) -> None:
-        """One round of the monitor: brings up again what ought to run and does not, in the background."""
+        """Runs one round of the monitor, which restarts sandboxes that should run but do not, in the
+        background.
+        """
         await self._monitor.check()
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Halts the machine until it wakes. Raises NotFound, Unavailable."""
+        """Pauses the machine until the sandbox is woken. Raises NotFound or Unavailable."""
         await self._sleep.pause(sandbox_id)
 
     async def rest(self) -> None:
-        """One round of putting idle ones to sleep, and of ending those that sleep for long."""
+        """Runs one round of putting idle sandboxes to sleep, and of ending machines that
+        have slept for long.
+        """
         await self._sleep.rest()
 
     async def measure(self) -> None:
-        """One round of stopping those that hold more than they may, where no disk keeps them from it."""
+        """Runs one round of stopping sandboxes whose workspace is too large, if no disk limits them."""
         await self._watch.look()
 
     async def wake(self, sandbox_id: UUID) -> None:
-        """Brings up one that sleeps, and waits for it; nothing happens to others.
+        """Starts a sleeping sandbox and waits for it. Does nothing for other sandboxes.
 
-        Raises Unavailable, `sandbox_waits` when there is no memory for it soon: it starts by itself then.
+        Raises Unavailable. With the code `sandbox_waits` memory is short; then the sandbox starts by itself
+        later.
         """
         try:
             await self._wake(sandbox_id, WAKE_PATIENCE_SECONDS)
@@ -235,9 +254,10 @@ class Sandboxes:
             ) from crowded
 
     async def is_awake(self, sandbox_id: UUID) -> bool:
-        """Wakes one that sleeps if there is memory for it. False: it is not up yet, and can be waited for.
+        """Wakes a sleeping sandbox if there is memory for it. Returns False while the caller should wait for
+        it.
 
-        Raises Unavailable.
+        Also returns True for a sandbox that failed or is gone. Raises Unavailable.
         """
         try:
             await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS)
@@ -248,11 +268,11 @@ class Sandboxes:
         return gave_up or sandbox_id in self._machines.running
 
     def leave_line(self, sandbox_id: UUID) -> None:
-        """Nothing has to wait for memory for it any more."""
+        """Removes the sandbox from the queue for memory."""
         self._admission.drop(sandbox_id)
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float) -> None:
-        """Raises Crowded, Unavailable."""
+        """Starts a sleeping sandbox. Raises Crowded if memory is short, or Unavailable."""
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:
             return
@@ -266,10 +286,11 @@ class Sandboxes:
         await self._machines.changed(sandbox_id)
 
     async def resume(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Lets a sandbox run again that sleeps, lies in an archive or was given up, in the background.
+        """Starts a sandbox that sleeps, is archived or has failed, in the background.
 
-        One whose host is lost goes on elsewhere from its last backup; from_backup: also where that is older
-        than the log. Raises NotFound when there is none, Conflict as Backups.go_on_elsewhere.
+        A sandbox whose host is lost starts on another host from its last backup; with `from_backup` even if
+        that is older than
+        the log. Raises NotFound if there is no such sandbox, and Conflict like Backups.go_on_elsewhere.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
             await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)

@@ -1,10 +1,8 @@
 """How keys reach this process. After that they exist only in its memory, which other processes cannot read.
 
-Outside containers, commands of the agent run as the same user as the server (for containers see
-two_users.py).
-The server makes itself "not dumpable". Then the kernel refuses these commands the server's memory, first
-environment
-and open files.
+If the sandbox has only one user, commands of the agent run as the same user as the server (for two users see
+two_users.py). So the server makes itself "not dumpable". Then the kernel refuses these commands the server's
+memory, first environment and open files.
 """
 
 import ctypes

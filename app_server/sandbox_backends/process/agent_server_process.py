@@ -1,4 +1,6 @@
-"""An agent server as a process of this machine: started, found again, ended with all that it began."""
+"""An agent server as a process of this machine: started, found again, and ended with all
+its child processes.
+"""
 
 import asyncio
 import json
@@ -26,17 +28,18 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Incarnation(BaseModel):
-    """A process and when it started (clock ticks since boot): a pid may be reused."""
+    """A process id with the process's start time (clock ticks since boot), since process ids are reused."""
 
     pid: int
     started: int
 
 
 class Handle(Incarnation):
-    """`init`: the first process behind the walls, if there are any; all others there end with it.
+    """A running agent server, as stored in `process.json`.
 
-    `has_own_network`: whether commands are kept from this machine's. An older version did not.
-    `place`: the folder that it works in. None: written by an older version.
+    `init`: the first process in bubblewrap's namespace, if there is one; all others there end with it.
+    `has_own_network`: whether commands are kept from this machine's network. False for older versions.
+    `place`: identifies the folder in which the server works. None: written by an older version.
     """
 
     port: int
@@ -52,9 +55,9 @@ class Handle(Incarnation):
 
 @dataclass(frozen=True)
 class Launch:
-    """What to run. It inherits `listener`, under its number.
+    """What to run. The process inherits `listener` with its descriptor number.
 
-    `tells_init`: it takes `--info-fd`, and tells there who is first behind its walls.
+    `tells_init`: the command takes `--info-fd` and reports there the first process in its namespace.
     """
 
     command: Sequence[str]
@@ -66,7 +69,10 @@ class Launch:
 
 
 def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
-    """Starts it and keeps its handle in `folder`. Blocking, some milliseconds. OSError if it cannot be."""
+    """Starts an agent server and stores its handle in `folder`. Blocking, some milliseconds.
+
+    Raises OSError if it cannot be started.
+    """
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)
     _children[child.pid] = child
@@ -84,10 +90,11 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
 
 
 def listen(wanted: int) -> socket.socket:
-    """On `wanted` if it is free (or 0), else on any other port.
+    """Listens on port `wanted` if it is free and not 0, else on any free port.
 
-    The agent server is handed this very socket: a port that was only looked at could be another program's by
-    the time it listens. Who connects before that waits until it does, or fails when it ends.
+    The agent server inherits this socket: if a port were only looked up, another program could take it before
+    the server
+    listens. Earlier connections wait until the server accepts them, and fail if it ends.
     """
     for candidate in (wanted, 0):
         listener = socket.socket()
@@ -108,7 +115,10 @@ def listen(wanted: int) -> socket.socket:
 
 
 def read_handle(folder: Path) -> Handle | None:
-    """None also for what was copied with its folder: that process is the original's."""
+    """Returns the stored handle. Returns None if there is none, or if the folder is a copy of another one.
+
+    In a copy, the stored process belongs to the original.
+    """
     try:
         handle = Handle.model_validate_json((folder / "process.json").read_bytes())
         return handle if handle.place in {None, _place(folder)} else None
@@ -128,9 +138,11 @@ def is_alive(process: Incarnation) -> bool:
 
 
 async def stop(handle: Handle) -> None:
-    """Ends all of it, first politely. A stranger with a recycled pid is left alone.
+    """Ends the agent server and all its processes: with SIGTERM, then SIGKILL.
 
-    Also to be called when only the agent server died: what it began may live on behind its walls.
+    A foreign process with the same id is left alone. Also call this if only the agent server has ended, since
+    other
+    processes in its namespace may still run.
     """
     if is_alive(handle):
         _terminate(handle)
@@ -203,7 +215,9 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 
 
 def _place(folder: Path) -> str:
-    """A copy of the folder has another one; a folder that is renamed keeps it."""
+    """Returns a text that identifies the folder. It stays the same after a rename, and a copy has another
+    one.
+    """
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"
 
@@ -214,7 +228,9 @@ def _incarnation(pid: int) -> Incarnation:
 
 
 def _read_stat(pid: int) -> tuple[str, int] | None:
-    """`(state, start time in ticks since boot)` of a process, if there is one."""
+    """Returns state and start time (in ticks since boot) of a process, or None if there
+    is no such process.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -225,7 +241,9 @@ def _read_stat(pid: int) -> tuple[str, int] | None:
 
 
 def _children_of(pid: int) -> list[int]:
-    """None on a kernel that does not list them: these end by force then."""
+    """Returns the child processes. Returns an empty list on kernels without this list; then SIGKILL ends
+    them.
+    """
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):

@@ -1,7 +1,7 @@
-"""Sandboxes that are processes on this machine, behind walls where bubblewrap works; no engine needed.
+"""Sandboxes as processes on this machine, isolated by bubblewrap if it works. No container engine is needed.
 
-`home`/sandboxes/<id>/ holds everything of one: `process.json` (who it is, for a restarted app server),
-`agent-server.log`, `home/` and `workspace/`, which the agent server keeps its conversations in.
+`home`/sandboxes/<id>/ contains all of a sandbox: `process.json` (its process, for a restarted app server),
+`agent-server.log`, `home/` and `workspace/`, which also contains the agent server's conversations.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ ALLOWED_ENVIRONMENT = frozenset(
     | {"NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE"}
 )
 _OUTER_ONLY = frozenset({"TMPDIR", "USER", "LOGNAME"})
-"""What means nothing behind walls."""
+"""Variables that have no meaning inside bubblewrap's namespaces."""
 
 # The cwd of the agent server: `python -m` finds the package there, whether it is installed or not, and
 # nothing of it reaches the environment of the agent's commands.
@@ -94,7 +94,9 @@ class ProcessBackend(OneMachine):
         )
 
     async def open(self) -> None:
-        """Looks once what walls there are: users who were told of them must be able to rely on them."""
+        """Tests once whether bubblewrap works. The result holds until the server ends, since users rely on
+        it.
+        """
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":
             return
@@ -107,10 +109,10 @@ class ProcessBackend(OneMachine):
             )
 
     async def secure(self) -> None:
-        """The network of commands is closed as it is made."""
+        """Does nothing: the network of commands is closed from the start."""
 
     async def examine(self) -> None:
-        """All was seen when it was opened."""
+        """Does nothing: `open` has tested everything."""
 
     def inner_addresses(self) -> list[str]:
         return [LOOPBACK]
@@ -118,7 +120,7 @@ class ProcessBackend(OneMachine):
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Nothing is shared between them."""
+        """Does nothing: process sandboxes have no image."""
 
     async def start(
         self,
@@ -127,9 +129,9 @@ class ProcessBackend(OneMachine):
         report: Report,
         base: str | None = None,  # noqa: ARG002 (they have no image)
     ) -> Machine:
-        """Adopts the process when it lives, even if another app server started it.
+        """Returns the running process, even if another app server has started it, or starts a new one.
 
-        Raises StartFailure `bubblewrap_unavailable` where walls are demanded but cannot be had.
+        Raises StartFailure `bubblewrap_unavailable` if isolation is required but not possible.
         """
         if self._missing and self._wanted == "bubblewrap":
             raise StartFailure("bubblewrap_unavailable", self._missing.cause, fix=self._missing.fix)
@@ -209,13 +211,15 @@ class ProcessBackend(OneMachine):
         return [self._total_bytes] if self._total_bytes else None
 
     async def replenish(self) -> None:
-        """None is kept ready: a halted process would be as little held in as a running one."""
+        """Does nothing: no process is kept ready, since nothing would limit the memory of a paused one
+        either.
+        """
 
     async def yield_spare(self) -> bool:
         return False
 
     async def close(self) -> None:
-        """Stops them all; their workspaces stay."""
+        """Stops all sandboxes. Their workspaces stay."""
         await asyncio.gather(*(self.stop(sandbox_id) for sandbox_id in list(self._handles)))
 
     def _folder(self, sandbox_id: UUID) -> Path:

@@ -1,9 +1,10 @@
-"""Walls around a process sandbox, by bubblewrap: separate mounts, processes, IPC and host name.
+"""Isolates process sandboxes with bubblewrap: separate mounts, processes, IPC and host name.
 
-Behind them stand the machine's programs, read-only, and the sandbox's own folder; nothing of the user's home,
-of other sandboxes, or of the app server's database. The agent server has the machine's network, since it and
-the inner listener meet on loopback; commands have one without a way out (agent_runtime/workspace/room.py).
-Nothing bounds the memory.
+Inside are the machine's programs, read-only, and the sandbox's folder, but nothing of the user's home, of
+other sandboxes
+or of the app server's database. The agent server has the machine's network, since it and the inner listener
+connect on
+loopback. Commands have a network without a way out (agent_runtime/workspace/room.py). Memory is not limited.
 """
 
 import os
@@ -46,7 +47,7 @@ _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 
 
 class Unusable(Exception):
-    """Why bubblewrap cannot be used here, in a sentence; `fix` says what helps."""
+    """bubblewrap cannot be used here. The text says why; `fix` says what helps."""
 
     def __init__(self, cause: str, fix: str) -> None:
         super().__init__(cause)
@@ -56,7 +57,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Bubblewrap:
-    """One that works here. `isolation`: the options that separate, as far as this machine grants them."""
+    """A bubblewrap that works here. `isolation`: the options for isolation that this machine allows."""
 
     program: str
     isolation: tuple[str, ...]
@@ -70,9 +71,10 @@ class Bubblewrap:
         directory: Path,
         accounts: Path | None = None,
     ) -> list[str]:
-        """`command` behind walls, where `writable` and `readable` stand at the places they have outside.
+        """Returns the command line that runs `command` isolated. `writable` and `readable` keep their paths
+        inside.
 
-        `accounts`: a directory with the `passwd` and `group` to be seen inside.
+        `accounts`: a directory with the `passwd` and `group` files for the inside.
         """
         return [
             self.program,
@@ -96,7 +98,7 @@ class Bubblewrap:
 
 
 def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
-    """The bubblewrap of this machine, once it was seen to work. Raises Unusable. Blocks for milliseconds."""
+    """Finds bubblewrap and tests it. Raises Unusable. Blocks for milliseconds."""
     program = shutil.which("bwrap", path=environment.get("PATH"))
     if program is None:
         raise Unusable("bubblewrap is not installed.", fix="Install it: apt-get install bubblewrap")
@@ -115,9 +117,10 @@ def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
 
 
 def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
-    """What an agent server needs of this machine beside its system.
+    """Returns the paths outside the system's directories that an agent server must read.
 
-    Our package, its interpreter, its libraries, and the certificates that `environment` names.
+    These are our package, the Python interpreter, its libraries, and the certificates that `environment`
+    names.
     """
     interpreter = Path(sys.executable).resolve().parents[1]
     wanted = [source / "agent_runtime", Path(sys.prefix), Path(sys.base_prefix), interpreter]
@@ -126,7 +129,7 @@ def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def write_accounts(folder: Path, home: Path) -> None:
-    """The `passwd` and `group` of a sandbox: only its user and root."""
+    """Writes `passwd` and `group` files for a sandbox, with only its user and root."""
     uid, gid = os.getuid(), os.getgid()
     lines = [f"agent:x:{uid}:{gid}::{home}:/bin/bash", *([] if uid == 0 else ["root:x:0:0::/:/bin/false"])]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -135,7 +138,7 @@ def write_accounts(folder: Path, home: Path) -> None:
 
 
 def _try(bubblewrap: Bubblewrap) -> str | None:
-    """What it complained of; None if it works."""
+    """Runs a test command in bubblewrap. Returns the error, or None if it works."""
     command = bubblewrap.wrap(["true"], writable=[], readable=[], directory=Path("/"))
     try:
         done = subprocess.run(

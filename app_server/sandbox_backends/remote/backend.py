@@ -1,8 +1,10 @@
-"""Sandboxes on other hosts: each runs `slipway sandbox-host`, and holds as many as its memory bears.
+"""Sandboxes on other hosts. Each host runs `slipway sandbox-host` and takes as many sandboxes as its memory
+allows.
 
-A sandbox stays on the host where it was first placed, since its workspace lies there. When that host is lost
-it is placed anew only with a backup in hand, and only when a user asks for it: the host may be well, and
-merely out of our reach.
+A sandbox stays on the host of its first start, since its workspace is there. If that host is lost, the
+sandbox moves to
+another host only from a backup and only if a user asks for it: the host may still run and only be
+unreachable.
 """
 
 import asyncio
@@ -65,7 +67,7 @@ class RemoteBackend:
         return SandboxKind(backend="remote", isolation="full", warning=" ".join(told) or None)
 
     async def open(self) -> None:
-        """Asks who is there. A host that does not answer may come later, all of them may."""
+        """Contacts all hosts. Hosts that do not answer may come later."""
         await asyncio.gather(*(self._look(host) for host in self.hosts.values()))
 
     async def secure(self) -> None:
@@ -73,16 +75,20 @@ class RemoteBackend:
             self._background.start(self._attend(host), name=f"sandbox host {host.name}")
 
     async def examine(self) -> None:
-        """Each host does so by itself."""
+        """Does nothing: each host tests itself."""
 
     def inner_addresses(self) -> list[str]:
-        """Hosts are connected from here, and speak with our own loopback."""
+        """Returns loopback: connections to hosts are opened from here and end at our own inner listener."""
         return ["127.0.0.1"]
 
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """On the host of this sandbox, present or future: each host has its images. Raises StartFailure."""
+        """Prepares the image on the host of this sandbox, since each host has separate images. Raises
+        StartFailure.
+
+        Does nothing without a `sandbox_id`.
+        """
         if sandbox_id is None:
             return
         host = await self._settle(sandbox_id)
@@ -106,7 +112,7 @@ class RemoteBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Unknown for a host that does not answer: its sandboxes are not dead, see `find_lost`."""
+        """Sandboxes on hosts that do not answer do not count as dead; see `find_lost`."""
         states = await self._states()
         dead: set[UUID] = set()
         for sandbox_id in sandbox_ids:
@@ -151,7 +157,7 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """The lowest of any host's, and kept as ill as there."""
+        """The smallest limit of all hosts. It counts as kept by a disk only if all hosts use disks."""
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
         kept_by: Literal["disk", "watch", "none"] = "none"
@@ -171,7 +177,7 @@ class RemoteBackend:
             await asyncio.to_thread(self._placements.forget, sandbox_id, host.name)
 
     async def forget(self, sandbox_id: UUID) -> None:
-        """A host that is lost is told when it is back."""
+        """Deletes what hosts still have of the sandbox. A lost host is told when it answers again."""
         await asyncio.to_thread(self._placements.mark_deleted, sandbox_id)
         placement = self._placements.get(sandbox_id)
         for name in placement.left if placement else ():
@@ -180,7 +186,10 @@ class RemoteBackend:
                 await asyncio.to_thread(self._placements.forget, sandbox_id, name)
 
     async def abandon(self, sandbox_id: UUID) -> None:
-        """It is to be placed anew: what its lost host has of it counts no more, but stays there."""
+        """Removes the sandbox's assignment to its lost host, so that it can start on another one.
+
+        The data on the lost host stays there.
+        """
         self._in_use.discard(sandbox_id)
         await asyncio.to_thread(self._placements.leave, sandbox_id)
 
@@ -189,7 +198,7 @@ class RemoteBackend:
 
     @property
     def spare_bytes(self) -> int:
-        """Each host counts what it keeps ready itself."""
+        """Zero: each host subtracts the memory of its ready machines itself."""
         return 0
 
     async def spare_bytes_of_others(self) -> int:
@@ -204,7 +213,11 @@ class RemoteBackend:
         return found or None  # the start tells why
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
-        """On its own host; a new one where most is free. Remembered, so that `held` finds it there later."""
+        """Returns the memory of the sandbox's host. A new sandbox is assigned to the host with the most free
+        memory.
+
+        The assignment is remembered, so that later calls count the sandbox on that host.
+        """
         name = self._placements.host_of(sandbox_id)
         if name is None:
             candidates = [host.name for host in self.hosts.values() if not host.is_lost and host.info]
@@ -218,7 +231,7 @@ class RemoteBackend:
         return MemoryCapacity(self._beside(name, held), self._capacity(host))
 
     async def replenish(self) -> None:
-        """Each host does so by itself."""
+        """Does nothing: each host keeps machines ready itself."""
 
     async def yield_spare(self) -> bool:
         return False
@@ -246,7 +259,9 @@ class RemoteBackend:
             )
 
     async def _attend(self, host: Host) -> None:
-        """Runs for ever: a host that comes, or comes back, is reconciled before its sandboxes reach us."""
+        """Watches a host for ever. Reconciles it whenever it comes (back), before its
+        sandboxes can reach us.
+        """
         tunnel: asyncio.Task[None] | None = None
         while True:
             try:
@@ -267,13 +282,15 @@ class RemoteBackend:
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _states(self) -> dict[str, Mapping[UUID, MachineState]]:
-        """By host, of those that answer."""
+        """Returns the states of sandboxes by host, for hosts that answer."""
         hosts = [host for host in self.hosts.values() if not host.is_lost]
         found = await asyncio.gather(*(_states_of(host) for host in hosts))
         return {host.name: states for host, states in zip(hosts, found, strict=True) if states is not None}
 
     async def _settle(self, sandbox_id: UUID) -> Host:
-        """Its host; one that has none gets one, which is on record from then on. Raises StartFailure."""
+        """Returns the sandbox's host. Assigns a new sandbox to a host and stores that.
+        Raises StartFailure.
+        """
         name = self._placements.host_of(sandbox_id)
         if name is None:
             name = self._intended.pop(sandbox_id, None) or self._roomiest()
@@ -320,7 +337,9 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """The bytes that hold as many sandboxes of our size as that host can hold of its size."""
+        """The memory for as many sandboxes of our memory limit as the host can hold with its own limit per
+        sandbox.
+        """
         if host.info is None:
             return 0
         return host.info.capacity_bytes // host.info.sandbox_memory_bytes * self._config.sandbox_memory_bytes

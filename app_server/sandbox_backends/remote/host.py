@@ -1,4 +1,4 @@
-"""One sandbox host, as the app server calls it, and whether it answers."""
+"""The client of one sandbox host. It also notes whether the host answers."""
 
 import asyncio
 import ssl
@@ -48,9 +48,9 @@ _IMAGES = TypeAdapter(list[HostedImage])
 
 
 class Host:
-    """`info`: what it said of itself when it answered last. `is_ready`: whether its sandboxes reach us.
+    """The client of one host. `http` sends the host's token with each call.
 
-    `http` calls it with its token.
+    `info`: what the host last reported about itself. `is_ready`: set while its sandboxes can reach us.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Host:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has not answered for longer than a busy host may take."""
+        """Whether the host has not answered for longer than the configured patience."""
         silent = self._silent_from is not None and time.monotonic() - self._silent_from
         return silent is not False and silent > self._patience_seconds
 
@@ -87,7 +87,7 @@ class Host:
         return f"{self.url}{PREFIX}/sandboxes/{sandbox_id}/agent"
 
     async def greet(self) -> HostInfo:
-        """Asks it who it is. Raises StartFailure."""
+        """Asks the host about itself and stores the answer in `info`. Raises StartFailure."""
         reply = await self._call("GET", "/info", timeout=GREETING_SECONDS)
         info: HostInfo = self._parse(TypeAdapter(HostInfo), reply.content)
         if info.protocol != PROTOCOL:
@@ -100,7 +100,7 @@ class Host:
         return info
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Of all sandboxes of which something is there. Raises StartFailure."""
+        """Returns the states of all sandboxes that the host has something of. Raises StartFailure."""
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
         return {each.id: each.state for each in self._parse(_STATES, reply.content)}
 
@@ -108,7 +108,7 @@ class Host:
         await self._follow("POST", "/image", report)
 
     async def prepare_base(self, base: BaseImage, report: Report) -> None:
-        """Has what a user has chosen built there, if that has not been done. Raises StartFailure."""
+        """Lets the host build the user's base image, unless it has it already. Raises StartFailure."""
         reply = await self._ask("GET", "/bases", params={"name": base.name})
         if reply.status_code == httpx.codes.NOT_FOUND:
             version = self.info.version if self.info else "of another version"
@@ -125,9 +125,9 @@ class Host:
             await self._follow("PUT", "/bases", report, files=sent)
 
     async def images(self, bases: Collection[str], *, prune: bool) -> list[StoredImage]:
-        """Those that lie there; with `prune` those that were of no use, and are gone.
+        """Returns the images on the host. With `prune`, removes the unused images and returns those.
 
-        bases: what users have chosen.
+        bases: the names of the base images that users have chosen.
         """
         method, route = ("POST", "/images/prune") if prune else ("GET", "/images")
         reply = await self._call(method, route, params={"base": sorted(bases)}, timeout=LONG_SECONDS)
@@ -168,7 +168,7 @@ class Host:
         await self._call("DELETE", f"/sandboxes/{sandbox_id}")
 
     def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
-        """Blocking: for a thread. Raises StartFailure, and what the sink raises."""
+        """Blocking, for a thread. Raises StartFailure, and the errors of the sink."""
         place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}
         try:
@@ -183,7 +183,7 @@ class Host:
             raise self.lost(error) from error
 
     def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Blocking, as above."""
+        """Blocking, for a thread. Raises StartFailure."""
 
         def pieces() -> Iterator[bytes]:
             while piece := source.read(PIECE_BYTES):
@@ -225,7 +225,7 @@ class Host:
         return reply
 
     async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
-        """Whatever it answers. Raises StartFailure where it does not."""
+        """Returns the host's reply, whatever its status. Raises StartFailure if there is none."""
         try:
             reply = await self.http.request(method, route, **request)
         except httpx.HTTPError as error:
@@ -235,7 +235,9 @@ class Host:
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
-        """The last step of an answer that comes line by line."""
+        """Passes the lines of a streamed reply to `report`, and returns the last step.
+        Raises StartFailure.
+        """
         timeout = httpx.Timeout(CALL_SECONDS, read=LONG_SECONDS)
         try:
             async with self.http.stream(method, route, timeout=timeout, **request) as reply:
@@ -262,7 +264,9 @@ class Host:
             self.silent_since, self._silent_from = now(), time.monotonic()
 
     def _require_success(self, reply: httpx.Response, body: bytes) -> None:
-        """Raises StartFailure with what the host said, or that it was none of ours that spoke."""
+        """Raises StartFailure for an error reply: with the host's reason, or that it is no sandbox host's
+        reply.
+        """
         if reply.is_success:
             return
         try:

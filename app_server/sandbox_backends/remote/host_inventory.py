@@ -1,20 +1,22 @@
-"""Which sandboxes are this host's own: the engine may run those of a Slipway on this very machine, too."""
+"""The sandboxes of a sandbox host. Its engine may also run sandboxes of a Slipway app
+server on this machine.
+"""
 
 from pathlib import Path
 from uuid import UUID
 
 
 class Hosted:
-    """Files in `home`/hosted, with the base image that was chosen for each; empty where none was.
+    """One file for each sandbox in `home`/hosted, with the base image that was chosen; empty if none was.
 
-    Blocking, and quick.
+    All methods block for a moment.
     """
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "hosted"
 
     def add(self, sandbox_id: UUID, base: str | None = None) -> None:
-        """base: None leaves what is known of it."""
+        """base: None leaves the stored base image unchanged."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / sandbox_id.hex
         path.touch()
@@ -28,7 +30,7 @@ class Hosted:
         return {UUID(path.name) for path in self._folder.iterdir()} if self._folder.is_dir() else set()
 
     def bases(self) -> set[str]:
-        """What sandboxes are built on, beside the base of the host's own image."""
+        """Returns all base images that users have chosen for sandboxes here."""
         return {text for each in self.all() if (text := self._base_of(each))}
 
     def _base_of(self, sandbox_id: UUID) -> str:

@@ -1,4 +1,4 @@
-"""Who we are to sandbox hosts."""
+"""The id and the tokens by which this installation identifies itself to sandbox hosts."""
 
 import secrets
 from pathlib import Path
@@ -8,7 +8,7 @@ from app_server.core.errors import StartFailure
 
 
 def installation_id(home: Path) -> str:
-    """The same for as long as the home lives."""
+    """Returns a random id, which is stored in the home."""
     path = home / "installation"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -17,7 +17,7 @@ def installation_id(home: Path) -> str:
 
 
 def read_token(host: SandboxHost) -> str:
-    """Raises StartFailure `sandbox_host_refused`."""
+    """Reads the token of a host from its file. Raises StartFailure `sandbox_host_refused`."""
     try:
         token = host.token_file.expanduser().read_text().strip()
     except OSError as error:

@@ -1,7 +1,8 @@
-"""Which sandbox lies on which host, in files: there before the host hears of the sandbox.
+"""Which sandbox is on which host, in files. A record is written before the host hears of the sandbox.
 
-`home`/placements/<sandbox>.json. `left`: hosts that were lost while it lay there, and may have an older or a
-newer workspace of it still. The record of one that was deleted goes with the last of them.
+`home`/placements/<sandbox>.json. `left`: hosts that were lost while the sandbox was there; they may still
+have an older or
+newer workspace of it. The record of a deleted sandbox is removed when no host has anything of it.
 """
 
 import json
@@ -21,7 +22,7 @@ class Placement:
 
 
 class Placements:
-    """Blocking, and quick: what is known is kept in memory, and written whole or not at all."""
+    """The records, kept in memory and written atomically. All methods block for a moment."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
@@ -38,7 +39,7 @@ class Placements:
         return self._known.get(sandbox_id)
 
     def deleted_on(self, host: str) -> set[UUID]:
-        """Those that are still to be removed there."""
+        """Returns the deleted sandboxes whose data is still to be removed from this host."""
         return {each for each, found in self._known.items() if found.is_deleted and host in found.left}
 
     def put(self, sandbox_id: UUID, host: str) -> None:
@@ -48,7 +49,7 @@ class Placements:
         self._write(sandbox_id, Placement(host, tuple(sorted(left))))
 
     def leave(self, sandbox_id: UUID) -> None:
-        """Its host is lost: it is to be placed anew."""
+        """Records that the sandbox's host is lost, and that it is on no host now."""
         if (found := self._known.get(sandbox_id)) and found.host:
             self._write(sandbox_id, Placement(None, tuple(sorted({*found.left, found.host}))))
 
@@ -59,7 +60,7 @@ class Placements:
             self._write(sandbox_id, replace(found, is_deleted=True))
 
     def forget(self, sandbox_id: UUID, host: str) -> None:
-        """Nothing of it is on this host any more."""
+        """Records that this host has nothing of the sandbox any more."""
         found = self._known.get(sandbox_id)
         if found is None:
             return

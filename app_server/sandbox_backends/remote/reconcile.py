@@ -1,4 +1,4 @@
-"""A sandbox host that came, or came back, is set right: what ran there meanwhile may run elsewhere now."""
+"""Reconciles a sandbox host that has come (back): its sandboxes may meanwhile run on other hosts."""
 
 import asyncio
 import logging
@@ -10,9 +10,10 @@ logger = logging.getLogger(__name__)
 
 
 async def welcome(host: Host, placements: Placements) -> None:
-    """Before its sandboxes reach us. No workspace is removed but those whose user has deleted them.
+    """Stops sandboxes that belong to other hosts, and removes those that were deleted. Takes over unknown
+    ones.
 
-    Raises StartFailure.
+    Call it before the host's sandboxes can reach us. Other workspaces are never removed. Raises StartFailure.
     """
     states = await host.states()
     for sandbox_id, state in states.items():

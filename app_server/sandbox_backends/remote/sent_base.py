@@ -1,4 +1,4 @@
-"""A base image that a user has chosen, as it is sent to a host that has yet to build it."""
+"""A base image that a user has chosen, in the form in which it is sent to a host that must build it."""
 
 from app_server.sandbox_backends.remote.wire import BaseRequest
 from app_server.sandbox_images.base_image import BaseImage, BuildFiles
@@ -7,7 +7,7 @@ Part = tuple[str | None, str | bytes]
 
 
 def parts_of(base: BaseImage, built_from: tuple[BuildFiles, bytes] | None) -> dict[str, Part]:
-    """Of the multipart body: `base`, and `context` where it is built from files."""
+    """Returns the parts of the multipart body: `base`, and `context` if the image is built from files."""
     files, packed = built_from or (None, None)
     asked = BaseRequest(
         name=base.name,

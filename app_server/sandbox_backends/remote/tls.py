@@ -1,4 +1,4 @@
-"""Whom we believe to be a sandbox host."""
+"""The certificate authorities that are trusted for sandbox hosts."""
 
 import ssl
 
@@ -6,7 +6,9 @@ from app_server.core.config import Config
 
 
 def trust_of_hosts(config: Config) -> ssl.SSLContext | None:
-    """The system's authorities, and the one that is named beside them; None when there are no hosts."""
+    """Returns a TLS context with the system's authorities and the configured one. None if
+    there are no hosts.
+    """
     if not config.sandbox_hosts:
         return None  # reading the certificates takes 20 ms
     context = ssl.create_default_context()

@@ -1,7 +1,8 @@
-"""The way of a host's sandboxes to our inner listener: over connections that we open to the host.
+"""Connects a host's sandboxes to our inner listener, over connections that we open to the host.
 
-So no host needs a route to the app server, and what sandboxes say goes the same way, as well guarded, as all
-else. For each connection of a sandbox the host tells us a name, and we fetch it.
+So hosts need no route to the app server, and what sandboxes send is protected like all other calls to the
+host. For each
+connection of a sandbox the host sends us a name, and we open a WebSocket for it.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ class HostTunnel:
         self._url = f"ws{host.url.removeprefix('http')}{PREFIX}/tunnel"
 
     async def keep_open(self) -> None:
-        """For ever. The host is ready while it is open."""
+        """Keeps the tunnel open for ever. `is_ready` of the host is set while it is open."""
         while True:
             try:
                 async with self._connect("") as control:

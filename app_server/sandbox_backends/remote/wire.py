@@ -1,4 +1,4 @@
-"""What an app server and a sandbox host say to each other (docs/sandbox-service.md): shapes and names."""
+"""The requests and replies between an app server and a sandbox host (docs/sandbox-service.md)."""
 
 from typing import Annotated, Final, Literal
 from uuid import UUID
@@ -12,22 +12,27 @@ from app_server.sandbox_images.build_context import MAX_TAR_BYTES
 PREFIX: Final = "/v1"
 TOKEN_HEADER: Final = "X-Slipway-Host-Token"  # noqa: S105 (a name)
 INSTALLATION_HEADER: Final = "X-Slipway-Installation"
-"""Which app server asks: a host works for one alone."""
+"""A header with the id of the app server that calls. A host works for only one."""
 PROTOCOL: Final = 1
 NDJSON: Final = "application/x-ndjson"
 TAR: Final = "application/x-tar"
 PIECE_BYTES: Final = 64 * 1024
 MAX_BASE_BYTES: Final = MAX_TAR_BYTES + 4 * 1024**2
-"""Of a request that brings what a base image is built from."""
+"""The size limit of a request with the files from which a base image is built."""
 
 ImageName = Annotated[str, Field(max_length=300, pattern=IMAGE_NAME)]
 
 
 class HostInfo(BaseModel):
-    """capacity_bytes: what the limits of all sandboxes there may add up to, less what is kept for machines
-    that have no user yet. sandbox_memory_bytes: the limit of each. image: None when it is not there yet.
-    isolation_gap: what the walls there leave open, in a sentence. workspace_bytes: how much a new workspace
-    holds, None: as much as there is; workspace_kept_by: what keeps it so.
+    """What a host reports about itself.
+
+    capacity_bytes: the limit for the sum of its sandboxes' memory limits, without the memory of ready
+    machines.
+    sandbox_memory_bytes: the memory limit of each sandbox.
+    image: the image; null if the host does not have it yet.
+    isolation_gap: a sentence about gaps in the isolation; null if none is known.
+    workspace_bytes: the size limit of a new workspace; null means no limit.
+    workspace_kept_by: how that limit is enforced.
     """
 
     protocol: int
@@ -42,20 +47,22 @@ class HostInfo(BaseModel):
 
 
 class HostedSandbox(BaseModel):
-    """`stopped`: only its workspace is there, or its machine has ended."""
+    """The state of one sandbox. `stopped`: only its workspace is there, or its machine has ended."""
 
     id: UUID
     state: MachineState
 
 
 class WorkspaceSize(BaseModel):
-    """bytes: what a running sandbox's workspace holds; None when a disk limits it, or it cannot be told."""
+    """bytes: the size of a running sandbox's workspace; null if a disk limits it, or if it cannot be
+    measured.
+    """
 
     bytes: int | None
 
 
 class HostedImage(BaseModel):
-    """As a StoredImage."""
+    """One image on the host. The fields are those of StoredImage."""
 
     name: str
     created_at: str
@@ -65,15 +72,16 @@ class HostedImage(BaseModel):
 
 
 class BaseInfo(BaseModel):
-    """image: what sandboxes start from on this base; None when it is still to be built."""
+    """image: the image of sandboxes on this base; null if it must still be built."""
 
     image: str | None
 
 
 class BaseRequest(BaseModel):
-    """A base image that a user has chosen. dockerfile: where it is built, its name among the files.
+    """A base image that a user has chosen.
 
-    timeout_seconds, max_bytes, network: what the build may take; the host holds it to its own limits as well.
+    dockerfile: the name of the Dockerfile among the sent files; null if nothing is built.
+    timeout_seconds, max_bytes, network: limits of the build. The host's own limits apply, too.
     """
 
     name: ImageName
@@ -86,9 +94,10 @@ class BaseRequest(BaseModel):
 
 
 class SandboxStartRequest(BaseModel):
-    """authority: whose certificates the sandbox is to believe (PEM), if the app server has one.
+    """Starts a sandbox.
 
-    base: what its image is built on, if its user has chosen that: `PUT /bases` comes first.
+    authority: a certificate authority (PEM) that the sandbox must trust; null if the app server has none.
+    base: the base image that the user has chosen. `PUT /bases` must come first.
     """
 
     session_key: str
@@ -97,7 +106,7 @@ class SandboxStartRequest(BaseModel):
 
 
 class HostedMachine(BaseModel):
-    """image: what it was started from. inner_url: the app server as the sandbox reaches it."""
+    """A started sandbox. image: its image. inner_url: the app server's URL as the sandbox reaches it."""
 
     image: str
     working_root: str
@@ -105,7 +114,7 @@ class HostedMachine(BaseModel):
 
 
 class HostFailure(BaseModel):
-    """As a StartFailure; code: of docs/start-failures.md."""
+    """A failure. The fields are those of StartFailure; docs/start-failures.md lists the codes."""
 
     code: str
     cause: str
@@ -114,9 +123,9 @@ class HostFailure(BaseModel):
 
 
 class Step(BaseModel):
-    """One line of the answer to what takes a while. The last one has `done`, `machine` or `failure`.
+    """One line of a streamed reply. The last line has `done`, `machine` or `failure`.
 
-    An empty one says that it goes on.
+    An empty line only shows that the work goes on.
     """
 
     report: str | None = None

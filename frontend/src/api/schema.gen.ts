@@ -1700,7 +1700,8 @@ export interface paths {
         };
         /**
          * Get Sandboxes
-         * @description The sandboxes of these ids, in their order; null for one that is not there.
+         * @description Returns the sandboxes with these ids in the requested order; null stands for one
+         *     that does not exist.
          */
         get: operations["get_sandboxes_api_v1_sandboxes_get"];
         put?: never;
@@ -1726,7 +1727,7 @@ export interface paths {
         };
         /**
          * Search Sandboxes
-         * @description The user's sandboxes, newest first.
+         * @description Returns the user's sandboxes, newest first.
          */
         get: operations["search_sandboxes_api_v1_sandboxes_search_get"];
         put?: never;
@@ -1809,9 +1810,9 @@ export interface paths {
         put?: never;
         /**
          * Archive Sandbox
-         * @description Keeps its files in an archive alone: no container, no volume. Answers when it is whole and on disk.
+         * @description Moves the sandbox's files to an archive and removes container and volume.
          *
-         *     The next message, or resume, brings it back.
+         *     Replies when the archive is complete on disk. The next message, or resume, brings the sandbox back.
          */
         post: operations["archive_sandbox_api_v1_sandboxes__sandbox_id__archive_post"];
         delete?: never;
@@ -1894,10 +1895,11 @@ export interface paths {
         put?: never;
         /**
          * Resume Sandbox
-         * @description Brings a sandbox up again that sleeps, lies in an archive, or was given up. Answers at once.
+         * @description Starts a sandbox that sleeps, is archived or has failed. Replies at once.
          *
-         *     One whose host is lost goes on elsewhere from its backup. Where that is older than the log (409
-         *     `backup_outdated` with `backup_at` and `later_events`), only with `from_backup`.
+         *     If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
+         *     log (409
+         *     `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
         delete?: never;
@@ -1915,10 +1917,11 @@ export interface paths {
         };
         /**
          * Get Runtime Plugins
-         * @description VS Code, the desktop, the browser and Jupyter: whether each is there, and how it stands.
+         * @description Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
          *
-         *     A sandbox that sleeps, starts or lies in an archive has those that were found there before, or those that
-         *     its image has. The list is empty where neither is known: before it runs for the first time.
+         *     For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
+         *     The list is
+         *     empty if neither is known, before the first run.
          */
         get: operations["get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get"];
         put?: never;
@@ -1940,10 +1943,12 @@ export interface paths {
         put?: never;
         /**
          * Post Runtime Plugin Start
-         * @description Answers once it runs, and wakes the sandbox for it. One that has died is started again.
+         * @description Starts a plugin and replies when it runs. Wakes the sandbox if it sleeps. A plugin that died starts
+         *     again.
          *
-         *     A link to its port (`POST …/links`) opens it, at `path`: VS Code in the directory of `conversation_id`,
-         *     without it in that of the conversation the sandbox was made for.
+         *     A link to its port (`POST …/links`) opens it, at `path`. VS Code shows the directory of `conversation_id`;
+         *     without it,
+         *     that of the conversation for which the sandbox was made.
          */
         post: operations["post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post"];
         delete?: never;
@@ -5456,8 +5461,9 @@ export interface components {
         };
         /**
          * ResumeSandbox
-         * @description from_backup: also if its host is lost and the conversation went on after the backup. The log stays as
-         *     it is, the files are those of the backup.
+         * @description from_backup: also resumes if the host is lost and the backup is older than the conversation's log.
+         *
+         *     The log stays as it is; the files are those of the backup.
          */
         ResumeSandbox: {
             /**
@@ -5564,7 +5570,7 @@ export interface components {
         };
         /**
          * RuntimePluginStarted
-         * @description path: where a link to its port should lead.
+         * @description A started plugin. path: the path that a link to its port should have.
          */
         RuntimePluginStarted: {
             /** Fix */
@@ -5618,9 +5624,9 @@ export interface components {
         };
         /**
          * SandboxInfo
-         * @description The key of a sandbox stays in the app server: `session_api_key` is always null.
+         * @description A sandbox. `session_api_key` is always null: the key stays in the app server.
          *
-         *     `exposed_urls`: of one that runs, for those who may work in it.
+         *     `exposed_urls`: the links to a running sandbox's ports, for callers who may work in it; else null.
          *     Each link ends like those of `POST …/links`.
          */
         SandboxInfo: {
