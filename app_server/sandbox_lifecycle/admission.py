@@ -29,11 +29,13 @@ from app_server.sandbox_records.rows import Rows
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 120.0
-"""For how long a sandbox must have had nothing to do before it makes room for another."""
+"""A sandbox must have been idle for this long before its machine may be ended to make room for another."""
 
 
 class Crowded(Exception):
-    """No turn came for as long as a user would wait. The text says where it stands in the line."""
+    """The start did not get memory within the time that a user would wait. The text tells its position in the
+    queue.
+    """
 
 
 class Admission:
@@ -54,9 +56,10 @@ class Admission:
     async def place(
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> AsyncIterator[None]:
-        """Keeps memory for a start for as long as this lasts; then the machine itself does.
+        """Keeps memory for a start while the block runs. After that, the machine itself holds the memory.
 
-        Raises StartFailure, NotFound, and Crowded when it would have to wait for longer than that.
+        Raises StartFailure, NotFound, and Crowded if the start would have to wait longer than
+        `patience_seconds`.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
@@ -78,13 +81,14 @@ class Admission:
         return bool(self._line.of(sandbox_id))
 
     def drop(self, sandbox_id: UUID) -> None:
-        """It is deleted: nothing has to wait for it any more."""
+        """Removes a deleted sandbox from the queue."""
         for waiting in self._line.of(sandbox_id):
             self._line.leave(waiting)
             waiting.refuse(NotFound("No such sandbox."))
 
     async def advance(self) -> None:
-        """Lets those start for whom there is room or can be made, and tells the others where they stand.
+        """Lets starts go on while there is room or room can be made. Reports to the other starts their
+        position in the queue.
 
         Raises StartFailure when the engine does not answer.
         """
@@ -95,7 +99,9 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """One round without a request: a machine may have ended. Then prepares machines for later."""
+        """Advances the queue once without a request, because a machine may have ended. Then prepares machines
+        for later.
+        """
         try:
             if self._line:
                 await self.advance()
@@ -115,7 +121,7 @@ class Admission:
                 raise Crowded(waiting.told or "It waits for its turn.") from None
 
     async def _let_in(self, capacities: Sequence[int] | None) -> bool:
-        """The next one, if there is room for it. False: no start has its turn."""
+        """Lets the next start go on if there is room for it. Returns False if no start could go on."""
         if capacities is None:
             return bool(self._line) and self._serve(self._line.in_order()[0])
         standing = await self._places.read()
@@ -137,9 +143,10 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: Standing) -> Waiting | None:
-        """Whose turn it is, once there is room. A machine that is there already needs no more.
+        """Returns the next start for which there is room, or None. A start whose machine already holds memory
+        needs no more.
 
-        With several hosts it is the first's for whom there is room where it would start.
+        With several hosts, it is the first start in the queue that has room on the host where it would run.
         """
         while line := self._line.in_order():
             self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
@@ -171,10 +178,11 @@ class Admission:
         )
 
     async def _held(self, capacities: Sequence[int], standing: Standing) -> set[UUID]:
-        """Those that hold memory: their machine runs, is halted, or is about to start.
+        """Returns the sandboxes that hold memory: their machine runs, is halted, or is about to start.
 
-        All there are, as long as there would be room beside all of them: then the engine need not be asked.
-        With several hosts it is, since what each of them runs decides where the next one is placed.
+        On a single host, if all known sandboxes and one more would fit, all of them are returned, and the
+        engine is not asked. With several hosts the engine is always asked, because the machines on each host
+        decide where the next one is placed.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)
@@ -188,13 +196,15 @@ class Admission:
         return room.capacity_bytes is None or self._fits(len(room.beside), room.capacity_bytes)
 
     def _fits(self, count: int, total: int) -> bool:
-        """Whether there is room for one more."""
+        """Returns whether there is room for one more."""
         sandboxes = (count + 1) * self._config.sandbox_memory_bytes
         spare = self._machines.backend.spare_bytes + self._spare_of_others
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Ends what is missed least: without a user, asleep or idle. Files stay. False: nothing is."""
+        """Frees memory: ends a spare machine, else a sleeping sandbox's, else an idle sandbox's. Files stay.
+        Returns False if there is none.
+        """
         if await self._machines.backend.yield_spare():
             return True
         for sandbox_id in await self._rows.asleep(held):
@@ -237,5 +247,7 @@ def _outlook(position: int, idle: int, seconds_per_turn: float | None) -> str:
 
 
 def _since(sandbox: Sandbox) -> datetime:
-    """Since when it wants to start; where the row says that it does, a restart changes nothing."""
+    """Returns since when the sandbox waits to start. It is read from the row, so that a restart of the app
+    server does not change it.
+    """
     return sandbox.updated_at if sandbox.status == SandboxStatus.STARTING else now()

@@ -1,4 +1,4 @@
-"""Who waits for memory, and whose turn it is: users take turns, and each one's starts go in their order."""
+"""The queue of starts that wait for memory. Users take turns; the starts of one user keep their order."""
 
 import asyncio
 import time
@@ -14,9 +14,9 @@ REMEMBERED_TURNS = 20
 
 @dataclass(eq=False)
 class Waiting:
-    """One start. `turn` is done when it may go on; `report` is told where it stands.
+    """One waiting start. `turn` is done when the start may go on. `report` is told its position in the queue.
 
-    `place`: the memory that is kept for it then (capacity_reservations.py).
+    `place`: the number of the memory reservation that the start then gets (capacity_reservations.py).
     """
 
     sandbox_id: UUID
@@ -52,7 +52,7 @@ class AdmissionQueue:
         self._waiting.append(waiting)
 
     def leave(self, waiting: Waiting) -> None:
-        """Nothing happens to one that has left."""
+        """Removes a start from the queue. Does nothing if it is not in the queue."""
         if waiting in self._waiting:
             self._waiting.remove(waiting)
 
@@ -66,7 +66,9 @@ class AdmissionQueue:
         return [each for each in self._waiting if each.sandbox_id == sandbox_id]
 
     def in_order(self) -> list[Waiting]:
-        """Round after round, one of each user; first the user who has waited longest since the last turn."""
+        """Returns the waiting starts in the order of their turns: one start of each user, then the next one
+        of each user. The user who has waited longest since their last turn comes first.
+        """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):
             of_user[waiting.user_id].append(waiting)
@@ -79,7 +81,7 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """It is its turn: it leaves, and its user comes last now."""
+        """Gives a start its turn: removes it from the queue and puts its user last."""
         self.leave(waiting)
         self._count += 1
         self._last_turn_of[waiting.user_id] = self._count
@@ -89,7 +91,9 @@ class AdmissionQueue:
             waiting.turn.set_result(None)
 
     def seconds_per_turn(self) -> float | None:
-        """How long those that had to wait took lately, one after the other; None if that is not known."""
+        """Returns how many seconds a turn took lately, for starts that had to wait. Returns None if that is
+        not known.
+        """
         if len(self._turns) < 2:
             return None
         return (self._turns[-1] - self._turns[0]) / (len(self._turns) - 1)

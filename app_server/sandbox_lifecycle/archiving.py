@@ -1,4 +1,4 @@
-"""Moves workspaces into archives: on request, and those of sandboxes that have slept for days."""
+"""Moves workspaces into archives: on request, and for sandboxes that have slept for days."""
 
 import logging
 from collections.abc import Iterator
@@ -26,13 +26,16 @@ class Archiving:
         self._rows = rows
         self._archives = archives
         self._refused: set[UUID] = set()
-        """Could not be archived automatically; tried again by the next server, or on request."""
+        """Sandboxes that could not be archived automatically. Archiving is tried again after the next server
+        start, or on request.
+        """
 
     async def archive(self, sandbox_id: UUID) -> None:
-        """Ends the machine and keeps its workspace in an archive alone; nothing happens to one that is.
+        """Ends the machine and keeps the workspace only in an archive. Does nothing if the sandbox is already
+        archived.
 
-        Raises NotFound, Conflict `sandbox_not_at_rest`, Unavailable with the code of what failed: the
-        workspace is as it was then, asleep.
+        Raises NotFound, Conflict `sandbox_not_at_rest`, Unavailable with the code of the failure. After a
+        failure the workspace is unchanged and the sandbox sleeps.
         """
         machines = self._machines
         with _as_unavailable():
@@ -69,10 +72,11 @@ class Archiving:
         conversation_id: UUID | None = None,
         folder: str | None = None,
     ) -> Archive:
-        """Of a conversation's files; what runs stands still meanwhile, where it can. Raises as `archive`.
+        """Makes a snapshot of a conversation's files. Programs in the sandbox are halted meanwhile, where
+        that is possible. Raises the same errors as `archive`.
 
-        conversation_id: None for the one that the sandbox was made for. folder: what of the project is the
-        conversation's; None for all of it.
+        `conversation_id`: None means the conversation that the sandbox was made for. `folder`: the
+        conversation's folder in the project; None means the whole project.
         """
         machines = self._machines
         with _as_unavailable():
@@ -98,7 +102,9 @@ class Archiving:
                 return archive
 
     async def tidy(self) -> None:
-        """One round: archives what has slept for long enough, and removes what a killed server left."""
+        """Runs one round: archives sandboxes that have slept for long enough, and removes leftovers of a
+        killed server.
+        """
         if self._machines.is_absent:
             return
         for sandbox_id in await self._rows.with_leftovers():
@@ -126,7 +132,9 @@ class Archiving:
                 await self._clear(sandbox_id)
 
     async def _clear(self, sandbox_id: UUID) -> None:
-        """With the lock held. What cannot be removed now is removed in a later round."""
+        """Removes the machine and the workspace of an archived sandbox. The caller holds the lock. If the
+        removal fails, a later round tries again.
+        """
         try:
             await self._machines.backend.delete(sandbox_id)
         except StartFailure as failure:

@@ -1,8 +1,9 @@
-"""Copies of workspaces on other hosts, for when their host is lost: taken while nothing works there.
+"""Copies workspaces to the app server, for the case that their host is lost. Copies are made only while
+nothing works there.
 
-A backup counts only once a user lets the conversation continue without its host. Where
-the log went on after it, that needs their word: what happened since is not in the files. The log itself is
-ours, and is brought back whole.
+A backup is used only when a user lets the conversation continue without its host. If the log has later events
+than the backup, the user must agree, because the files lack the later changes. The app server keeps the log
+itself and restores it completely.
 """
 
 import logging
@@ -22,7 +23,7 @@ from app_server.sandbox_records.rows import REMOTE, Rows
 logger = logging.getLogger(__name__)
 
 Position = Callable[[UUID], Awaitable[int]]
-"""How far the log of what a sandbox holds has come, as the app server knows it."""
+"""Returns how far the log of the sandbox's conversations has come, as the app server knows it."""
 
 
 class Backups:
@@ -37,7 +38,9 @@ class Backups:
         self.position: Position | None = None
 
     async def make(self) -> None:
-        """One round: of those that have had nothing to do for long enough, and did since their last one."""
+        """Runs one round: backs up the sandboxes that have been idle for long enough and were used since
+        their last backup.
+        """
         if self._minutes is None or self._machines.backend.kind.backend != REMOTE:
             return
         for sandbox_id in [
@@ -53,10 +56,10 @@ class Backups:
                 logger.warning("no backup could be made", extra=extra)
 
     async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """What counts is the last backup from now on, wherever there is room for it.
+        """Makes the sandbox start from its last backup, on any host with room.
 
-        Raises NotFound, and Conflict: `sandbox_host_lost` when there is none, `backup_outdated` when the log
-        went on after it, unless from_backup. Its files are a snapshot then.
+        Raises NotFound and Conflict: `sandbox_host_lost` if there is no backup, `backup_outdated` if the log
+        has later events than the backup and `from_backup` is false.
         """
         machines = self._machines
         async with machines.locks[sandbox_id]:

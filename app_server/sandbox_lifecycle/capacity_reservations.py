@@ -1,7 +1,8 @@
-"""Memory that is kept for starts that are under way, known to all app servers on one database.
+"""Reservations of memory for starts that are running, shared by all app servers on one database.
 
-Places are numbered without a gap. A server that wants the next one has read the state after the last, and
-gets it only if no other was faster: so no two servers give away the same room, and none waits for another.
+Reservations have numbers without gaps. A server that wants the next number has read the state after the last
+one, and gets it only if no other server took it first. So two servers never give away the same memory, and no
+server waits for another.
 """
 
 import asyncio
@@ -18,13 +19,15 @@ from app_server.core.database import Database, now
 from app_server.sandbox_records.models import MemoryPlace
 
 LEASE = timedelta(seconds=60)
-"""For how long the memory of a start counts whose server has died."""
+"""How long a reservation counts if the server that made it has died."""
 RENEW_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class Standing:
-    """`last`: the number of the newest place; `sandbox_ids`: who holds one."""
+    """The current reservations. `last`: the number of the newest one. `sandbox_ids`: the sandboxes that have
+    one.
+    """
 
     last: int
     sandbox_ids: frozenset[UUID]
@@ -35,7 +38,9 @@ class CapacityReservations:
         self._database = database
 
     async def read(self) -> Standing:
-        """How it stands now. Machines are looked at after this: a start that ends meanwhile is in both."""
+        """Returns the current reservations. Read this before the machines: a start that ends in between then
+        counts in both, never in none.
+        """
         async with self._database.read() as session:
             places = list(await session.scalars(select(MemoryPlace)))
         moment = now()
@@ -45,7 +50,9 @@ class CapacityReservations:
         )
 
     async def take(self, sandbox_id: UUID, standing: Standing) -> int | None:
-        """The number of a new place; None when one was given away since `standing` was read."""
+        """Takes a new reservation and returns its number. Returns None if another one was made since
+        `standing` was read.
+        """
         number = standing.last + 1
         try:
             async with self._database.session() as session:
@@ -60,7 +67,7 @@ class CapacityReservations:
 
     @asynccontextmanager
     async def kept(self, number: int | None) -> AsyncIterator[None]:
-        """It does not run out for as long as this lasts."""
+        """Keeps the reservation from expiring while the block runs."""
         keeping = asyncio.create_task(self._keep(number), name="keep memory") if number is not None else None
         try:
             yield

@@ -1,4 +1,4 @@
-"""Stops sandboxes whose workspaces hold too much, where no disk keeps them within their limit."""
+"""Stops sandboxes whose workspaces are too large, where no disk limits their size."""
 
 import logging
 import time
@@ -12,7 +12,9 @@ from app_server.sandbox_records.rows import Rows
 logger = logging.getLogger(__name__)
 
 _REST_FACTOR = 20
-"""It rests for so many times as long as a round took: no more than a twentieth of a core goes into it."""
+"""After a round, the watch pauses this many times as long as the round took, so it uses at most a twentieth
+of a core.
+"""
 _GIBIBYTE = 1024**3
 
 
@@ -22,10 +24,12 @@ class Watch:
         self._rows = rows
         self._not_before = 0.0
         self._tolerated: dict[UUID, int] = {}
-        """What those held that were stopped: woken, they have to be able to clear up, but not to grow."""
+        """The workspace size in bytes of each sandbox that was stopped. After it wakes, it may delete files,
+        but its workspace may not grow.
+        """
 
     async def look(self) -> None:
-        """One round over all that run, one after the other."""
+        """Checks all running sandboxes once, one after the other."""
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()
         if limit is None or self._machines.is_absent or began < self._not_before:

@@ -1,4 +1,6 @@
-"""Puts sandboxes to sleep, and ends the machines of those that sleep for long. Their files stay."""
+"""Puts idle sandboxes to sleep, and ends the machines of sandboxes that have slept for long. Their files
+stay.
+"""
 
 import asyncio
 import logging
@@ -22,14 +24,16 @@ class Sleep:
         self._rows = rows
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Halts the machine until it wakes; one in an archive stays there. Raises NotFound, Unavailable."""
+        """Halts the sandbox's machine until it wakes. An archived sandbox stays archived. Raises NotFound,
+        Unavailable.
+        """
         try:
             await self.put_to_sleep(sandbox_id)
         except StartFailure as failure:
             raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
 
     async def put_to_sleep(self, sandbox_id: UUID) -> None:
-        """As `pause`. Raises NotFound, StartFailure."""
+        """Does the same as `pause`, but raises NotFound, StartFailure."""
         machines = self._machines
         await machines.require(sandbox_id)
         async with machines.locks[sandbox_id]:
@@ -41,7 +45,9 @@ class Sleep:
         await machines.changed(sandbox_id)
 
     async def end(self, sandbox_id: UUID) -> bool:
-        """Ends the machine of one that sleeps. False when it woke meanwhile. Raises StartFailure."""
+        """Ends the machine of a sleeping sandbox. Returns False if the sandbox has woken meanwhile. Raises
+        StartFailure.
+        """
         async with self._machines.locks[sandbox_id]:
             if not await self._rows.asleep([sandbox_id]):
                 return False
@@ -50,7 +56,7 @@ class Sleep:
         return True
 
     async def idle_for(self, seconds: float) -> list[UUID]:
-        """Those that run, and have had nothing to do for longer than this; longest first."""
+        """Returns the running sandboxes that have been idle for longer than `seconds`, longest first."""
         machines = self._machines
         running = [each for each in machines.running.values() if each.id not in machines.kept_up]
         idle = await asyncio.gather(*(_idle_seconds(each) for each in running))
@@ -60,9 +66,10 @@ class Sleep:
         ]
 
     async def rest(self) -> None:
-        """Puts those to sleep that had nothing to do for longer than the configuration lets them stay up.
+        """Runs one round: puts sandboxes to sleep that have been idle for longer than the configured time.
 
-        Of those that sleep, ends the machines that have held their memory for longer than it lets them.
+        Also ends the machines of sleeping sandboxes that have held their memory for longer than the
+        configured time.
         """
         await self._end_long_frozen()
         limit = self._config.sandbox_idle_minutes
@@ -83,7 +90,7 @@ class Sleep:
 
 
 async def _idle_seconds(running: RunningSandbox) -> float:
-    """0 when it does not answer."""
+    """Returns the sandbox's idle time in seconds. Returns 0 if its agent server does not answer."""
     idle = await running.client.idle_seconds()
     # Its own clock went on while it slept.
     return min(idle or 0, time.monotonic() - running.up_since)

@@ -1,6 +1,8 @@
-"""The machines of this installation: each started, ended and removed by one at a time.
+"""The machines of this installation. A lock for each sandbox makes sure that only one task starts, ends or
+removes its machine at a time.
 
-What the monitor, the sleep and the service share. How a machine is meant to stand is in its row.
+The monitor, the sleep and the service share this module. The row of a sandbox says which state its machine
+should have.
 """
 
 import asyncio
@@ -33,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 HEALTH_POLL_SECONDS = 0.05
 SILENT_SECONDS = 60.0
-"""After so long without an answer an agent server counts as frozen, whatever its process does."""
+"""An agent server that has not answered for this long counts as frozen, even if its process is alive."""
 
 OnChange = Callable[[UUID], Awaitable[None]]
 OnAddress = Callable[[list[str]], Awaitable[None]]
@@ -41,8 +43,9 @@ OnRestored = Callable[[RunningSandbox, Archive], Awaitable[None]]
 
 
 class Machines:
-    """`backend` is chosen by `open`. `running` are those whose agent server has answered this process.
-    `kept_up` must not be put to sleep, however idle they seem.
+    """Starts, ends and removes machines. `backend` is chosen by `open`. `running` holds the sandboxes whose
+    agent server has answered this process. Sandboxes in `kept_up` must not be put to sleep, even if they are
+    idle.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
@@ -68,16 +71,16 @@ class Machines:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.deleting: set[UUID] = set()
         self.elsewhere: set[UUID] = set()
-        """Of other servers on the same database, as the monitor has seen them last."""
+        """Sandboxes of other servers on the same database, as the monitor has last seen them."""
         self.kept_up: Counter[UUID] = Counter()
         self.held: set[UUID] = set()
-        """Halted for a moment by one of us: they are not dead."""
+        """Sandboxes that this server has halted for a moment. They do not count as dead."""
         self.on_change: OnChange | None = None
         self.on_address: OnAddress | None = None
         self.on_restored: OnRestored | None = None
 
     async def open(self) -> None:
-        """Chooses the backend. An engine that is asked for by name but absent fails each start, not this."""
+        """Chooses the backend. If a configured engine is absent, each start fails, not this call."""
         self.backend, self.is_absent = await choose_backend(self._config)
         if not self.is_absent:
             await self._secure()
@@ -88,7 +91,9 @@ class Machines:
         await self.http.aclose()
 
     async def await_engine(self) -> None:
-        """Looks again for an engine that was absent when this started. Raises StartFailure if it still is."""
+        """Looks again for an engine that was absent at the start of the server. Raises StartFailure if it is
+        still absent.
+        """
         async with self._arrival:
             if not self.is_absent:
                 return
@@ -100,7 +105,9 @@ class Machines:
             await self._secure()
 
     async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
-        """Its machine, once the agent server answers. Raises StartFailure; NotFound when it has no row."""
+        """Starts the sandbox's machine and returns it after its agent server has answered. Raises
+        StartFailure, and NotFound if there is no row.
+        """
         await self.await_engine()
         # Outside of the lock: an image may take minutes, and a delete need not wait for it.
         base = self._rows.base_of(await self.require(sandbox_id))
@@ -110,9 +117,9 @@ class Machines:
             return await self._start(sandbox_id, report)
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes it, its workspace and its row; nothing happens when there is none.
+        """Removes the machine, its workspace and its row. Does nothing if there is no such sandbox.
 
-        Raises StartFailure; Unavailable when it is another server's.
+        Raises StartFailure; Unavailable if the sandbox belongs to another server.
         """
         self.deleting.add(sandbox_id)
         try:
@@ -132,7 +139,9 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     async def renew_key(self, sandbox_id: UUID) -> None:
-        """Replaces its session key; tried again later where no agent server answers. Raises NotFound."""
+        """Replaces the sandbox's session key if that is due. Tries again later if the agent server does not
+        answer. Raises NotFound.
+        """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
             if running is None or not self.keys.is_due(sandbox_id):
@@ -143,7 +152,9 @@ class Machines:
                 self.running.pop(sandbox_id)
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
-        """Its row. Raises NotFound, also when it is being deleted; Unavailable if another server has it."""
+        """Returns the sandbox's row. Raises NotFound, also if the sandbox is being deleted; Unavailable if it
+        belongs to another server.
+        """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None or sandbox_id in self.deleting:
             raise NotFound("No such sandbox.")
@@ -201,7 +212,7 @@ class Machines:
         return running
 
     async def end_silent(self, sandbox_id: UUID) -> bool:
-        """Ends its machine if that runs, but its agent server has stopped answering."""
+        """Ends the machine if its agent server no longer answers. Returns whether it was ended."""
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
             if running is None or await running.client.responds():
@@ -214,7 +225,9 @@ class Machines:
         await finish(self.backend.stop(sandbox_id))
 
     async def _is_frozen(self, running: RunningSandbox) -> bool:
-        """Whether it lives, but is silent for as long as a busy one never is."""
+        """Returns whether the process is alive, but its agent server stays silent for longer than a busy one
+        ever does.
+        """
         deadline = time.monotonic() + SILENT_SECONDS
         while not await running.client.responds():
             if await self.backend.find_dead([running.id]):
@@ -225,14 +238,18 @@ class Machines:
         return False
 
     async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
-        """The backup that its workspace was laid out from, if it was one: its logs are as old."""
+        """Unpacks the sandbox's archive into its workspace, if it has one. Returns the archive if it is a
+        backup: the logs in it are as old as the backup. Returns None otherwise.
+        """
         if sandbox.archive_id is None:
             return None
         archive = await self._archives.lay_out(sandbox.id, sandbox.archive_id, self.backend, report)
         return archive if archive.kind == ArchiveKind.BACKUP else None
 
     async def _catch_up(self, running: RunningSandbox, backup: Archive, report: Report) -> None:
-        """Before anybody else finds it. A start that is cut off in here begins from the backup again."""
+        """Brings the logs in the sandbox up to date before other tasks can use it. If this is interrupted,
+        the next start begins from the backup again.
+        """
         report("Bringing what was said since then back into its logs")
         try:
             if self.on_restored:
@@ -249,7 +266,7 @@ class Machines:
     async def _start_machine(
         self, sandbox: Sandbox, report: Report, backup: Archive | None
     ) -> RunningSandbox | None:
-        """None when its agent server refuses all keys that it may have."""
+        """Starts the machine. Returns None if its agent server refuses every key that it may know."""
         sandbox_id = sandbox.id
         offer = await self.keys.offer(sandbox_id)
         # To its end, with the lock held: a delete that follows must find all that was begun.
@@ -271,7 +288,7 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, offer: Offer, report: Report) -> bool:
-        """Whether its agent server, once it answers, has taken the key."""
+        """Waits until the agent server answers. Returns whether it has taken the key."""
         outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
         if outcome == "absent":
             report("Waiting for the agent server")
@@ -295,7 +312,7 @@ class Machines:
 
 
 def log_report(sandbox_id: UUID) -> Report:
-    """For a start whose progress is not shown."""
+    """Returns a report function for a start whose progress is not shown: it writes to the log."""
 
     def report(line: str) -> None:
         logger.info("reviving sandbox", extra={"sandbox_id": sandbox_id.hex, "progress": line})

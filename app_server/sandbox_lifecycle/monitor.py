@@ -1,4 +1,4 @@
-"""Brings up again what ought to run and does not, until it has crashed too often."""
+"""Starts sandboxes again that should run but do not. Gives up a sandbox that has crashed too often."""
 
 import asyncio
 import logging
@@ -35,7 +35,9 @@ class Monitor:
         self._slots = asyncio.Semaphore(CONCURRENT_REVIVALS)
 
     async def check(self) -> None:
-        """One round: in the background what ought to run is brought up, and what runs gets other keys."""
+        """Runs one round: starts sandboxes in the background that should run, and gives running ones new
+        session keys when they are due.
+        """
         machines = self._machines
         try:
             await machines.await_engine()
@@ -67,7 +69,9 @@ class Monitor:
         machines.background.start(self._admission.check(), name="let sandboxes in")
 
     async def _mark_lost(self) -> None:
-        """Those whose host is out of reach neither run nor are they given up: they go on once it is back."""
+        """Marks sandboxes whose host is out of reach as missing. They are not given up; they run again once
+        the host is back.
+        """
         machines = self._machines
         wanted, marked = await self._rows.wanted(machines.backend.kind.backend), await self._rows.lost()
         lost = await machines.backend.find_lost(wanted | marked)
@@ -80,7 +84,7 @@ class Monitor:
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
 
     def _silent(self, alive: set[UUID]) -> set[UUID]:
-        """Those whose process lives, but whose agent server has not answered for long."""
+        """Returns the sandboxes whose process is alive, but whose agent server has not answered for long."""
         moment = time.monotonic()
         self._heard = {each: self._heard.get(each, moment) for each in alive}
         if not self._is_probing and moment - self._probed >= PROBE_SECONDS:
@@ -105,11 +109,13 @@ class Monitor:
             return  # deleted meanwhile
 
     def forgive(self, sandbox_id: UUID) -> None:
-        """Its crashes until now count no more."""
+        """Sets the sandbox's crash count back to zero."""
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:
-        """Those that were put to sleep or removed by another process, like `slipway sandboxes stop`."""
+        """Forgets sandboxes that another process has put to sleep or removed, for example `slipway sandboxes
+        stop`.
+        """
         for sandbox_id in sandbox_ids:
             self._machines.running.pop(sandbox_id, None)
             await self._machines.changed(sandbox_id)
@@ -146,7 +152,9 @@ class Monitor:
             self._reviving.discard(sandbox_id)
 
     async def _gave_up(self, sandbox_id: UUID, failure: StartFailure) -> bool:
-        """Counts a crash; after too many of them in a short time the sandbox stays in ERROR."""
+        """Counts a crash. After too many crashes in a short time, leaves the sandbox in ERROR. Returns
+        whether it was given up.
+        """
         crashes, moment = self._crashes[sandbox_id], time.monotonic()
         while crashes and moment - crashes[0] > RESTART_WINDOW_SECONDS:
             crashes.popleft()

@@ -1,7 +1,8 @@
-"""The session keys of sandboxes: offered, handed over, and replaced while the sandbox runs.
+"""The session keys of sandboxes. They are offered, handed over, and replaced while the sandbox runs.
 
-A key is kept before an agent server hears of it, and takes the place of the old one once that has answered.
-In between both open the inner listener, and a server that continues after a crash tries both there.
+A new key is stored before it is sent to the agent server. It replaces the old key when the agent server has
+answered. In between, both keys are accepted on the inner listener, and a server that continues after a crash
+tries both at the agent server.
 """
 
 import hmac
@@ -23,15 +24,15 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.users.tokens import new_token, token_hash
 
 OVERLAP = timedelta(seconds=60)
-"""How long a replaced key still opens the inner listener: for requests that were on their way with it."""
+"""How long the inner listener still accepts a replaced key, for requests that were sent with it before."""
 RETRY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A key that an agent server is to take. `known`: those that it may have, the likeliest first.
+    """A new key for an agent server. `known`: the keys that it may have now, the likeliest first.
 
-    `first`: what one that starts is handed, see `FirstKeys`.
+    `first`: the text that a starting agent server is given, see `FirstKeys`.
     """
 
     key: str
@@ -41,8 +42,8 @@ class Offer:
 
 @dataclass(frozen=True)
 class _Moment:
-    """Of both clocks, whichever comes first: rows expire by the wall's, which may jump and goes on while the
-    machine sleeps; agent servers count by the other.
+    """A point in time on two clocks; the earlier one counts. Rows expire by the wall clock, which can jump
+    and runs on while the machine sleeps. Agent servers use the monotonic clock.
     """
 
     wall: datetime
@@ -65,7 +66,9 @@ class SessionKeys:
         self._due: dict[UUID, _Moment] = {}
 
     async def offer(self, sandbox_id: UUID) -> Offer:
-        """The next key. It is kept, and opens the inner listener. Raises NotFound."""
+        """Makes and stores the next key, and returns it. The inner listener accepts it from now on. Raises
+        NotFound.
+        """
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
             present = self._cipher.decrypt(sandbox.encrypted_session_key)
@@ -81,7 +84,9 @@ class SessionKeys:
         return Offer(key, known=(key, present), first=first.model_dump_json())
 
     def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
-        """With keys for seals that hold as long as the encryption keys, and for this sandbox alone."""
+        """Returns the first keys of a sandbox. They include the keys for seals, which are derived from the
+        encryption keys and differ for each sandbox.
+        """
         keys = self._cipher.signing_keys("specifications of conversations")
         return FirstKeys(
             session_key=key,
@@ -90,7 +95,7 @@ class SessionKeys:
         )
 
     async def revoke(self, sandbox_id: UUID) -> None:
-        """Whatever has a key of it is refused from now on; the next machine gets another. Raises NotFound."""
+        """Makes all keys of the sandbox invalid. Its next machine gets a new key. Raises NotFound."""
         key = new_token()
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
@@ -103,7 +108,9 @@ class SessionKeys:
         self.forget(sandbox_id)
 
     async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
-        """Gives the agent server the key; if it takes it, the old one ends. Raises NotFound."""
+        """Sends the key to the agent server. If the agent server takes it, the old key ends.
+        Raises NotFound.
+        """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
         outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
         if outcome == "taken":
@@ -112,7 +119,9 @@ class SessionKeys:
         return outcome
 
     def is_due(self, sandbox_id: UUID) -> bool:
-        """Whether half of its time has passed: the rest is for an agent server that is slow to answer."""
+        """Returns whether half of the key's time has passed. The other half is for an agent server that
+        answers slowly.
+        """
         due = self._due.get(sandbox_id)
         return due is None or due.is_over()
 

@@ -1,6 +1,6 @@
-"""What a base is built from, packed to be kept: a Dockerfile alone, or what a repository has for it.
+"""Packs the files that a base image is built from: a Dockerfile alone, or the files in a repository.
 
-Nothing of a repository runs here; it is cloned, read and packed.
+A repository is cloned, read and packed here. No code of it runs.
 """
 
 import asyncio
@@ -27,7 +27,9 @@ MAX_SHOWN_CHARACTERS = 65_536
 
 @dataclass(frozen=True)
 class PackedSpec:
-    """`base`: the name of what it makes. `build`, `tar`: of what is built; None for an image by its name."""
+    """`base`: the name of the base image. `build`, `tar`: the files that it is built from; None for an image
+    that is given by name.
+    """
 
     base: str
     dockerfile: str | None = None
@@ -39,7 +41,7 @@ class PackedSpec:
 
 
 def pack_text(dockerfile: str) -> PackedSpec:
-    """Of a Dockerfile that copies nothing. Blocking."""
+    """Packs a Dockerfile that copies no files. Blocking."""
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")
         file.write_text(dockerfile)
@@ -53,8 +55,10 @@ async def pack_repository(
     credentials: Credentials | None,
     guard: Guard | None,
 ) -> PackedSpec:
-    """Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and
-    `repository_…` or `branch_not_found` where it cannot be had.
+    """Clones a repository and packs the files that its base image is built from.
+
+    Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and `repository_…` or
+    `branch_not_found` if it cannot be cloned.
     """
     scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
     try:

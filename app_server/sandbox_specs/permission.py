@@ -1,4 +1,6 @@
-"""Who may choose what sandboxes are built on: to build is to run code, with a network, beside the engine."""
+"""Decides who may choose the base image of sandboxes. A build runs code with a network, next
+to the engine.
+"""
 
 from app_server.core.config import Config
 from app_server.core.errors import Forbidden
@@ -9,7 +11,9 @@ _ADMINS = {Role.OWNER, Role.ADMIN}
 
 
 def why_not(config: Config, kind: SandboxKind, role: Role) -> str | None:
-    """None when a user of this role may."""
+    """Returns the reason why a user of this role may not choose a base image. Returns None if
+    the user may.
+    """
     if kind.backend == "process":
         return "Sandboxes here are processes of the server's machine: there is no image to choose."
     if config.sandbox_image:

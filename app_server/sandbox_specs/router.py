@@ -1,4 +1,4 @@
-"""What sandboxes can start from, and what the user's new ones do."""
+"""Routes for sandbox specs: what sandboxes can start from, and what the user's new sandboxes start from."""
 
 import asyncio
 from typing import Annotated, Any
@@ -48,7 +48,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 async def search_sandbox_specs(
     user: CurrentUser, session: ReadSession, request: Request, page_id: PageId = None, limit: Limit = 100
 ) -> SandboxSpecPage:
-    """The server's own, which is called `default`, and those of the user."""
+    """Lists the server's own spec, called `default`, and the user's specs."""
     items, next_page_id = page_of(await _infos(request, session, user), page_id, limit)
     return SandboxSpecPage(items=items, next_page_id=next_page_id)
 
@@ -60,7 +60,7 @@ async def get_sandbox_specs(
     request: Request,
     ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxSpecInfo | None]:
-    """Those of these ids, in their order; null for one that is not there."""
+    """Returns the specs with these ids, in the given order; null for an id that does not exist."""
     found = {info.id: info for info in await _infos(request, session, user)}
     return [found.get(spec_id) for spec_id in ids]
 
@@ -69,9 +69,10 @@ async def get_sandbox_specs(
 async def create_sandbox_spec(
     user: CurrentUser, body: CreateSandboxSpec, request: Request
 ) -> SandboxSpecInfo:
-    """Of an image, a Dockerfile, or a repository. It is built by the first start that needs it.
+    """Saves a spec made from an image, a Dockerfile, or a repository. The first start that needs it builds
+    the image.
 
-    409 `repository_base_changed`: the repository holds something else than `base` by now.
+    409 `repository_base_changed`: the files in the repository no longer match `base`.
     """
     _require_permission(request, user)
     new = await _new(request, user, body)
@@ -81,7 +82,7 @@ async def create_sandbox_spec(
 
 @router.post("/from-repository", responses=_REFUSALS)
 async def look_at_repository(user: CurrentUser, body: FromRepository, request: Request) -> RepositoryBase:
-    """What its devcontainer.json or Dockerfile would have built. Nothing is built or run for it."""
+    """Returns what the repository's devcontainer.json or Dockerfile would build. Nothing is built or run."""
     _require_permission(request, user)
     packed = await _pack(request, user, body)
     build = packed.build or {"files": 0, "bytes": 0}
@@ -98,7 +99,9 @@ async def look_at_repository(user: CurrentUser, body: FromRepository, request: R
 
 @router.delete("/{spec_id}", status_code=204)
 async def delete_sandbox_spec(user: CurrentUser, session: Session, spec_id: UUID) -> None:
-    """Sandboxes that were made from it keep their image; new ones start from the server's own."""
+    """Deletes a spec. Sandboxes that were made from it keep their image. New sandboxes start from the
+    server's own spec.
+    """
     await service.remove(session, user.id, spec_id)
 
 
@@ -113,7 +116,7 @@ async def get_sandbox_spec_settings(
 async def choose_sandbox_spec(
     user: CurrentUser, session: Session, body: ChooseSandboxSpec, request: Request
 ) -> SandboxSpecSettings:
-    """Holds for conversations that are started from now on. 422 `repository_not_found`."""
+    """Chooses the spec for conversations that start from now on. 422 `repository_not_found`."""
     if body.sandbox_spec_id not in {None, DEFAULT}:
         _require_permission(request, user)
     repository = ALL_REPOSITORIES
@@ -159,7 +162,9 @@ async def _pack(request: Request, user: User, given: FromRepository) -> PackedSp
 
 
 def _foreign(image: str) -> str:
-    """Refuses Slipway's own images, which may hold files of another user. Raises BadRequest."""
+    """Returns the image name. Raises BadRequest for Slipway's own images, which may hold files of another
+    user.
+    """
     if image.partition(":")[0] in {BASE_REPOSITORY, REPOSITORY}:
         raise BadRequest(
             f"{image} is an image of Slipway itself.",

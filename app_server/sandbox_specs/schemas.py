@@ -1,4 +1,4 @@
-"""Sandbox specs in the API: the shape of the OpenHands app server, and how a user makes their own."""
+"""The API's models of sandbox specs: the form of the OpenHands app server, and models for making specs."""
 
 from typing import Annotated
 
@@ -14,14 +14,15 @@ MAX_DOCKERFILE_CHARACTERS = 65_536
 SpecName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
 ImageName = Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)]
 SpecId = Annotated[str, Field(min_length=1, max_length=100)]
-"""Of one of the user's own; `default`: as the server is configured."""
+"""The id of one of the user's specs, or `default` for the server's configuration."""
 
 
 class SandboxSpecInfo(BaseModel):
-    """What sandboxes can start from. `base`: what the image is built on.
+    """A spec: what sandboxes can start from. `base`: the image that the sandbox image is built on.
 
-    `origin`: the repository and path whose files it is built from. `ignored`: what of its devcontainer.json
-    is not used, each with why. `runtime_plugins`: what its sandboxes offer; null: all that the image has.
+    `origin`: the repository and path of the files that it is built from. `ignored`: the parts of the
+    devcontainer.json that are not used, each with a reason. `runtime_plugins`: the plugins that its sandboxes
+    offer; null means all plugins of the image.
     """
 
     id: str
@@ -41,7 +42,9 @@ SandboxSpecPage = Page[SandboxSpecInfo]
 
 
 class FromRepository(BaseModel):
-    """`path`: a devcontainer.json or a Dockerfile; left out, the first of the usual places."""
+    """A repository to build from. `path`: a devcontainer.json or a Dockerfile. If it is left out, the first
+    file at one of the usual places.
+    """
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -52,9 +55,11 @@ class FromRepository(BaseModel):
 
 
 class RepositoryBase(BaseModel):
-    """What a repository would have built: `base` names all of it, and allows just that.
+    """What would be built from a repository. `base` identifies all the files; a spec that is saved with this
+    `base` can contain only them.
 
-    `dockerfile`: the text of it; null where it names an image. `files`, `bytes`: of the build context.
+    `dockerfile`: its text; null if the repository names an image. `files`, `bytes`: the size of the build
+    context.
     """
 
     base: str
@@ -67,9 +72,10 @@ class RepositoryBase(BaseModel):
 
 
 class CreateSandboxSpec(BaseModel):
-    """Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen.
+    """A new spec made from an image, from a Dockerfile that copies no files, or from a repository whose
+    `base` the user has seen.
 
-    `runtime_plugins`: those that its sandboxes offer, of those that the image has; null for all.
+    `runtime_plugins`: which of the image's plugins its sandboxes offer; null means all.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -96,9 +102,9 @@ class RepositorySpec(BaseModel):
 
 
 class SandboxSpecSettings(BaseModel):
-    """What new sandboxes start from: of all repositories, and of those that have it otherwise.
+    """What new sandboxes start from: the spec for all repositories, and the specs for single repositories.
 
-    `may_choose`: whether the user may; `reason` says why not.
+    `may_choose`: whether the user may choose; `reason` says why not.
     """
 
     sandbox_spec_id: str
@@ -108,7 +114,9 @@ class SandboxSpecSettings(BaseModel):
 
 
 class ChooseSandboxSpec(BaseModel):
-    """`repository`: null for all that have none of their own. `sandbox_spec_id`: null to undo a choice."""
+    """A choice of a spec. `repository`: null means all repositories without a choice. `sandbox_spec_id`: null
+    removes a choice.
+    """
 
     model_config = ConfigDict(str_strip_whitespace=True)
 

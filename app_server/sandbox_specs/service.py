@@ -1,4 +1,4 @@
-"""The specs of a user, and which of them a new sandbox starts from."""
+"""A user's sandbox specs, and the choice of the spec that a new sandbox starts from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ALL_REPOSITORIES = ""
 
 @dataclass(frozen=True)
 class NewSpec:
-    """`packed`: None for an image by its name."""
+    """A spec to save. `packed`: the packed build files; None for an image that is given by name."""
 
     name: str
     base: str
@@ -28,16 +28,16 @@ class NewSpec:
 
 
 async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSpec]:
-    """By name."""
+    """Returns the user's specs, by name."""
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id).order_by(SandboxSpec.name)
     return (await session.scalars(query)).all()
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a new sandbox is made from. base_image: None for that of the server's configuration.
+    """What a new sandbox is made from. `base_image`: None means the one in the server's configuration.
 
-    runtime_plugins: those that it offers; None for all that its image has.
+    `runtime_plugins`: the plugins that the sandbox offers; None means all plugins of its image.
     """
 
     base_image: str | None = None
@@ -47,7 +47,10 @@ class Origin:
 async def create(
     session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
 ) -> SandboxSpec:
-    """runtime_plugins: as in Origin. Raises Conflict `too_many_sandbox_specs`, `sandbox_spec_name_taken`."""
+    """Saves a spec. Raises Conflict `too_many_sandbox_specs`, `sandbox_spec_name_taken`.
+
+    `runtime_plugins`: as in Origin.
+    """
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
     if (count or 0) >= MAX_SPECS:
         raise Conflict(
@@ -80,18 +83,21 @@ async def create(
 
 
 async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
-    """Sandboxes that were made from it keep their image. Raises NotFound."""
+    """Deletes a spec. Sandboxes that were made from it keep their image. Raises NotFound."""
     await session.delete(await _get(session, user_id, spec_id.hex))
 
 
 async def choices(session: AsyncSession, user_id: UUID) -> dict[str, UUID]:
-    """The id of a spec by repository; that of ALL_REPOSITORIES too, if it is set."""
+    """Returns the id of the chosen spec for each repository, and for ALL_REPOSITORIES if that is set."""
     query = select(SpecChoice).where(SpecChoice.user_id == user_id).order_by(SpecChoice.repository)
     return {choice.repository: choice.spec_id for choice in await session.scalars(query)}
 
 
 async def choose(session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None) -> None:
-    """None and `default`: what holds without a choice. Raises NotFound."""
+    """Stores which spec new sandboxes for this repository start from. Raises NotFound.
+
+    `spec_id`: None and `default` remove the choice.
+    """
     if spec_id is None or spec_id == DEFAULT:
         await session.execute(
             delete(SpecChoice).where(SpecChoice.user_id == user_id, SpecChoice.repository == repository)
@@ -107,9 +113,10 @@ async def choose(session: AsyncSession, user_id: UUID, repository: str, spec_id:
 async def chosen(
     session: AsyncSession, user_id: UUID, spec_id: str | None, repository: str | None
 ) -> SandboxSpec | None:
-    """What a new sandbox starts from; None: as the server is configured.
+    """Returns the spec that a new sandbox starts from. Returns None for the server's configuration.
 
-    `spec_id`: the user's word for this one, which goes before what they have set. Raises NotFound.
+    `spec_id`: the spec that the user names for this sandbox; it overrides the stored choices. Raises
+    NotFound.
     """
     if spec_id is None:
         known = await choices(session, user_id)
@@ -121,9 +128,10 @@ async def chosen(
 async def origin_of(
     session: AsyncSession, user_id: UUID, spec_id: str | None, snapshot_id: UUID | None
 ) -> Origin:
-    """What a new sandbox is made from.
+    """Returns what a new sandbox is made from.
 
-    `spec_id`: None for what the sandbox of the snapshot that it begins from had. Raises NotFound.
+    `spec_id`: None means what the snapshot's sandbox was made from, or without a snapshot the user's choice.
+    Raises NotFound.
     """
     if spec_id is None and snapshot_id is not None:
         query = select(Sandbox).join(Archive, Archive.sandbox_id == Sandbox.id)

@@ -1614,15 +1614,16 @@ export interface paths {
         };
         /**
          * Get Sandbox Specs
-         * @description Those of these ids, in their order; null for one that is not there.
+         * @description Returns the specs with these ids, in the given order; null for an id that does not exist.
          */
         get: operations["get_sandbox_specs_api_v1_sandbox_specs_get"];
         put?: never;
         /**
          * Create Sandbox Spec
-         * @description Of an image, a Dockerfile, or a repository. It is built by the first start that needs it.
+         * @description Saves a spec made from an image, a Dockerfile, or a repository. The first start that needs it builds
+         *     the image.
          *
-         *     409 `repository_base_changed`: the repository holds something else than `base` by now.
+         *     409 `repository_base_changed`: the files in the repository no longer match `base`.
          */
         post: operations["create_sandbox_spec_api_v1_sandbox_specs_post"];
         delete?: never;
@@ -1642,7 +1643,7 @@ export interface paths {
         put?: never;
         /**
          * Look At Repository
-         * @description What its devcontainer.json or Dockerfile would have built. Nothing is built or run for it.
+         * @description Returns what the repository's devcontainer.json or Dockerfile would build. Nothing is built or run.
          */
         post: operations["look_at_repository_api_v1_sandbox_specs_from_repository_post"];
         delete?: never;
@@ -1660,7 +1661,7 @@ export interface paths {
         };
         /**
          * Search Sandbox Specs
-         * @description The server's own, which is called `default`, and those of the user.
+         * @description Lists the server's own spec, called `default`, and the user's specs.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -1683,7 +1684,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Sandbox Spec
-         * @description Sandboxes that were made from it keep their image; new ones start from the server's own.
+         * @description Deletes a spec. Sandboxes that were made from it keep their image. New sandboxes start from the
+         *     server's own spec.
          */
         delete: operations["delete_sandbox_spec_api_v1_sandbox_specs__spec_id__delete"];
         options?: never;
@@ -2584,7 +2586,7 @@ export interface paths {
         get: operations["get_sandbox_spec_settings_api_v1_settings_sandbox_spec_get"];
         /**
          * Choose Sandbox Spec
-         * @description Holds for conversations that are started from now on. 422 `repository_not_found`.
+         * @description Chooses the spec for conversations that start from now on. 422 `repository_not_found`.
          */
         put: operations["choose_sandbox_spec_api_v1_settings_sandbox_spec_put"];
         post?: never;
@@ -3590,7 +3592,8 @@ export interface components {
         };
         /**
          * ChooseSandboxSpec
-         * @description `repository`: null for all that have none of their own. `sandbox_spec_id`: null to undo a choice.
+         * @description A choice of a spec. `repository`: null means all repositories without a choice. `sandbox_spec_id`: null
+         *     removes a choice.
          */
         ChooseSandboxSpec: {
             /** Git Provider */
@@ -3770,9 +3773,10 @@ export interface components {
         };
         /**
          * CreateSandboxSpec
-         * @description Of an image, of a Dockerfile that copies nothing, or of a repository whose `base` the user has seen.
+         * @description A new spec made from an image, from a Dockerfile that copies no files, or from a repository whose
+         *     `base` the user has seen.
          *
-         *     `runtime_plugins`: those that its sandboxes offer, of those that the image has; null for all.
+         *     `runtime_plugins`: which of the image's plugins its sandboxes offer; null means all.
          */
         CreateSandboxSpec: {
             /** Base */
@@ -4113,7 +4117,8 @@ export interface components {
         };
         /**
          * FromRepository
-         * @description `path`: a devcontainer.json or a Dockerfile; left out, the first of the usual places.
+         * @description A repository to build from. `path`: a devcontainer.json or a Dockerfile. If it is left out, the first
+         *     file at one of the usual places.
          */
         FromRepository: {
             /** Git Provider */
@@ -5387,9 +5392,11 @@ export interface components {
         };
         /**
          * RepositoryBase
-         * @description What a repository would have built: `base` names all of it, and allows just that.
+         * @description What would be built from a repository. `base` identifies all the files; a spec that is saved with this
+         *     `base` can contain only them.
          *
-         *     `dockerfile`: the text of it; null where it names an image. `files`, `bytes`: of the build context.
+         *     `dockerfile`: its text; null if the repository names an image. `files`, `bytes`: the size of the build
+         *     context.
          */
         RepositoryBase: {
             /** Base */
@@ -5708,10 +5715,11 @@ export interface components {
         };
         /**
          * SandboxSpecInfo
-         * @description What sandboxes can start from. `base`: what the image is built on.
+         * @description A spec: what sandboxes can start from. `base`: the image that the sandbox image is built on.
          *
-         *     `origin`: the repository and path whose files it is built from. `ignored`: what of its devcontainer.json
-         *     is not used, each with why. `runtime_plugins`: what its sandboxes offer; null: all that the image has.
+         *     `origin`: the repository and path of the files that it is built from. `ignored`: the parts of the
+         *     devcontainer.json that are not used, each with a reason. `runtime_plugins`: the plugins that its sandboxes
+         *     offer; null means all plugins of the image.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -5747,9 +5755,9 @@ export interface components {
         };
         /**
          * SandboxSpecSettings
-         * @description What new sandboxes start from: of all repositories, and of those that have it otherwise.
+         * @description What new sandboxes start from: the spec for all repositories, and the specs for single repositories.
          *
-         *     `may_choose`: whether the user may; `reason` says why not.
+         *     `may_choose`: whether the user may choose; `reason` says why not.
          */
         SandboxSpecSettings: {
             /** May Choose */
