@@ -25,7 +25,8 @@ def approve(
 ) -> None:
     """Approves the waiting actions, so that they run. `remember`: similar actions are not asked about again.
 
-    `action_ids`: the actions that the user saw. Raises NothingToConfirmError or ConfirmationOutdatedError.
+    `action_ids`: the actions that the user saw; None: whichever wait. Raises NothingToConfirmError, or
+    ConfirmationOutdatedError if other actions wait.
     """
     check(conversation, action_ids)
     if remember:

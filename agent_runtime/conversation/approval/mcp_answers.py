@@ -1,4 +1,4 @@
-"""The user's answer about a tool of an MCP server that has changed since it was approved."""
+"""The user's answer about a tool of an MCP server that is not as it was approved, or is new."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import McpChangeOutdatedError

@@ -166,7 +166,9 @@ class Checkpoints:
             return await self.difference(target, (await self.look()).tree)
 
     async def difference(self, target: Checkpoint, present: str) -> CheckpointDiff:
-        """Returns the differences. Raises CheckpointsUnavailableError."""
+        """Returns how the files differ between the checkpoint and the tree `present`, and which paths are in
+        the way of a rewind. Raises CheckpointsUnavailableError.
+        """
         with self._noting():
             changes = await self.shadow.changes(target.tree, present)
             patch = await self.shadow.patch(target.tree, present)

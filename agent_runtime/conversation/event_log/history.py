@@ -101,7 +101,9 @@ class History:
         return lambda: self._subscribers.remove(subscriber)
 
     def save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
-        """Saves a snapshot, so that opening the conversation only has to read later events."""
+        """Saves a snapshot, so that opening the conversation only has to read later events. Does nothing if
+        fewer than `after_events` events are new, or while a call has no result.
+        """
         if self._log.last_seq - self._snapshot_seq < after_events:
             return
         snapshot = self._fold.snapshot()
