@@ -71,8 +71,7 @@ def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
     """Returns the application and the default host to listen on.
 
     With --reload, returns the name of the application's factory instead, since uvicorn loads the application
-    again and
-    again.
+    again and again.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config

@@ -66,20 +66,17 @@ class Config(BaseModel):
     conversation_idle_ttl_seconds: after this time without use a conversation leaves memory; None means never.
     deferred_init: the server waits for POST /api/init, which needs `init_key`; until then nothing else works.
     git_outlet_port: the port on loopback where git of commands reaches the app server; 0: any free port;
-    None: no
-    such port.
+    None: no such port.
     secret_key: encrypts the secrets on disk; without it secrets are kept in memory only.
     egress_proxy_url: the only way from the sandbox to the outside, opened with the session key; None: no
     proxy.
     egress_relay_port: the port on loopback where commands reach that proxy without a key; 0: any free port.
     egress_authority: the certificate authority (PEM in base64) that commands must trust for that proxy, in
-    addition
-    to the system's authorities.
+    addition to the system's authorities.
     spec_seal_keys: keys as hexadecimal digits, newest first, that seal the specifications of conversations.
     takes_unsealed_specs: whether specifications without a seal are accepted (from before seals existed).
     command_variables: environment variables for commands, added to the server's own; its PATH is put in front
-    of
-    the usual one.
+    of the usual one.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -143,13 +140,11 @@ class Config(BaseModel):
 def read_config(
     environment: MutableMapping[str, str], handed: FirstKeys | None = None, *, may_guess: bool = True
 ) -> Config:
-    """Returns the configuration from these variables and from the file that they name. Variables override the
-    file.
+    """Returns the configuration from these variables and the file that they name. Variables win.
 
     may_guess: if no variable names a file, the file in the default place is read if it exists.
     handed: keys that were handed over in another way; they replace all others. Keys are removed from
-    `environment`,
-    so that no later child process inherits them.
+    `environment`, so that no later child process inherits them.
     Raises ConfigError for a value that cannot be used.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)

@@ -1,4 +1,4 @@
-"""The agent server as an application."""
+"""Builds the FastAPI application of the agent server."""
 
 import time
 from collections.abc import AsyncIterator
@@ -83,8 +83,7 @@ def create_app(config: Config, initialization: Initialization | None = None) -> 
     one.
 
     initialization: the object by which POST /api/init sets a waiting server up; None if the server was
-    configured
-    from the start.
+    configured from the start.
     """
     app = DescribedApp(title=TITLE, lifespan=_lifespan, root_path=root_path(config))
     app.state.initialization = initialization

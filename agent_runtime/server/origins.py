@@ -1,10 +1,9 @@
 """Which web pages may call this server.
 
 If the server has session keys, a page must know one, so all pages of this machine may call. A server without
-keys
-is open to all programs of its machine, and a web page in a browser there could misuse that. So only pages of
-origins in
-the configuration may call it, and no host name is accepted that a stranger's domain could have.
+keys is open to all programs of its machine, and a web page in a browser there could misuse that. So only
+pages of origins in the configuration may call it, and no host name is accepted that a stranger's domain could
+have.
 """
 
 import ipaddress

@@ -25,9 +25,7 @@ def allowed_path(
     path: Annotated[str, Query(description="Absolute path")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the real path of the query parameter `path`. 400 if it is relative, 403 if it is outside the
-    roots.
-    """
+    """Returns the real path of the parameter `path`. 400 if it is relative, 403 outside the roots."""
     if not os.path.isabs(path):  # noqa: PTH117 (a Path would hide an empty one)
         raise ServerProblem(400, "path_not_absolute", "The path must be absolute.")
     try:

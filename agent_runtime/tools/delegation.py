@@ -75,8 +75,7 @@ class Tasks(Protocol):
         """Lets a sub-agent do the task and returns its result. Cancelling the call stops the sub-agent.
 
         Raises DelegationError. Raises CallSuspendedError if the sub-agent has paused or asks the user; then
-        the same
-        assignment can be continued later.
+        the same assignment can be continued later.
         """
 
 

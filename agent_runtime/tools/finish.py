@@ -1,4 +1,4 @@
-"""How the agent says that its turn is over."""
+"""A tool by which the agent ends its turn."""
 
 from collections.abc import Sequence
 

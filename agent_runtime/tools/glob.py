@@ -1,4 +1,4 @@
-"""Finding files by their names."""
+"""A tool that finds files by their names."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath

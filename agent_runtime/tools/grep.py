@@ -1,4 +1,4 @@
-"""Finding files by what stands in them."""
+"""A tool that finds files by their content."""
 
 from collections.abc import Sequence
 

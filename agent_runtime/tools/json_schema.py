@@ -1,4 +1,4 @@
-"""The JSON Schema of a pydantic model as every vendor of models accepts it."""
+"""Converts a pydantic model to a JSON Schema that all model vendors accept."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, JsonValue
 
 
 def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """The model's fields as a JSON Schema with `properties`, and `required` if any are."""
+    """Returns the fields of `arguments` as a JSON Schema with `properties`, and `required` if any are."""
     schema = _plain(arguments.model_json_schema())
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     required: list[JsonValue] = [n for n, field in arguments.model_fields.items() if field.is_required()]
@@ -14,9 +14,9 @@ def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
 
 
 def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:
-    """Pydantic's JSON Schema reduced to what every vendor accepts.
+    """Reduces pydantic's JSON Schema to what every vendor accepts.
 
-    References are resolved, `X | null` becomes X, titles, defaults and closedness are dropped.
+    Resolves references, replaces `X | null` by X, drops titles, defaults and `additionalProperties`.
     """
     if isinstance(schema, list):
         return [_plain(item, definitions) for item in schema]

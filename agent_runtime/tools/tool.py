@@ -1,8 +1,7 @@
 """The base classes of tools. For the conversion of arguments see `arguments`.
 
 To interrupt a running tool, the task that awaits `Tool.run` is cancelled. The tool cleans up in `finally` and
-does
-not catch `CancelledError`.
+does not catch `CancelledError`.
 """
 
 from abc import ABC, abstractmethod
@@ -52,8 +51,7 @@ class Action(_Payload):
     """The arguments of a tool call. The model reads the descriptions of the fields.
 
     off_wire: fields that clients do not know. Clients would refuse an event with such fields, so these are
-    only in the
-    arguments of the event's `tool_call`.
+    only in the arguments of the event's `tool_call`.
     """
 
     off_wire: ClassVar[frozenset[str]] = frozenset()
@@ -225,8 +223,7 @@ class Tool(ABC, Generic[ActionT]):
         order.
 
         By default a reading tool claims everything as shared, and any other tool claims everything for
-        itself. Must not
-        raise. Called before the call runs, and again after a crash.
+        itself. Must not raise. Called before the call runs, and again after a crash.
         """
         del action
         return (Claim(is_shared=self.annotations.readOnlyHint),)
@@ -235,8 +232,8 @@ class Tool(ABC, Generic[ActionT]):
         """Returns the effects of the call, by which a policy decides whether to ask the user first.
 
         By default they follow from the annotations; without annotations the effects count as unknown. Must
-        not raise, and
-        must not leave effects out: the user is never asked because of risk about a call without effects.
+        not raise, and must not leave effects out: the user is never asked because of risk about a call
+        without effects.
         """
         del action
         return hinted(self.annotations)
@@ -245,8 +242,7 @@ class Tool(ABC, Generic[ActionT]):
         """Whether the call would certainly give the same result as at `since` (seconds since the epoch).
 
         Only for tools that are deterministic and only read. Must return at once, as it runs on the event
-        loop. False when in
-        doubt, and by default.
+        loop. False when in doubt, and by default.
         """
         del action, since
         return False
@@ -274,8 +270,7 @@ class Tool(ABC, Generic[ActionT]):
 
     def touches(self, action: ActionT, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
         """Returns the absolute paths that the call was about. The project's rules for these paths are told
-        with
-        the result.
+        with the result.
 
         observation: the logged result. Must not raise.
         """

@@ -12,8 +12,7 @@ def is_unchanged(path: Path, since: float, root: Path) -> bool:
     """Returns True only if neither the file nor a directory on the way to it was touched since `since`.
 
     Compares the times of inode changes, which no program can set back. Directories count because one may have
-    been
-    replaced by another. Returns False for files outside `root` and behind links.
+    been replaced by another. Returns False for files outside `root` and behind links.
     """
     try:
         top = Path(os.path.realpath(root))

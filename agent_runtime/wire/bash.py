@@ -1,4 +1,4 @@
-"""Commands that clients have run beside a conversation."""
+"""Commands that clients run in a sandbox, outside of conversations."""
 
 from datetime import UTC, datetime
 from typing import Literal

@@ -61,8 +61,7 @@ class CheckpointDiff(BaseModel):
 
     patch: a unified diff; null if it is too large.
     edited: the changed files that others than the agent have changed, alone or besides the agent. By default,
-    a
-    rewind is refused if there are any.
+    a rewind is refused if there are any.
     blocked: files that cannot be restored, because something that no checkpoint contains is in their place.
     """
 
@@ -76,8 +75,7 @@ class RewindRequest(BaseModel):
     """What to rewind: files, chat or both.
 
     on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
-    these
-    files as they are.
+    these files as they are.
     """
 
     files: bool = True

@@ -111,20 +111,17 @@ class StartConversationRequest(BaseModel):
     """Starts a conversation. `agent` is the agent's specification as data.
 
     ask_when_stuck: true if there is a user who can be asked: by an agent that is stuck, before it is stopped,
-    and
-    by MCP servers in the middle of a call.
+    and by MCP servers in the middle of a call.
     consent: the hashes of the offers (hooks, MCP servers and plugins of the project) that may run.
     mcp_approved: MCP tools that were approved in other conversations, by server and tool name, as in
     `agent_state.mcp_approved` of their logs.
     autotitle: if there is no `title`, a title is made from the first message, by the model of
-    `title_llm_profile`
-    or, without such a profile, by the agent's own model. If the model gives none, the title is the message's
-    first words.
+    `title_llm_profile` or, without such a profile, by the agent's own model. If the model gives none, the
+    title is the message's first words.
     runtime_plugins: the names of runtime plugins that must run beside the agent. GET /api/runtime-plugins
     lists them.
     worktree: if true and the workspace lies in a git repository, the agent works in a git work tree that is
-    made
-    for this conversation.
+    made for this conversation.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

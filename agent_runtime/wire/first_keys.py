@@ -10,8 +10,7 @@ class FirstKeys(BaseModel):
 
     spec_seal_keys: keys as hexadecimal digits, newest first.
     takes_unsealed_specs: whether specifications without a seal are accepted, as conversations from before
-    seals
-    existed have none.
+    seals existed have none.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -45,8 +45,7 @@ class SkillInfo(BaseModel):
     """One skill.
 
     type: `repo` skills always apply; the text of `knowledge` skills is added when a trigger occurs; the agent
-    reads
-    `agentskills` when it needs them.
+    reads `agentskills` when it needs them.
     """
 
     name: str

@@ -12,7 +12,8 @@ port.
 """
 
 NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
-"""A header on replies that come from the agent server itself, not from the port: the `code` of the problem.
+"""A header on replies that come from the agent server itself, not from the port: the
+`code` of the problem.
 """
 
 
@@ -21,8 +22,7 @@ class ListeningPort(BaseModel):
 
     process_name: the name of the program and of the script that it runs.
     conversation_id: the conversation whose agent started the program; null if a person started it, or if this
-    is
-    unknown.
+    is unknown.
     """
 
     port: int

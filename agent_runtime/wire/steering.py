@@ -43,8 +43,7 @@ class ConfirmationResponseRequest(BaseModel):
     action_ids: the actions that the answer is meant for; the answer is refused if other actions wait.
     run: after a rejection, the agent continues at once and is told the reason.
     approved_action_ids: in a rejection, the actions that run all the same; all others are rejected. An older
-    server
-    that does not know this field rejects all.
+    server that does not know this field rejects all.
     """
 
     accept: bool

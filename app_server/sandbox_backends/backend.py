@@ -18,8 +18,7 @@ class WorkspaceCapacity:
     """The size limit of new workspaces. `bytes`: None means no limit.
 
     `kept_by`: "disk" is a disk of that size, which cannot be exceeded; "watch" measures workspaces and stops
-    a sandbox
-    that holds more; "none" is no limit. `reason`: why no disk is used.
+    a sandbox that holds more; "none" is no limit. `reason`: why no disk is used.
     """
 
     bytes: int | None
@@ -32,8 +31,7 @@ class SandboxKind:
     """The isolation of this backend's sandboxes, as shown to users.
 
     `isolation`: "full" isolates from everything on this machine, "files" from everything but its memory,
-    "none" from
-    nothing.
+    "none" from nothing.
     """
 
     backend: Literal["docker", "process", "remote"]
@@ -93,8 +91,8 @@ class Backend(Protocol):
     """Starts, finds and removes the machines of this installation.
 
     A machine is identified by its sandbox's id alone. A backend stores all else that it needs to find the
-    machine
-    after a restart of the app server. All methods may raise StartFailure if the engine does not answer.
+    machine after a restart of the app server. All methods may raise StartFailure if the engine does not
+    answer.
     """
 
     @property
@@ -171,8 +169,7 @@ class Backend(Protocol):
 
         folder: a directory in each part; if given, only its content is written, in place of the part's.
         Running processes are paused meanwhile if the backend can do that. Call `prepare` first. Raises
-        StartFailure
-        `workspace_missing` if there is no workspace.
+        StartFailure `workspace_missing` if there is no workspace.
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:

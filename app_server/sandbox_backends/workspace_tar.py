@@ -1,9 +1,8 @@
 """Workspaces as tar streams: made from hostile files, unpacked again, and checked to contain only plain data.
 
 Names are relative and begin with a part of the workspace (`project/…`). Only directories, regular files,
-symbolic links
-(never followed here) and hard links between members are allowed; no devices, owners or set-uid bits. All
-functions block.
+symbolic links (never followed here) and hard links between members are allowed; no devices, owners or set-uid
+bits. All functions block.
 """
 
 import errno
@@ -188,7 +187,7 @@ class _Packing:
         self._owner = owner
         self._count = 0
         self._seen: dict[tuple[int, int], str] = {}
-        """The first name of each file that has several."""
+        """The first name of each file with several names, by device and inode."""
 
     def add_tree(self, top: Path, part: str) -> None:
         """part: the name of the tree in the tar."""

@@ -81,8 +81,7 @@ async def resume_sandbox(
     """Starts a sandbox that sleeps, is archived or has failed. Replies at once.
 
     If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
-    log (409
-    `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
+    log (409 `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
     """
     await find_own(request, user, sandbox_id)
     wanted = wanted or ResumeSandbox()

@@ -18,8 +18,7 @@ async def get_runtime_plugins(user: CurrentUser, sandbox_id: UUID, request: Requ
     """Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
 
     For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
-    The list is
-    empty if neither is known, before the first run.
+    The list is empty if neither is known, before the first run.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state
@@ -40,8 +39,7 @@ async def post_runtime_plugin_start(
     again.
 
     A link to its port (`POST …/links`) opens it, at `path`. VS Code shows the directory of `conversation_id`;
-    without it,
-    that of the conversation for which the sandbox was made.
+    without it, that of the conversation for which the sandbox was made.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state

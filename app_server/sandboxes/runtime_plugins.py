@@ -41,8 +41,7 @@ async def list_runtime_plugins(
     """Returns the plugins of a sandbox.
 
     For a sandbox that does not run, these are the plugins found when it last ran, else those of its image.
-    Returns an empty
-    list if neither is known.
+    Returns an empty list if neither is known.
     """
     try:
         client = sandboxes.client(sandbox.id)

@@ -70,12 +70,10 @@ class Sandboxes:
         `on_change(sandbox_id)`: a sandbox stopped, came back, or was given up.
         `position(sandbox_id)`: returns the last position of the logs of what the sandbox holds.
         `on_restored(running, backup)`: a sandbox was restored from a backup; called before others can use it,
-        since its logs
-        are as old as the backup.
+        since its logs are as old as the backup.
         `on_return(sandbox_id)`: an archived sandbox is to be brought back.
         `on_address(addresses)`: a missing engine has become available. The inner listener must answer on
-        these addresses
-        before a sandbox starts. Raises StartFailure if it cannot.
+        these addresses before a sandbox starts. Raises StartFailure if it cannot.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -154,9 +152,8 @@ class Sandboxes:
         """Starts the sandbox, or finds the running one, and returns it when its agent server answers.
 
         Progress is passed to `report`, also the place in the queue if memory is short. Raises StartFailure
-        (then the sandbox's
-        status is ERROR, or MISSING if its host is lost), and NotFound if there is no such sandbox. The call
-        may be repeated.
+        (then the sandbox's status is ERROR, or MISSING if its host is lost), and NotFound if there is no such
+        sandbox. The call may be repeated.
         """
         return await self._bring_up(sandbox_id, report)
 
@@ -289,8 +286,8 @@ class Sandboxes:
         """Starts a sandbox that sleeps, is archived or has failed, in the background.
 
         A sandbox whose host is lost starts on another host from its last backup; with `from_backup` even if
-        that is older than
-        the log. Raises NotFound if there is no such sandbox, and Conflict like Backups.go_on_elsewhere.
+        that is older than the log. Raises NotFound if there is no such sandbox, and Conflict like
+        Backups.go_on_elsewhere.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
             await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)

@@ -88,9 +88,7 @@ class Catalog:
         return len(await self._entries(status))
 
     async def infos(self, ids: list[UUID]) -> list[ConversationInfo | None]:
-        """Returns the info of each of these conversations, in this order. None stands for one that does not
-        exist.
-        """
+        """Returns the info of these conversations in this order. None: there is no such conversation."""
         at_rest = [one for one in ids if one not in self._live and one not in self._leaving]
         read = dict(zip(at_rest, await asyncio.to_thread(self._read_infos, at_rest), strict=True))
         return [self._live[one].info() if one in self._live else read.get(one) for one in ids]

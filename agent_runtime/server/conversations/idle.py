@@ -15,8 +15,7 @@ class IdleWatch:
     """Tracks when conversations were last used, and calls `put_away` after `ttl_seconds` without use.
 
     `put_away` returns whether it has closed the conversation. If it could not, for example because a run goes
-    on, the
-    watch calls it again after another `ttl_seconds`. `ttl_seconds`: None means never.
+    on, the watch calls it again after another `ttl_seconds`. `ttl_seconds`: None means never.
     """
 
     def __init__(self, ttl_seconds: float | None, put_away: Callable[[UUID], Awaitable[bool]]) -> None:

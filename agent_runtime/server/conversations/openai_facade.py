@@ -125,9 +125,7 @@ class FacadeAnswer:
         self.question_id = conversation.state.last_user_message_id or ""
 
     async def text(self) -> str:
-        """Waits for the end of the run and returns the answer. Raises ServerProblem if the run ended
-        otherwise.
-        """
+        """Waits for the end of the run and returns the answer. Raises ServerProblem if there is none."""
         try:
             await self.conversation.wait()
         finally:

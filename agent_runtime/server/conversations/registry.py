@@ -197,7 +197,7 @@ class Registry:
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
-        """Adds events to the log that the app server already has, then opens the conversation again.
+        """Adds events that the app server has and the log lacks, then opens the conversation again.
 
         404 if there is no such conversation, 409 while it is busy, 422 for events that are not valid.
         Raises LogGapError and LogDiffersError.

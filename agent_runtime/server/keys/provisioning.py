@@ -31,9 +31,7 @@ class HandOverError(Exception):
 
 
 def hide_from_own_user() -> None:
-    """Prevents other processes of the same user from reading this process's memory and
-    its details in /proc.
-    """
+    """Hides this process's memory and its details in /proc from other processes of the same user."""
     if sys.platform != "linux":
         return
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:

@@ -1,8 +1,7 @@
 """A relay on loopback through which git of commands reaches the app server's git proxy.
 
 It adds the session key, which commands may not know. Each connection carries one request. The relay rewrites
-its
-head and passes all other bytes on unchanged, in both directions.
+its head and passes all other bytes on unchanged, in both directions.
 """
 
 import asyncio

@@ -2,8 +2,7 @@
 configuration.
 
 They are in git's system-wide configuration. The configuration of users and agents stays as it is, and the
-URLs of
-remotes stay the public ones.
+URLs of remotes stay the public ones.
 """
 
 import logging

@@ -2,10 +2,8 @@
 them.
 
 The log is the queue. Its `acknowledged_seq` is the last position that the receiver has confirmed, so a crash
-on
-either side neither loses nor repeats events. Pieces of streaming replies are sent while the receiver is
-reachable
-and dropped while it is not.
+on either side neither loses nor repeats events. Pieces of streaming replies are sent while the receiver is
+reachable and dropped while it is not.
 """
 
 import asyncio

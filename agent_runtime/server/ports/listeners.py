@@ -1,8 +1,7 @@
 """Finds the programs of this sandbox that listen on ports, in /proc.
 
 A process sandbox without isolation shares the network of its machine. So only processes count that descend
-from this
-agent server, or that have the environment variable that its commands inherit.
+from this agent server, or that have the environment variable that its commands inherit.
 """
 
 import hashlib

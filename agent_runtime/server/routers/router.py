@@ -11,8 +11,7 @@ class Router(APIRouter):
     """A router to include in an application.
 
     FastAPI usually examines each route when it is declared, and again when its router is included. Only the
-    second
-    result is used. The first examination took 0.1 s of each start, and 4 MB. This router skips it.
+    second result is used. The first examination took 0.1 s of each start, and 4 MB. This router skips it.
     """
 
     def __init__(self, **options: Any) -> None:

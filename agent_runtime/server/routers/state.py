@@ -1,8 +1,7 @@
 """FastAPI dependencies that give routes the server's long-lived objects.
 
 They are coroutines: FastAPI would run plain functions in threads, but logs may only be used in the event
-loop's
-thread.
+loop's thread.
 """
 
 from collections.abc import AsyncIterator

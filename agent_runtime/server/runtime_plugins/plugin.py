@@ -40,8 +40,7 @@ class Startable(RuntimePlugin, Protocol):
     """A plugin that starts when a user opens it, and that is reached through `port`.
 
     No program listens on that port. It is the number by which the relay of ports finds `socket`, a Unix
-    socket that no
-    other user, no other sandbox and no web page can reach.
+    socket that no other user, no other sandbox and no web page can reach.
     """
 
     port: int

@@ -43,8 +43,7 @@ class RuntimePlugins:
 
         Of a plugin that tools start, only checks that it is available.
         Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its absence if it is not
-        available, or
-        with `runtime_plugin_failed` and its `output` if it does not start.
+        available, or with `runtime_plugin_failed` and its `output` if it does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):

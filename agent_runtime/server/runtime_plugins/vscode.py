@@ -1,8 +1,7 @@
 """VS Code for the browser: code-server on a private Unix socket.
 
-It has no sign-in: whoever reaches the socket can do all that the agent can do. People reach it through the
-gateway,
-which authenticates them.
+It has no sign-in: a program that reaches the socket can do all that the agent can do. People reach it through
+the gateway, which authenticates them.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """What the user of an agent server without an app server has saved: settings, model profiles, secrets.
 
 All of it is in one encrypted file. Without a secret key nothing is written to disk, since commands of the
-agent may
-run as the same user and could read it.
+agent may run as the same user and could read it.
 """
 
 import base64

@@ -1,10 +1,9 @@
 """Blocks system calls that nothing in a sandbox may make: sockets to a hypervisor, and io_uring.
 
 AF_VSOCK sockets belong to no network namespace, so network isolation does not stop them. io_uring does its
-work
-unseen by filters of system calls. The default filters of older container engines allow both, and bubblewrap
-has no
-filter. The agent server installs this filter for itself and its child processes. It cannot be removed.
+work unseen by filters of system calls. The default filters of older container engines allow both, and
+bubblewrap has no filter. The agent server installs this filter for itself and its child processes. It cannot
+be removed.
 """
 
 import ctypes
@@ -54,8 +53,7 @@ def close_calls() -> None:
     """Installs the filter for this process and all its later child processes. Call it before threads start.
 
     Does nothing unless `no_new_privs` is set, which containers and bubblewrap do. Without it an ordinary
-    process may
-    not install a filter. Raises FilterError.
+    process may not install a filter. Raises FilterError.
     """
     if sys.platform != "linux" or not _gains_no_privileges():
         return

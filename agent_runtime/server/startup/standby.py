@@ -1,10 +1,8 @@
 """A server that waits for POST /api/init and needs little memory until then.
 
 POST /api/init imports the application. Modules that take long to import are imported before: FastAPI, and all
-that
-conversations need. Modules that take much memory but little time come with the application: services, HTTP
-clients,
-sockets and routes.
+that conversations need. Modules that take much memory but little time come with the application: services,
+HTTP clients, sockets and routes.
 """
 
 import asyncio

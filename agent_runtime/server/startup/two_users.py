@@ -1,8 +1,7 @@
 """A start as root: prepares the workspace for two users (server and agent), then gives up root.
 
 The workspace may come from an archive, or from a time with only one user. So its content is treated as
-hostile: no
-link is followed. No command runs yet, so nothing changes during the preparation.
+hostile: no link is followed. No command runs yet, so nothing changes during the preparation.
 """
 
 import ctypes

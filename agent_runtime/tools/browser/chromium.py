@@ -1,8 +1,7 @@
 """Starts this machine's Chromium, so that only its conversation can control it.
 
 It is controlled over an inherited socket, not over a port. Any program of this machine could connect to a
-port,
-commands of the agent included, and would control every page and cookie of the browser.
+port, commands of the agent included, and would control every page and cookie of the browser.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """Tools of ours that look like tools of an MCP server on the wire.
 
 Clients of the protocol refuse events with unknown kinds of actions and observations. MCP tools may have any
-name
-and any arguments.
+name and any arguments.
 """
 
 from collections.abc import Collection, Mapping

@@ -25,8 +25,7 @@ class ClientToolSpec(BaseModel):
     """A client's tool as data. parameters: the JSON Schema of an object.
 
     awaits_answer: whether the agent waits for the client's answer. Without it the call gets a result at once,
-    which
-    clients of the protocol expect.
+    which clients of the protocol expect.
     answer_timeout_seconds: how long the agent waits.
     """
 

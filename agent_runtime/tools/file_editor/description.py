@@ -1,4 +1,4 @@
-"""What the model reads about the file editor."""
+"""The description of the file editor for the model."""
 
 DESCRIPTION = """\
 View, create and edit text files. Paths are absolute; the working directory is {working_dir}.

@@ -1,4 +1,4 @@
-"""How files and directories are shown to the model."""
+"""Shows files and directories to the model as text."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Replacing text in a file, in the form Gemini models know."""
+"""A tool that replaces text in a file, in the form that Gemini models know."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Listing a directory, in the form Gemini models know."""
+"""A tool that lists a directory, in the form that Gemini models know."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

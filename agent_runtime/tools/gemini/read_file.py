@@ -1,4 +1,4 @@
-"""Reading a file, in the form Gemini models know."""
+"""A tool that reads a file, in the form that Gemini models know."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Writing a whole file, in the form Gemini models know."""
+"""A tool that writes a whole file, in the form that Gemini models know."""
 
 import asyncio
 from collections.abc import Sequence

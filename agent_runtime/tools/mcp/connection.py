@@ -55,8 +55,7 @@ class McpConnection:
     """The connection to one server. `on_change` is called when the server says that its tools have changed.
 
     The library's contexts must be closed by the task that opened them. So one task opens the connection,
-    keeps it
-    and closes it; other tasks use its client.
+    keeps it and closes it; other tasks use its client.
     """
 
     def __init__(

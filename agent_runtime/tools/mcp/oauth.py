@@ -1,8 +1,7 @@
 """Signs in to an MCP server by OAuth 2.1, with a browser that runs on another machine.
 
 The library implements the protocol (discovery, registration, PKCE, refresh). This module passes its URL to
-the user
-and the browser's answer back. The state is sent to clients as `oauth_state`: tokens, client, expiry.
+the user and the browser's answer back. The state is sent to clients as `oauth_state`: tokens, client, expiry.
 """
 
 import asyncio
@@ -68,9 +67,7 @@ class OAuthState:
 
 
 class SignIn:
-    """A sign-in of one person. The browser opens `authorization_url`; `answer` takes the URL it is sent back
-    to.
-    """
+    """The sign-in of one person: the browser opens `authorization_url`, `answer` takes the result."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()

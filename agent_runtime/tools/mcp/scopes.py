@@ -2,7 +2,7 @@
 
 The library asks for the scopes that the server names, and starts another sign-in during a call that needs
 more.
-During a conversation nobody could do this sign-in.
+During a conversation no person could do this sign-in.
 """
 
 import re
@@ -16,13 +16,13 @@ _SCOPE_PARAMETER = re.compile(r'\bscope="[^"]*",?\s*')
 
 
 class SignInNeededError(Exception):
-    """The server requires a sign-in, and nobody is there to do it."""
+    """The server requires a sign-in, and no person is there to do it."""
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
     """Wraps `auth`, so that a sign-in also asks for `scope` (None: nothing more).
 
-    A call that needs more permissions is refused, and no second sign-in starts.
+    A call that needs more permissions is refused if no person can sign in again.
     """
     import httpx2
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 class McpServers:
     """Starts servers at the first `refresh`. A server that cannot be reached does not affect the others: it
-    is
-    named in `report` and tried again at the next refresh.
+    is named in `report` and tried again at the next refresh.
     """
 
     def __init__(

@@ -3,8 +3,8 @@
 It runs as a separate program, so that a search can be ended at any moment: a regular expression can keep an
 interpreter busy for ever. So it imports nothing but the standard library.
 
-scan.py list                     files below the current directory
-scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
+    scan.py list                     files below the current directory
+    scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
 
 Prints paths, each ended by a NUL. Exit code 2: the pattern is wrong; standard error says why.
 """

@@ -1,4 +1,4 @@
-"""What the model reads about the terminal."""
+"""The description of the terminal for the model."""
 
 DESCRIPTION = """\
 Run a command in bash. The same shell serves the whole conversation: its working directory, variables,

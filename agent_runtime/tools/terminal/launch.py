@@ -83,8 +83,7 @@ def _let_commands_be_interrupted() -> None:
     background.
 
     Child processes inherit ignored signals, and no shell can undo this. They do not inherit a handler. So
-    ignored
-    signals get a handler that does nothing.
+    ignored signals get a handler that does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may set handlers

@@ -18,8 +18,7 @@ _REACHES_OUT = re.compile(
     re.IGNORECASE,
 )
 """Commands whose output may come from outsiders. The list is incomplete: it only marks output for the model.
-What
-the user is asked about is decided in `security`.
+What the user is asked about is decided in `security`.
 """
 
 
@@ -79,7 +78,6 @@ class TerminalObservation(Observation):
         """Whether the command may fetch text from outside.
 
         Text that a command reads in the workspace is what the work is about, so it is not marked: if all
-        output were marked, the
-        marks would mean nothing.
+        output were marked, the marks would mean nothing.
         """
         return _REACHES_OUT.search(str(wire.get("command") or "")) is not None

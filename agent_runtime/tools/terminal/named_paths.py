@@ -14,8 +14,7 @@ def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]
     """Returns the directory in which the command ended, and the paths that its words could mean.
 
     Words are relative to that directory or to the shell's first directory. Neither files nor variables are
-    looked up, so
-    words that are no paths are included.
+    looked up, so words that are no paths are included.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
     places = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]

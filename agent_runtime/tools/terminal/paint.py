@@ -3,8 +3,7 @@
 A style is the parameters of a terminal's escape sequence, as `1;31` for bold red. The plain text stays
 without colours.
 A line of the shown text gets its styles if it is equal to a line of the output. So lines in which a secret
-was masked
-have no styles.
+was masked have no styles.
 """
 
 import re

@@ -1,10 +1,9 @@
 """One interactive bash on a separate terminal.
 
 A command is written to a file, and a line that sources this file is typed. So any text is one command. Its
-exit code
-comes over a FIFO, separately from the output: no output can imitate it, and no prompt setting can disturb it.
-A mark in
-the terminal's output shows that all output of the command has been read.
+exit code comes over a FIFO, separately from the output: no output can imitate it, and no prompt setting can
+disturb it.
+A mark in the terminal's output shows that all output of the command has been read.
 """
 
 import asyncio
@@ -309,8 +308,7 @@ class PtyShell:
         """Sends a signal to the running command. Returns whether the command ended within the grace period.
 
         The signal may arrive between two programs of a command. Bash then ignores it and waits for the second
-        program. So a
-        program that comes to the foreground in this time is interrupted, too.
+        program. So a program that comes to the foreground in this time is interrupted, too.
         """
         group = self._foreground
         if not (group == self._process.pid and number == signal.SIGKILL):

@@ -1,8 +1,7 @@
 """Sandboxes as hardened Docker containers, on a network without a way out.
 
 Containers are found by their names, so nothing about them is stored. All calls of the Docker SDK block; they
-run in
-a few separate threads.
+run in a few separate threads.
 """
 
 import asyncio

@@ -97,8 +97,7 @@ def start(container: "Container", key_file: str, key: str) -> None:
     container.
 
     At each start, the entrypoint reads the key and removes the file before any command of the agent runs. A
-    key in the
-    environment could be read by every process in the container (/proc/1/environ).
+    key in the environment could be read by every process in the container (/proc/1/environ).
     """
     if container.status == "paused":
         container.unpause()
@@ -226,8 +225,8 @@ def remove_labelled(client: "DockerClient", label: str, value: str) -> None:
 
 
 def remove(container: "Container") -> None:
-    """Removes the container and returns when it is gone. It may already be in removal by another server,
-    or by the engine for a server that was killed.
+    """Removes the container and returns when it is gone. It may already be in removal by another server, or
+    by the engine for a server that was killed.
     """
     from docker.errors import APIError, NotFound
 

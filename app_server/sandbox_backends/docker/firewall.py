@@ -1,8 +1,7 @@
 """Packet filter rules that prevent containers on the sandboxes' bridge from reaching services of this host.
 
 An internal network has no way out. But services that listen on all of the host's addresses also answer on the
-bridge's
-address. Only the host's packet filter can prevent this, and only root may change it.
+bridge's address. Only the host's packet filter can prevent this, and only root may change it.
 """
 
 import shutil

@@ -53,8 +53,7 @@ def two_users() -> dict[str, Any]:
     `hardened`.
 
     The container starts as root, prepares the workspace, becomes two users and gives up all privileges. Only
-    the first
-    process keeps them, to pass signals on. Commands cannot get any of them.
+    the first process keeps them, to pass signals on. Commands cannot get any of them.
     """
     return {
         "user": "0",

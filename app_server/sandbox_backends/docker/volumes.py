@@ -84,9 +84,7 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """Raises StartFailure `sandbox_workspace_full` if what is written in the context does not fit on the
-        disk.
-        """
+        """Raises StartFailure `sandbox_workspace_full` if data that is written meanwhile does not fit."""
         from docker.errors import APIError  # as below
 
         try:

@@ -124,8 +124,7 @@ class WarmPool:
         """Returns a paused container on this base, renamed to `name` and assigned to the sandbox.
 
         If an interrupted start has already claimed a container for the sandbox, returns that one. Returns
-        None if none is
-        ready.
+        None if none is ready.
         """
         member = await asyncio.to_thread(self._members.of, sandbox_id)
         if member is None:

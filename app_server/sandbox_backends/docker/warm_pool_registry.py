@@ -1,8 +1,8 @@
 """Records of pooled containers in files: which are free, and which sandbox has claimed which.
 
 `free/<member>.json` is written before the container is made. A claim renames it to `used/<sandbox>.json`,
-which only one
-server can do. The record stays as long as the sandbox, because its volume keeps the pool's name.
+which only one server can do. The record stays as long as the sandbox, because its volume keeps the pool's
+name.
 """
 
 import hashlib

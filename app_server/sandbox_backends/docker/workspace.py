@@ -1,8 +1,7 @@
 """Copies workspaces out of containers' volumes and into them. Called by backend.py.
 
 It uses a container that never runs. The engine reads and writes in this container's file system, so links in
-a
-workspace cannot lead to files of the host.
+a workspace cannot lead to files of the host.
 """
 
 from collections.abc import Iterator, Sequence

@@ -93,8 +93,7 @@ def listen(wanted: int) -> socket.socket:
     """Listens on port `wanted` if it is free and not 0, else on any free port.
 
     The agent server inherits this socket: if a port were only looked up, another program could take it before
-    the server
-    listens. Earlier connections wait until the server accepts them, and fail if it ends.
+    the server listens. Earlier connections wait until the server accepts them, and fail if it ends.
     """
     for candidate in (wanted, 0):
         listener = socket.socket()
@@ -141,8 +140,7 @@ async def stop(handle: Handle) -> None:
     """Ends the agent server and all its processes: with SIGTERM, then SIGKILL.
 
     A foreign process with the same id is left alone. Also call this if only the agent server has ended, since
-    other
-    processes in its namespace may still run.
+    other processes in its namespace may still run.
     """
     if is_alive(handle):
         _terminate(handle)

@@ -94,9 +94,7 @@ class ProcessBackend(OneMachine):
         )
 
     async def open(self) -> None:
-        """Tests once whether bubblewrap works. The result holds until the server ends, since users rely on
-        it.
-        """
+        """Tests once whether bubblewrap works. The result is kept, since users rely on it."""
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":
             return

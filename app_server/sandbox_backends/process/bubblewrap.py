@@ -1,10 +1,9 @@
 """Isolates process sandboxes with bubblewrap: separate mounts, processes, IPC and host name.
 
 Inside are the machine's programs, read-only, and the sandbox's folder, but nothing of the user's home, of
-other sandboxes
-or of the app server's database. The agent server has the machine's network, since it and the inner listener
-connect on
-loopback. Commands have a network without a way out (agent_runtime/workspace/room.py). Memory is not limited.
+other sandboxes or of the app server's database. The agent server has the machine's network, since it and the
+inner listener connect on loopback. Commands have a network without a way out
+(agent_runtime/workspace/room.py). Memory is not limited.
 """
 
 import os

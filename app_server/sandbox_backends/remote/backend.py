@@ -2,9 +2,8 @@
 allows.
 
 A sandbox stays on the host of its first start, since its workspace is there. If that host is lost, the
-sandbox moves to
-another host only from a backup and only if a user asks for it: the host may still run and only be
-unreachable.
+sandbox moves to another host only from a backup and only if a user asks for it: the host may still run and
+only be unreachable.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Which sandbox is on which host, in files. A record is written before the host hears of the sandbox.
 
 `home`/placements/<sandbox>.json. `left`: hosts that were lost while the sandbox was there; they may still
-have an older or
-newer workspace of it. The record of a deleted sandbox is removed when no host has anything of it.
+have an older or newer workspace of it. The record of a deleted sandbox is removed when no host has anything
+of it.
 """
 
 import json

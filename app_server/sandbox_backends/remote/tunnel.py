@@ -1,8 +1,7 @@
 """Connects a host's sandboxes to our inner listener, over connections that we open to the host.
 
 So hosts need no route to the app server, and what sandboxes send is protected like all other calls to the
-host. For each
-connection of a sandbox the host sends us a name, and we open a WebSocket for it.
+host. For each connection of a sandbox the host sends us a name, and we open a WebSocket for it.
 """
 
 import asyncio

@@ -1900,8 +1900,7 @@ export interface paths {
          * @description Starts a sandbox that sleeps, is archived or has failed. Replies at once.
          *
          *     If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
-         *     log (409
-         *     `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
+         *     log (409 `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
         delete?: never;
@@ -1922,8 +1921,7 @@ export interface paths {
          * @description Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
          *
          *     For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
-         *     The list is
-         *     empty if neither is known, before the first run.
+         *     The list is empty if neither is known, before the first run.
          */
         get: operations["get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get"];
         put?: never;
@@ -1949,8 +1947,7 @@ export interface paths {
          *     again.
          *
          *     A link to its port (`POST …/links`) opens it, at `path`. VS Code shows the directory of `conversation_id`;
-         *     without it,
-         *     that of the conversation for which the sandbox was made.
+         *     without it, that of the conversation for which the sandbox was made.
          */
         post: operations["post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post"];
         delete?: never;
@@ -3525,8 +3522,7 @@ export interface components {
          *
          *     patch: a unified diff; null if it is too large.
          *     edited: the changed files that others than the agent have changed, alone or besides the agent. By default,
-         *     a
-         *     rewind is refused if there are any.
+         *     a rewind is refused if there are any.
          *     blocked: files that cannot be restored, because something that no checkpoint contains is in their place.
          */
         CheckpointDiff: {
@@ -5496,8 +5492,7 @@ export interface components {
          * @description What to rewind: files, chat or both.
          *
          *     on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
-         *     these
-         *     files as they are.
+         *     these files as they are.
          */
         RewindRequest: {
             /**
@@ -6436,8 +6431,7 @@ export interface components {
          * @description One skill.
          *
          *     type: `repo` skills always apply; the text of `knowledge` skills is added when a trigger occurs; the agent
-         *     reads
-         *     `agentskills` when it needs them.
+         *     reads `agentskills` when it needs them.
          */
         SkillInfo: {
             /** Content */

@@ -25,8 +25,7 @@ async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Con
     """Appends events after the log's last event. Events that the log already has are skipped.
 
     With `restored`, work that was going on is ended and the agent is told from when its files are. The
-    request may be
-    repeated.
+    request may be repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

@@ -54,8 +54,7 @@ async def create(
     request.
 
     With `worktree`, and if the workspace lies in a git repository, the agent works in a git work tree made
-    for this
-    conversation.
+    for this conversation.
     """
     if request.initial_message is not None:
         check_size(request.initial_message)

@@ -44,8 +44,7 @@ async def vscode_url(
     """Starts VS Code if necessary and returns its URL for a directory.
 
     `base_url`: the URL at which the caller reaches VS Code's port. Without it the returned URL is null, since
-    VS Code
-    is reached only through the relay of ports.
+    VS Code is reached only through the relay of ports.
     """
     base = _base(base_url)
     await plugins.start("vscode")
