@@ -1,4 +1,4 @@
-"""Who may call this host: callers that show its token, and of those only one app server."""
+"""Decides who may call this host: callers with its token, and among them only one app server."""
 
 import asyncio
 import hmac
@@ -15,17 +15,19 @@ from app_server.core.errors import problem
 from app_server.sandbox_backends.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
 
 TOKEN_SCHEME = APIKeyHeader(name=TOKEN_HEADER, scheme_name="HostToken", auto_error=False)
-"""For the description of the API: `HostAuthentication` is what checks it."""
+"""Only describes the authentication in the OpenAPI document. `HostAuthentication` checks the token."""
 OPEN_PATH = "/health"
 
 
 def host_token(home: Path) -> str:
-    """Of the file `host-token`, made at the first start, for its owner alone. Blocking."""
+    """Returns the token in the file `host-token`. The file is made at the first start and only its owner can
+    read it. Blocking.
+    """
     return _kept(home / "host-token", secrets.token_urlsafe(32))
 
 
 class HostAuthentication:
-    """In front of all that this host answers, WebSockets included."""
+    """Middleware that checks every request to this host, WebSockets included."""
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:
         self._app = app
@@ -64,7 +66,9 @@ class HostAuthentication:
             await self._app(scope, receive, send)
 
     def _is_ours(self, installation: str) -> bool:
-        """The first app server stays: two would end each other's sandboxes."""
+        """Returns whether this app server may use the host. Only the first app server that calls may: two
+        would end each other's sandboxes.
+        """
         return not installation or _kept(self._home / "installation", installation) == installation
 
 
@@ -79,7 +83,7 @@ async def _refuse(
 
 
 def _kept(path: Path, first: str) -> str:
-    """What stands in this file, which holds `first` if there was none."""
+    """Returns the content of this file. If there is no file, writes `first` into it."""
     if not path.exists():
         unfinished = path.with_name(f"{path.name}.new")
         unfinished.touch(mode=0o600)

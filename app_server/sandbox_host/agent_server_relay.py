@@ -1,7 +1,7 @@
-"""The way of the app server to the agent servers of this host's sandboxes: HTTP and WebSockets.
+"""Passes HTTP requests and WebSockets from the app server to the agent servers of this host's sandboxes.
 
-No port of a sandbox is opened on this host: what is asked below `/v1/sandboxes/ID/agent` is asked of the
-agent server of that sandbox.
+This host opens no port of a sandbox. A request below `/v1/sandboxes/ID/agent` is passed on to the agent
+server of that sandbox.
 """
 
 import re
@@ -23,7 +23,7 @@ _OURS = (b"host", TOKEN_HEADER.lower().encode(), INSTALLATION_HEADER.lower().enc
 
 
 class AgentRelay:
-    """In front of the routes; of other paths it passes everything on."""
+    """Middleware in front of the routes. It passes requests for other paths on unchanged."""
 
     def __init__(self, app: ASGIApp, *, backend: DockerBackend) -> None:
         self._app = app
@@ -51,7 +51,7 @@ class AgentRelay:
             await _refuse(scope, receive, send, failure.cause)
 
     async def _target(self, sandbox_id: UUID, path: bytes, scope: Scope) -> Target:
-        """Raises StartFailure."""
+        """Returns the agent server that the request goes to. Raises StartFailure."""
         if sandbox_id not in self._addresses:
             self._addresses[sandbox_id] = await self._backend.agent_address(sandbox_id)
         address, query = self._addresses[sandbox_id], scope["query_string"]

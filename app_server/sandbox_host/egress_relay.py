@@ -1,7 +1,8 @@
-"""The way of this host's sandboxes to the app server: over a connection that the app server has opened to us.
+"""Passes connections of this host's sandboxes on to the app server, over a connection that the app server has
+opened.
 
-Each connection of a sandbox gets a name, the app server is told, and fetches it. What is said there is
-between the sandbox and the app server's inner listener; this host does not read it.
+Each connection of a sandbox gets a name. The app server is told the name and fetches the connection. This
+host does not read the bytes between the sandbox and the app server's inner listener.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ MAX_CONNECTIONS = 4096
 
 @dataclass
 class _Fetched:
-    """`ended`: it is not read from or written to any more."""
+    """The socket over which the app server fetched a connection. `ended`: set when the socket is no longer
+    read or written.
+    """
 
     socket: WebSocket
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -36,7 +39,9 @@ class Outlet:
         self._count = 0
 
     async def control(self, socket: WebSocket) -> None:
-        """The app server listens here for connections. Ends when it goes, or comes anew."""
+        """Keeps the socket over which the app server is told of connections. Ends when the app server
+        disconnects or opens a new one.
+        """
         await socket.accept()
         before, self._control = self._control, socket
         if before is not None:
@@ -53,7 +58,7 @@ class Outlet:
                 self._control = None
 
     async def fetch(self, socket: WebSocket, name: str) -> None:
-        """The app server takes up the connection of this name. Returns when that has ended."""
+        """Gives the connection with this name to the app server. Returns when the connection has ended."""
         waiting = self._waiting.pop(name, None)
         if waiting is None or waiting.done():
             await socket.close()
@@ -64,7 +69,9 @@ class Outlet:
         await fetched.ended.wait()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection of a sandbox. Closed at once while no app server is there: it tries again."""
+        """Serves one connection of a sandbox. Closes it at once if no app server is connected; the sandbox
+        then tries again.
+        """
         self._count += 1
         try:
             if self._control is not None and self._count <= MAX_CONNECTIONS:

@@ -1,4 +1,4 @@
-"""Puts a sandbox host together, and runs it: from two free ports to a clean end."""
+"""Builds and runs a sandbox host: opens two ports, serves, and stops cleanly."""
 
 import asyncio
 import ipaddress
@@ -35,9 +35,10 @@ TEND_SECONDS = 5.0
 
 
 async def serve_host(config: Config, announce: Callable[[Path], None], *, behind_tls: bool) -> None:
-    """Serves until SIGINT or SIGTERM. `announce` is given the file with the token once all listeners answer.
+    """Serves until SIGINT or SIGTERM. When all listeners answer, `announce` is called with the path of the
+    token file.
 
-    Raises PortTaken, ConfigurationError, and StartFailure when there is no engine.
+    Raises PortTaken, ConfigurationError, and StartFailure if there is no engine.
     """
     _require_tls(config, behind_tls=behind_tls)
     async with AsyncExitStack() as stack:
@@ -68,7 +69,7 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
 
 
 def create_host_app(work: HostServices, token: str) -> FastAPI:
-    """The app of a sandbox host; also what its description is made from."""
+    """Returns the app of a sandbox host. The OpenAPI document is also made from it."""
     app = _HostApp(
         title="Slipway sandbox host",
         version=VERSION,
@@ -121,7 +122,9 @@ async def _on_start_failure(request: Request, error: Exception) -> JSONResponse:
 
 
 def _require_tls(config: Config, *, behind_tls: bool) -> None:
-    """The token and all that sandboxes say go over this connection. Raises ConfigurationError."""
+    """Raises ConfigurationError if others could read the connection to this host: the token and the data of
+    sandboxes go over it.
+    """
     certificate, key = config.sandbox_host_certificate, config.sandbox_host_key
     if bool(certificate) != bool(key):
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Prints the OpenAPI document of a sandbox host, the same bytes every time."""
+"""Prints the OpenAPI document of a sandbox host. The same version always prints the same bytes."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A base image that the app server asks for: looked into, before anything of it gets to the engine."""
+"""Checks a base image that the app server asks for, before any of its files reach the engine."""
 
 import gzip
 import tempfile
@@ -14,7 +14,7 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """One that is there, or that a registry has."""
+    """Returns a base image that is on this host or comes from a registry."""
 
     async def no_files() -> None:
         return None
@@ -23,7 +23,10 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """`packed`: the gzipped tar of what it is built from. Blocking. Raises BadRequest, PayloadTooLarge."""
+    """Returns the base image that was asked for. Blocking. Raises BadRequest, PayloadTooLarge.
+
+    `packed`: the gzipped tar of the files that it is built from.
+    """
     if asked.name.partition(":")[0] == REPOSITORY:
         raise BadRequest(f"{asked.name} is no base image.", code="image_not_allowed")
     if (asked.dockerfile is None) != (packed is None):
@@ -59,7 +62,7 @@ def _files(asked: BaseRequest, packed: bytes) -> BuildFiles:
 
 
 def _unpack(packed: bytes, tar: IO[bytes]) -> None:
-    """Never more than is allowed, whatever it says of itself."""
+    """Unpacks the files into `tar`. Stops at the size limit, whatever size the data claims to have."""
     with tempfile.TemporaryFile() as given:
         given.write(packed)
         given.seek(0)

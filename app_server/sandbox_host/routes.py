@@ -1,4 +1,4 @@
-"""What an app server may ask of this host (docs/sandbox-service.md)."""
+"""The API of this host for an app server (docs/sandbox-service.md)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -60,7 +60,7 @@ class _Steps(StreamingResponse):
 
 @open_router.get(OPEN_PATH)
 async def health() -> dict[str, str]:
-    """Whether this host answers; open to all."""
+    """Answers if this host runs. Needs no token."""
     return {"status": "ok"}
 
 
@@ -82,7 +82,7 @@ async def get_info(request: Request) -> HostInfo:
 
 @router.post("/image", response_class=_Steps, responses=_STEPS)
 async def prepare_image(request: Request) -> StreamingResponse:
-    """Sees that sandboxes have something to start from: an image is built if there is none."""
+    """Makes sure that there is an image to start sandboxes from. Builds one if there is none."""
     work: HostServices = request.state.work
 
     async def prepare(report: Report) -> Step:
@@ -94,21 +94,26 @@ async def prepare_image(request: Request) -> StreamingResponse:
 
 @router.get("/images")
 async def list_images(request: Request, base: _Bases = None) -> list[HostedImage]:
-    """Of this version and of earlier ones. base: what users have chosen; current as long as they have it."""
+    """Lists the sandbox images of this version and of earlier ones.
+
+    `base`: base images that users have chosen. Images on these bases count as current.
+    """
     found = await request.state.work.images(stored_images, base or ())
     return [HostedImage(**asdict(each)) for each in found]
 
 
 @router.post("/images/prune")
 async def prune_unneeded_images(request: Request, base: _Bases = None) -> list[HostedImage]:
-    """Removes those that were built here, are not current and are needed by no container and no sandbox."""
+    """Removes images that were built here, are not current, and are needed by no container and no sandbox.
+    Returns the removed images.
+    """
     removed = await request.state.work.images(prune_images, base or ())
     return [HostedImage(**asdict(each)) for each in removed]
 
 
 @router.get("/bases")
 async def get_base(request: Request, name: Annotated[ImageName, Query()]) -> BaseInfo:
-    """Whether sandboxes can start on this base at once."""
+    """Tells whether sandboxes can start on this base at once."""
     work: HostServices = request.state.work
     return BaseInfo(image=await work.image(name))
 
@@ -119,9 +124,11 @@ async def prepare_base(
     base: Annotated[Json[BaseRequest], Form()],
     context: Annotated[UploadFile | None, File()] = None,
 ) -> StreamingResponse:
-    """Sees that sandboxes can start on a base that a user has chosen: both are built if need be.
+    """Makes sure that sandboxes can start on a base that a user has chosen. Builds the base and the sandbox
+    image if needed.
 
-    context: the gzipped tar of what the base is built from. A second request for it joins the build.
+    `context`: the gzipped tar of the files that the base is built from. A second request for the same base
+    joins the running build.
     """
     work: HostServices = request.state.work
     packed = await context.read() if context else None
@@ -136,14 +143,15 @@ async def prepare_base(
 
 @router.get("/sandboxes")
 async def list_sandboxes(request: Request) -> list[HostedSandbox]:
-    """All of this host's: what it was ever given, and not told to delete."""
+    """Lists all sandboxes that this host was ever given and was not told to delete."""
     work: HostServices = request.state.work
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
 async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
-    """Its machine: adopted when it runs, let go on when it is halted, else started on the workspace it had.
+    """Starts the sandbox's machine. Keeps a running machine, continues a halted one, or else starts one on
+    the existing workspace.
 
     Does not wait for the agent server to answer.
     """
@@ -167,20 +175,20 @@ async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRe
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
 async def last_words(request: Request, sandbox_id: UUID) -> LastWordsInfo:
-    """How the machine ended and the last it wrote; also while it runs."""
+    """Returns how the machine ended and the last lines of its output. Also works while the machine runs."""
     words = await request.state.work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
 
 
 @router.get("/sandboxes/{sandbox_id}/size")
 async def workspace_size(request: Request, sandbox_id: UUID) -> WorkspaceSize:
-    """What its workspace holds, where nothing but a watch limits that. May take seconds."""
+    """Returns the size of the sandbox's workspace, if no disk limits it. May take seconds."""
     return WorkspaceSize(bytes=await request.state.work.backend.watched_bytes(sandbox_id))
 
 
 @router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
 async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
-    """Halts it with all that runs there; a start lets it go on."""
+    """Halts the machine with all its programs. A start continues them."""
     work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.hosted:
@@ -189,7 +197,7 @@ async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
 
 @router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
 async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
-    """Ends its machine. Its workspace stays. Nothing happens when there is none."""
+    """Ends the sandbox's machine. Its workspace stays. Does nothing if there is no machine."""
     work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.hosted:
@@ -198,7 +206,7 @@ async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
 
 @router.delete("/sandboxes/{sandbox_id}", status_code=204)
 async def delete_sandbox(request: Request, sandbox_id: UUID) -> None:
-    """Removes its machine and its workspace. Nothing happens when there is none."""
+    """Deletes the sandbox's machine and workspace. Does nothing if there is no such sandbox."""
     work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.hosted:
@@ -217,10 +225,11 @@ async def export_workspace(
     part: Annotated[list[str] | None, Query()] = None,
     folder: Annotated[str | None, Query(pattern=r"^[\w.-]+(/[\w.-]+)*$", max_length=255)] = None,
 ) -> StreamingResponse:
-    """These parts of its workspace (all of them by default). What runs there stands still meanwhile.
+    """Streams these parts of the workspace as a tar, by default all parts. Programs in the sandbox are halted
+    meanwhile.
 
-    folder: a directory of each part that takes its place; nothing beside it is written.
-    A reply that breaks off is of an export that failed.
+    `folder`: a directory in each part; only this directory is written, in place of the part. If the reply
+    breaks off, the export has failed.
     """
     work: HostServices = request.state.work
     if sandbox_id not in work.hosted:
@@ -250,7 +259,9 @@ async def export_workspace(
     openapi_extra={"requestBody": {"content": {TAR: {"schema": _FILES}}, "required": True}},
 )
 async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
-    """A new workspace with what a clean tar holds, in place of the machine and the workspace it had."""
+    """Deletes the sandbox's machine and workspace, then unpacks the tar in the request body into a new
+    workspace. Starts no machine.
+    """
     work: HostServices = request.state.work
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
@@ -272,9 +283,10 @@ async def fetch_connection(socket: WebSocket, name: str) -> None:
 def _follow(
     work: HostServices, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
-    """Tells how it goes on, line by line. It goes to its end, also when the caller has left.
+    """Streams the progress of a piece of work, line by line. The work runs to its end even if the caller
+    disconnects.
 
-    sign_of_life: said whenever there has been nothing to say for a while.
+    `sign_of_life`: sent whenever nothing was reported for a while.
     """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 

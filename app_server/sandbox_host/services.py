@@ -1,4 +1,6 @@
-"""What a sandbox host has: its engine, the way out of its sandboxes, and what goes on behind requests."""
+"""What a sandbox host works with: its engine, the relay for its sandboxes' connections, and its background
+tasks.
+"""
 
 import asyncio
 import logging
@@ -30,7 +32,9 @@ class HostServices:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def believe(self, authority: str) -> None:
-        """Sandboxes that are made from now on believe this one, the app server's. Blocking."""
+        """Stores the certificate authority of the app server. Sandboxes that are made from now on trust it.
+        Blocking.
+        """
         path = certificate_file(self.config)
         if read_authority(self.config) != authority:
             unfinished = path.with_suffix(".new")
@@ -38,18 +42,25 @@ class HostServices:
             unfinished.replace(path)
 
     async def image(self, base: str | None = None) -> str | None:
-        """What sandboxes start from, on this base if one is named; None when it is not there."""
+        """Returns the name of the image that sandboxes start from, on this base if one is given. Returns None
+        if the image is not there.
+        """
         name = await asyncio.to_thread(image_name, self.config, base)
         return name if await self.backend.has_image(name) else None
 
     async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
-        """bases: what users have chosen, beside what sandboxes here are built on."""
+        """Returns the sandbox images that `ask_store` finds.
+
+        `bases`: base images that users have chosen, in addition to the bases of this host's sandboxes.
+        """
         chosen = {*bases, *await asyncio.to_thread(self.hosted.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
     async def ready_to_carry(self) -> None:
-        """Files go in and out by way of an image: any that is there will do."""
+        """Makes sure that there is an image: files are copied in and out with a container, and any image will
+        do.
+        """
         if not (self.backend.image and await self.backend.has_image(self.backend.image)):
             await self.backend.prepare(lambda _line: None)
 
@@ -57,12 +68,14 @@ class HostServices:
         return sum(await self.backend.capacities()) - self.backend.spare_bytes
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Of all sandboxes of this host."""
+        """Returns the state of each sandbox of this host."""
         found, ours = await self.backend.states(), await asyncio.to_thread(self.hosted.all)
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:
-        """One round: finds out what the walls leave open, and keeps machines ready, where there is room."""
+        """Runs one round: checks once whether disks can be mounted and whether sandboxes reach this host, and
+        keeps spare machines ready if there is memory.
+        """
         try:
             await self.backend.examine()
             if self.backend.lacks_spare and await self._has_room():

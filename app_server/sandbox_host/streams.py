@@ -1,4 +1,4 @@
-"""Bodies between a thread that reads or writes a file and the loop that serves them."""
+"""Connects request and reply bodies in the event loop with threads that read or write files."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,11 +10,13 @@ _WAITING = 16
 
 
 class ReceiverGone(Exception):
-    """The receiver of the rest is no longer there."""
+    """The receiver of the reply has disconnected."""
 
 
 class SinkOfReply:
-    """What a thread writes to, piece by piece; `pieces` is a body of a reply."""
+    """A file-like object that a thread writes to. `pieces` yields the written bytes as the
+    body of a reply.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -23,14 +25,16 @@ class SinkOfReply:
         self._buffer = bytearray()
 
     def write(self, piece: bytes) -> int:
-        """From the thread. Raises ReceiverGone."""
+        """Writes a piece. Call it from the thread. Raises ReceiverGone."""
         self._buffer += piece
         if len(self._buffer) >= PIECE_BYTES:
             self._flush()
         return len(piece)
 
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-        """What `work` writes. Raises what that raises, at once if it has written nothing until then."""
+        """Yields what `work` writes. Raises the errors of `work`; before the first piece if `work` has
+        written nothing.
+        """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:
             while (piece := await self._queue.get()) is not None:
@@ -62,7 +66,7 @@ class SinkOfReply:
 
 
 class SourceOfRequest:
-    """What a thread reads from: the body of a request, as it comes."""
+    """A file-like object from which a thread reads the body of a request as it arrives."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -71,7 +75,7 @@ class SourceOfRequest:
         self._is_over = False
 
     def read(self, size: int = -1) -> bytes:
-        """From the thread. As many bytes as are wanted, fewer only at the end."""
+        """Returns `size` bytes, fewer only at the end. Call it from the thread."""
         while not self._is_over and (size < 0 or len(self._left) < size):
             piece: Any = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()
             if piece is None:

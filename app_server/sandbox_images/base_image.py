@@ -1,4 +1,6 @@
-"""A base image that a user has chosen: what it is, what it is built from, and within which limits."""
+"""A base image that a user has chosen: its name, the files that it is built from, and the limits of the
+build.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -10,9 +12,10 @@ BUILD_TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """What a base is built from, packed. `name`: of the base. `dockerfile`: its name in the tar.
+    """Describes the packed files that a base image is built from. `name`: the name of the base image.
+    `dockerfile`: the name of the Dockerfile in the tar.
 
-    `files`, `bytes`: how much else there is.
+    `files`, `bytes`: number and size of the other files.
     """
 
     name: str
@@ -25,7 +28,7 @@ class BuildFiles:
 
 @dataclass(frozen=True)
 class BuildLimits:
-    """`network`: of the build's commands; None for the engine's own."""
+    """Limits of a build. `network`: the network of the build's commands; None means the engine's default."""
 
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS
     max_bytes: int | None = None
@@ -33,12 +36,12 @@ class BuildLimits:
 
     @classmethod
     def of(cls, config: Config) -> "BuildLimits":
-        """For what users choose."""
+        """Returns the limits for base images that users choose."""
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """What both allow."""
+        """Returns the stricter limits of the two."""
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(
             min(self.timeout_seconds, other.timeout_seconds),
@@ -49,7 +52,9 @@ class BuildLimits:
 
 @dataclass(frozen=True)
 class BaseImage:
-    """`files`: what it is built from, and its gzipped tar; None where nothing is built."""
+    """A base image. `files`: returns the description and the gzipped tar of its files; None if nothing is
+    built.
+    """
 
     name: str
     limits: BuildLimits

@@ -1,4 +1,4 @@
-"""The files that a Dockerfile of one's own is built with, as docker sees them: packed and hashed."""
+"""The files that a user's Dockerfile is built with, in the way docker sees them: packed and hashed."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_TAR_BYTES = 64 * 1024**2
-"""Of a context that is kept, or sent to a host."""
+"""The size limit of a build context that is stored, or sent to a host."""
 # The name in the archive of a Dockerfile that is outside of its context.
 OUTSIDE = ".dockerfile.slipway"
 _CHUNK_BYTES = 64 * 1024
@@ -20,7 +20,9 @@ _CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class PackedContext:
-    """`digest`: of names, modes, links and contents. `dockerfile`: its name in the tar."""
+    """`digest`: a hash of names, modes, links and contents. `dockerfile`: the name of the Dockerfile in the
+    tar.
+    """
 
     digest: str
     dockerfile: str
@@ -29,9 +31,10 @@ class PackedContext:
 
 
 def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
-    """Writes a tar of the context into `sink`, and leaves that at its start. Blocking. Raises OSError.
+    """Writes a tar of the context into `sink`, and sets `sink` back to its start. Blocking. Raises OSError.
 
-    Both paths are resolved ones. Links are packed as links. What is hashed is what is packed, in one reading.
+    Both paths must be resolved. Links are packed as links. Each file is read once, for the tar and the hash
+    together.
     """
     is_inside = dockerfile.is_relative_to(context)
     name = str(dockerfile.relative_to(context)) if is_inside else OUTSIDE
@@ -50,10 +53,11 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
 
 
 def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
-    """What another server has packed, hashed again; `source` is left at its start. Blocking.
+    """Reads a tar that another server has packed, and hashes it again. Sets `source` back to its start.
+    Blocking.
 
-    Raises ValueError for a tar that `pack` does not write: one that leads out of itself, or that holds
-    something else than files, folders and links.
+    Raises ValueError for a tar that `pack` would not write: one with a path outside of it, or with something
+    other than files, folders and links.
     """
     digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
     try:
@@ -102,7 +106,7 @@ def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
 
 
 def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | None:
-    """The size of a file; None of everything else."""
+    """Adds a path to the tar and the hash. Returns the size of a file, and None for everything else."""
     member = _member(path, name)
     if member is None:
         return None
@@ -116,13 +120,17 @@ def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | 
 
 
 def _head(member: tarfile.TarInfo) -> bytes:
-    """Times and owners are left out: a fresh clone of the same files is the same base."""
+    """Returns the bytes of an entry that are hashed. They contain no times and owners, so that a new clone of
+    the same files gives the same base.
+    """
     head = f"{member.name}\0{member.mode:o}\0{member.linkname}\0{member.size}\0"
     return member.type + os.fsencode(head)
 
 
 def _member(path: Path, name: str) -> tarfile.TarInfo | None:
-    """None for sockets and the like: no build can copy them."""
+    """Returns the tar entry of a path. Returns None for sockets and similar files, which no
+    build can copy.
+    """
     status = path.lstat()
     member = tarfile.TarInfo(name)
     member.mode, member.mtime = stat.S_IMODE(status.st_mode), max(0, int(status.st_mtime))
@@ -138,7 +146,7 @@ def _member(path: Path, name: str) -> tarfile.TarInfo | None:
 
 
 class _Hashed:
-    """A file whose content goes into a hash as it is read."""
+    """A file that is hashed while it is read."""
 
     def __init__(self, file: IO[bytes], digest: "_Hash") -> None:
         self._file = file

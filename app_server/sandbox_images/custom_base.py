@@ -1,4 +1,6 @@
-"""A base image of one's own, built from a Dockerfile and named by all that it is built from."""
+"""Builds a base image from a user's Dockerfile. Its name is computed from everything that it
+is built from.
+"""
 
 import asyncio
 import hashlib
@@ -24,7 +26,9 @@ MAX_SHOWN = 300
 
 @dataclass(frozen=True)
 class BaseSource:
-    """`dockerfile`, `context`: resolved paths of a file and a folder. `arguments`, `target`: of the build."""
+    """`dockerfile`, `context`: resolved paths of a file and a folder. `arguments`, `target`: options of the
+    build.
+    """
 
     dockerfile: Path
     context: Path
@@ -38,7 +42,9 @@ def resolved_source(
     arguments: Mapping[str, str] | None = None,
     target: str | None = None,
 ) -> BaseSource:
-    """Without a context it is the Dockerfile's folder. Raises BadRequest."""
+    """Returns the resolved paths and the options of a build. Without a context, the Dockerfile's folder is
+    the context. Raises BadRequest.
+    """
     if not dockerfile.is_file():
         raise BadRequest(
             f"There is no Dockerfile at {shown(dockerfile)}.",
@@ -56,16 +62,18 @@ def resolved_source(
 
 
 def shown(name: object) -> str:
-    """A repository's word, for a terminal: nothing that steers it."""
+    """Returns a text of a repository in a form that is safe to print on a terminal: shortened, without
+    control characters.
+    """
     text = str(name) if len(str(name)) <= MAX_SHOWN else f"{str(name)[:MAX_SHOWN]}…"
     return text if text.isprintable() else ascii(text)
 
 
 async def ensure_own_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
-    """Its name; built if no image of the same content is there.
+    """Builds the base image if there is no image with the same content. Returns its name.
 
-    Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or where the
-    engine does not answer or has no room.
+    Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or if the engine
+    does not answer or has no room.
     """
     docker = docker_command()
     (await asyncio.to_thread(connect)).close()
@@ -81,12 +89,16 @@ async def ensure_own_base(source: BaseSource, flavour: SandboxFlavour, report: R
 
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
-    """Writes the tar. Blocking. Raises BadRequest `build_context_unreadable`."""
+    """Writes the files of the base into `tar` and returns their description. Blocking. Raises BadRequest
+    `build_context_unreadable`.
+    """
     return name_base(_pack(source, tar), source.arguments, source.target)
 
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
-    """By all that it is built from."""
+    """Returns the description of the files, with a name computed from everything that the base
+    is built from.
+    """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     name = f"{BASE_REPOSITORY}:{digest}"
@@ -101,7 +113,9 @@ async def build_base(
     limits: BuildLimits,
     report: Report,
 ) -> None:
-    """Raises StartFailure `sandbox_base_build_failed`, `sandbox_base_too_large`, `sandbox_image_no_room`."""
+    """Builds the base image. Raises StartFailure `sandbox_base_build_failed`, `sandbox_base_too_large`,
+    `sandbox_image_no_room`.
+    """
     await require_room(docker, flavour)
     options = [f"--build-arg={key}={value}" for key, value in files.arguments.items()]
     options += [f"--target={files.target}"] if files.target else []

@@ -1,4 +1,6 @@
-"""What the sandbox images are made from, and the names that follow from it: equal content, equal name."""
+"""What the sandbox images are made from, and their names. A name is computed from the content, so equal
+content has an equal name.
+"""
 
 import hashlib
 import io
@@ -20,12 +22,12 @@ RUNTIME_PLUGINS: dict[SandboxFlavour, frozenset[str]] = {
     "slim": frozenset({"jupyter"}),
     "full": frozenset({"vscode", "desktop", "browser", "jupyter"}),
 }
-"""Which of them each flavour has."""
+"""The runtime plugins of each flavour."""
 
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What one `docker build` reads: its Dockerfile, and the files and folders that it copies from."""
+    """The input of one `docker build`: its Dockerfile, and the files and folders that it copies."""
 
     dockerfile: str
     copied: tuple[str, ...]
@@ -53,7 +55,9 @@ AGENT_SERVER = Ingredients(
 
 @dataclass(frozen=True)
 class Recipe:
-    """`dependencies`: stays the same until a lock file does not. `image`: that, with this agent server."""
+    """The two images of a flavour. `dependencies`: changes only when a lock file changes. `image`: the
+    dependencies with this version's agent server.
+    """
 
     flavour: SandboxFlavour
     base: str
@@ -63,34 +67,41 @@ class Recipe:
 
 @cache
 def recipe_of(flavour: SandboxFlavour, base: str) -> Recipe:
-    """Read once, like the code that runs. Blocking. Raises StartFailure where there is no source tree."""
+    """Returns the recipe for this flavour and base. It is read once, like the running code. Blocking. Raises
+    StartFailure if there is no source tree.
+    """
     dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, base, flavour)}"
     image = f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}"
     return Recipe(flavour, base, dependencies, image)
 
 
 def image_name(config: Config, base: str | None = None) -> str:
-    """What sandboxes start from here, on this base if one was chosen. Blocking, as above."""
+    """Returns the name of the image that sandboxes start from, on this base if one is given. Blocking. Raises
+    StartFailure if there is no source tree.
+    """
     if base is not None:
         return recipe_of(config.sandbox_flavour, base).image
     return config.sandbox_image or recipe_of(config.sandbox_flavour, config.sandbox_base_image).image
 
 
 def flavour_of(image: str) -> SandboxFlavour | None:
-    """Of an image that was built here, by its name; None for others."""
+    """Returns the flavour of an image that was built here, from its name. Returns None for other images."""
     name = image.rpartition("/")[2]
     return next((one for one in FLAVOURS if name.startswith(f"{REPOSITORY}:{one}-")), None)
 
 
 def is_made_here(base: str) -> bool:
-    """Whether it was built from a user's own Dockerfile (custom_base.py): no registry has it."""
+    """Returns whether the base was built from a user's Dockerfile (custom_base.py). No registry has such a
+    base.
+    """
     return base.startswith(f"{BASE_REPOSITORY}:")
 
 
 def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[str]:
-    """What this version starts sandboxes from, and what that is made of, in every flavour. Blocking.
+    """Returns the names of the images that this version starts sandboxes from, and of the images below them,
+    in every flavour. Blocking.
 
-    `chosen`: the bases that users have.
+    `chosen`: the base images that users have chosen.
     """
     bases = {config.sandbox_base_image, *chosen}
     recipes = (
@@ -101,7 +112,7 @@ def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[st
 
 
 def build_context(ingredients: Ingredients) -> bytes:
-    """A tar of them, and nothing else."""
+    """Returns a tar with exactly these files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for path in _files(ingredients):

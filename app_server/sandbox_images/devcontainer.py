@@ -1,7 +1,8 @@
-"""What a devcontainer.json says an image is made from; the rest is named, with why it is not used.
+"""Reads from a devcontainer.json what an image is made from. Lists the parts that are not used, each with a
+reason.
 
-It is a repository's word, so nothing of this machine beyond its project gets into an image through it.
-Reference: https://containers.dev/implementors/json_reference/
+The file comes from a repository and is not trusted, so it cannot bring files of this machine outside of its
+project into an image. Reference: https://containers.dev/implementors/json_reference/
 """
 
 import os
@@ -59,7 +60,9 @@ _Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 @dataclass(frozen=True)
 class Devcontainer:
-    """`base`: the name of an image, or what one is built from. `ignored`: each with why, for a terminal."""
+    """`base`: the name of an image, or the source that one is built from. `ignored`: the parts that are not
+    used, each with a reason, as text for a terminal.
+    """
 
     base: str | BaseSource
     ignored: list[str]
@@ -75,7 +78,7 @@ class _Build(BaseModel):
 
 
 class _Content(BaseModel):
-    """`dockerFile` and `context`: as they were before `build`, and still are in many repositories."""
+    """`dockerFile` and `context`: older forms of `build`, which many repositories still use."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -87,7 +90,7 @@ class _Content(BaseModel):
 
 @dataclass
 class _Plain:
-    """Texts with their variables put in, without a look at this machine's environment."""
+    """Replaces the variables in texts, without reading this machine's environment."""
 
     file: Path
     taken: list[str] = field(default_factory=list)
@@ -109,9 +112,11 @@ class _Plain:
 
 
 def read_devcontainer(path: Path, context: Path | None = None) -> Devcontainer:
-    """`path`: the file, or the folder of its project. `context`: the user's own word in place of the file's.
+    """Reads a devcontainer.json. Blocking. Raises BadRequest `devcontainer_…`, `dockerfile_missing`,
+    `build_context_missing`.
 
-    Blocking. Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_missing`.
+    `path`: the file, or the folder of its project. `context`: a folder that the user names in place of the
+    one in the file.
     """
     file, project = _find(path)
     content = _read(file)
@@ -139,7 +144,7 @@ def _explained(name: str) -> str:
 
 
 def _find(path: Path) -> tuple[Path, Path]:
-    """The file and its project, both resolved."""
+    """Returns the file and its project, both as resolved paths."""
     path = Path(os.path.abspath(path))  # noqa: PTH100 (`..` would stay)
     candidates = [path / place for place in PLACES] if path.is_dir() else [path]
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""`docker build`, with its lines reported as they come."""
+"""Runs `docker build` and reports its output line by line."""
 
 import shutil
 from typing import IO
@@ -12,7 +12,7 @@ INSTALL_CLI = "Install the Docker CLI, then retry."
 
 
 def docker_command() -> str:
-    """Where it is. Raises StartFailure `sandbox_image_build_failed`."""
+    """Returns the path of the docker command. Raises StartFailure `sandbox_image_build_failed`."""
     docker = shutil.which("docker")
     if docker is None:
         raise StartFailure(
@@ -30,7 +30,9 @@ async def docker_build(
     report: Report,
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS,
 ) -> tuple[int, str]:
-    """`(exit status, last lines)`. `context`: a tar; `dockerfile`: its name in there."""
+    """Builds an image and returns `(exit status, last lines)`. `context`: a tar. `dockerfile`: the name of
+    the Dockerfile in the tar.
+    """
     is_classic = not await has_buildx(docker)
     environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}
     # Else the container of a step that fails stays, with all that it has written. BuildKit leaves none.
@@ -40,6 +42,8 @@ async def docker_build(
 
 
 async def has_buildx(docker: str) -> bool:
-    """Newer CLIs build with BuildKit only through this plugin; without it they refuse to."""
+    """Returns whether the docker CLI has the buildx plugin. Newer CLIs need it to build with BuildKit and
+    refuse to build without it.
+    """
     status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
     return status == 0

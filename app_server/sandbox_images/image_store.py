@@ -1,4 +1,4 @@
-"""Our images in the engine: which there are, which are still of use, and how the others go."""
+"""Slipway's images in the engine: lists them, tells which are still needed, and removes the others."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
@@ -18,7 +18,9 @@ REPOSITORIES = (REPOSITORY, BASE_REPOSITORY)
 
 @dataclass(frozen=True)
 class StoredImage:
-    """`bytes`: with the layers that it shares. `is_used`: a container was made from it, running or not."""
+    """An image in the engine. `bytes`: includes the layers that it shares with other images. `is_used`: there
+    is a container of it, running or not.
+    """
 
     name: str
     created_at: str
@@ -35,7 +37,7 @@ AskStore = Callable[["DockerClient", Collection[str]], list[StoredImage]]
 
 
 def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImage]:
-    """One of the below, of this machine's engine. Blocking. Raises StartFailure."""
+    """Calls `stored_images` or `prune_images` with this machine's engine. Blocking. Raises StartFailure."""
     with closing(connect()) as client:
         return ask(ask_store, client, current)
 
@@ -43,7 +45,9 @@ def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImag
 def stored_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Newest first. `current`: the names that this version uses. Raises what the engine raises."""
+    """Returns the images, newest first. `current`: the names that this version uses. Raises the engine's
+    errors.
+    """
     used = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
     found = [
         StoredImage(
@@ -66,7 +70,7 @@ def stored_images(
 def prune_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Removes those that are neither current nor needed by a container; returns them."""
+    """Removes the images that are neither current nor needed by a container. Returns the removed images."""
     from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 
     removed = []

@@ -1,6 +1,8 @@
-"""The image that sandboxes start from: ours, built where it runs, named by its content.
+"""Builds the image that sandboxes start from, on the machine where they run. Its name is computed from its
+content.
 
-In two steps: what it needs of others, kept for as long as the lock files stay; then our agent server on top.
+There are two steps: an image with the dependencies, which stays while the lock files stay the same, and on
+top of it the image with the agent server.
 """
 
 import asyncio
@@ -53,10 +55,11 @@ async def ensure_image(
     base: BaseImage | None = None,
     builds: Builds | None = None,
 ) -> str:
-    """The name of an image that is there: the one that `config` names, or our own, built if missing.
+    """Returns the name of the image that `config` names, or of Slipway's own image, which is built if it is
+    missing.
 
-    With a base, our own on that. Raises StartFailure `sandbox_image_missing`, `sandbox_base_missing`,
-    `sandbox_image_build_failed`, or what custom_base.py and preflight.py raise.
+    With a base, Slipway's own image is built on that base. Raises StartFailure `sandbox_image_missing`,
+    `sandbox_base_missing`, `sandbox_image_build_failed`, and the errors of custom_base.py and preflight.py.
     """
     if base is None and (wanted := config.sandbox_image):
         if not await has_image(wanted):
@@ -162,7 +165,7 @@ async def _get_base(
 
 
 def base_is_gone(base: str) -> StartFailure:
-    """For one that was built here, and that no registry has."""
+    """Returns the error for a base image that was built here and is missing. No registry has it."""
     return StartFailure(
         "sandbox_base_missing",
         f"The base image {base}, which is built here from files of yours, is not on this machine.",
@@ -171,12 +174,12 @@ def base_is_gone(base: str) -> StartFailure:
 
 
 def can_be_made(base: str) -> bool:
-    """Whether this machine makes the base image itself, where no registry has it."""
+    """Returns whether this machine can make the base image if no registry has it."""
     return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
 
 
 def fix_without(base: str) -> str:
-    """What helps where no registry gives the base image."""
+    """Returns what the user can do if no registry has the base image."""
     if base != DEFAULT_BASE_IMAGE:
         return "Give this machine access to the image's registry, or load the image: docker load"
     return (

@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, as people write it for their editors."""
+"""Reads JSON with comments and trailing commas, as in the configuration files of editors."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 
 def parse_jsonc(text: str) -> Any:
-    """Raises ValueError, with the line and column of `text`."""
+    """Returns the value of the text. Raises ValueError with the line and column of the error."""
     # Each comment leaves its length and its lines.
     plain = _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
     try:

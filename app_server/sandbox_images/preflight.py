@@ -1,4 +1,4 @@
-"""What would make a build of the sandbox image fail after minutes, found in a second and named."""
+"""Checks, before a build of the sandbox image, for problems that would make it fail after minutes."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BaseImageInspection:
-    """What a look inside a base image found; empty where nothing was."""
+    """What was found in a base image. A field is empty if nothing was found."""
 
     distribution: str = ""
     release: str = ""
@@ -50,7 +50,9 @@ class BaseImageInspection:
 
 
 async def require_room(docker: str, flavour: SandboxFlavour) -> None:
-    """Raises StartFailure `sandbox_image_no_room` when this machine's engine has too little for the build."""
+    """Raises StartFailure `sandbox_image_no_room` if this machine's engine has too little disk space for the
+    build.
+    """
     root = await _engine_root(docker)
     if root is None:
         return
@@ -63,7 +65,9 @@ async def require_room(docker: str, flavour: SandboxFlavour) -> None:
 
 
 async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
-    """What `build` returns. It is ended before it fills the engine's disk: StartFailure, as above."""
+    """Runs a build and returns its result. Stops the build before it fills the engine's disk, and raises
+    StartFailure `sandbox_image_no_room`.
+    """
     root = await _engine_root(docker)
     task = asyncio.create_task(build, name="docker build")
     try:
@@ -77,7 +81,9 @@ async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
 
 
 async def require_size(docker: str, image: str, max_bytes: int | None) -> None:
-    """Removes an image that is larger, and raises StartFailure `sandbox_base_too_large`."""
+    """If the image is larger than `max_bytes`, removes it and raises StartFailure
+    `sandbox_base_too_large`.
+    """
     size = int(await _ask(docker, "image", "inspect", "--format", "{{.Size}}", image))
     if max_bytes is None or size <= max_bytes:
         return
@@ -96,9 +102,10 @@ async def is_present(docker: str, image: str) -> bool:
 
 
 async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
-    """Raises StartFailure `sandbox_base_…`, which names the first thing that the image lacks.
+    """Checks that sandboxes can be built on this base. Raises StartFailure `sandbox_base_…`, which names the
+    first thing that the image lacks.
 
-    `owner`: who may remove what is left of this if we are killed meanwhile.
+    `owner`: the server that may remove the container of this check if this process is killed.
     """
     await _require_architecture(docker, base)
     # Whatever it is, it gets nothing; and it does not outlive its time.
@@ -128,7 +135,7 @@ async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour, 
 
 
 def judge(name: str, flavour: SandboxFlavour, base: BaseImageInspection) -> None:
-    """Raises as above."""
+    """Raises StartFailure `sandbox_base_…` if the base image lacks something that this flavour needs."""
     if not base.libc:
         raise _unfit(
             "sandbox_base_no_glibc",
@@ -162,7 +169,7 @@ async def _require_architecture(docker: str, base: str) -> None:
 
 
 async def _engine_root(docker: str) -> Path | None:
-    """None where it cannot be looked at."""
+    """Returns the engine's data directory. Returns None if it cannot be read."""
     if not os.environ.get("DOCKER_HOST", "unix://").startswith("unix://"):
         return None  # its disk is elsewhere
     root = Path(await _ask(docker, "info", "--format", "{{.DockerRootDir}}"))

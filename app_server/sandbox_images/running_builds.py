@@ -1,4 +1,6 @@
-"""Image builds that run: a start that wants the same image joins its build and gets the same lines."""
+"""Image builds that are running. A start that needs the same image joins its build and gets the same progress
+lines.
+"""
 
 import asyncio
 from collections import deque
@@ -25,14 +27,18 @@ class _Running:
 
 
 class Builds:
-    """Of one backend. Of those that users have chosen one runs at a time, and none holds up the others."""
+    """The builds of one backend. Builds of base images that users have chosen run one at a time, and do not
+    delay other builds.
+    """
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
         self._turns = {is_own: asyncio.Semaphore(1) for is_own in (True, False)}
 
     async def run(self, image: str, build: Build, report: Report, *, is_own: bool) -> None:
-        """Returns when it is built. Raises what `build` does, which ends when no start waits any more."""
+        """Builds the image, or joins its running build, and returns when it is built. Raises the errors of
+        `build`. The build is cancelled if no start waits for it any more.
+        """
         running = self._running.get(image)
         if running is None:
             running = self._running[image] = _Running()
@@ -63,6 +69,6 @@ class Builds:
             self._forget(image, running)
 
     def _forget(self, image: str, running: _Running) -> None:
-        """Later starts begin a new build."""
+        """Forgets the build, so that later starts begin a new one."""
         if self._running.get(image) is running:
             del self._running[image]

@@ -1,4 +1,4 @@
-"""Whether an image can be a sandbox at all: one that a user names may be anything."""
+"""Checks whether an image can be used for sandboxes. Users can name any image."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,11 @@ _FIX = "Name an image made from one of ours in SLIPWAY_SANDBOX_IMAGE, or unset i
 
 
 def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
-    """What will keep sandboxes from starting from it; an engine may emulate other processors, though.
+    """Returns the error that would keep sandboxes from starting from this image. Returns None if there is
+    none.
 
-    Blocking. Raises what the engine raises.
+    A wrong processor architecture is an error here, although an engine may be able to emulate it. Blocking.
+    Raises the engine's errors.
     """
     attributes = client.images.get(name).attrs
     engine = client.version()["Arch"]
@@ -29,7 +31,9 @@ def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
 
 
 def judge_ended(config: Mapping[str, Any], output: str) -> StartFailure | None:
-    """Why the container of this configuration ended with this output, if its image is to blame."""
+    """Returns the error if the image is the reason why this container ended with this output. Returns None
+    otherwise.
+    """
     if "exec format error" in output:
         return _wrong_architecture(f"{config['Image']} is made for another kind of processor.")
     if not _starts_ours(config):

@@ -1,4 +1,4 @@
-"""A sandbox as it is remembered: whose it is, its key, how it stands."""
+"""The database rows of a sandbox: its user, its key, its state."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -31,11 +31,11 @@ class ArchiveKind(StrEnum):
 
 
 class Sandbox(Base):
-    """An isolated machine that runs one agent server. Its id is that of the conversation it was made for.
+    """An isolated machine that runs one agent server. Its id is the id of the conversation it was made for.
 
-    ARCHIVED: there is no machine and no workspace, only an archive. RUNNING says that it ought to run: after
-    a restart of the app server, or when its agent server dies, it is brought up again. The session key is
-    found by its SHA-256; the encrypted one is for our own calls.
+    ARCHIVED: there is no machine and no workspace, only an archive. RUNNING: the sandbox should run; it is
+    started again after a restart of the app server, or when its agent server dies. The session key is found
+    by its SHA-256; the encrypted key is for the app server's own calls.
     """
 
     __tablename__ = "sandboxes"
@@ -46,39 +46,51 @@ class Sandbox(Base):
     session_key_hash: Mapped[str] = mapped_column(String(64), unique=True)
     encrypted_session_key: Mapped[str] = mapped_column(Text)
     session_key_expires_at: Mapped[datetime | None]
-    """None until an agent server has taken it."""
+    """None until an agent server has taken the key."""
     pending_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
     encrypted_pending_session_key: Mapped[str | None] = mapped_column(Text)
-    """Offered to the agent server, which may have taken it or not."""
+    """A key that was offered to the agent server. It is not known yet whether the agent server
+    has taken it.
+    """
     pending_session_key_expires_at: Mapped[datetime | None]
     previous_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
     previous_session_key_expires_at: Mapped[datetime | None]
     spec_id: Mapped[str] = mapped_column(String(200))
-    """What it was started from: the image of a container, or `process`."""
+    """What the sandbox was started from: the image of a container, or `process`."""
     base_image: Mapped[str | None] = mapped_column(String(MAX_IMAGE_CHARACTERS))
-    """What its image is built on, if its user has chosen that; None: as the server is configured."""
+    """The base image that the user has chosen for the sandbox's image. None means the one in the server's
+    configuration.
+    """
     runtime_plugins: Mapped[list[Any] | None]
-    """Which of those that its image has it offers; None: all."""
+    """Which of the image's runtime plugins the sandbox offers. None means all."""
     found_plugins: Mapped[list[Any] | None]
-    """Names of those that its agent server has found; None: it has not been asked yet."""
+    """Names of the runtime plugins that the agent server has found. None means that it has not been asked
+    yet.
+    """
     server_id: Mapped[str | None] = mapped_column(String(64))
-    """Of a process, where several servers share the database: the one on whose machine it is."""
+    """For a process sandbox, if several servers share the database: the server on whose machine it runs."""
     seals_specs: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether its agent server refuses conversations without a seal: none is from before there were seals."""
+    """Whether the agent server refuses conversations without a seal. True if none of its conversations is
+    older than seals.
+    """
     archive_id: Mapped[UUID | None]
-    """While it is set, the workspace is what this archive holds: its own, or a snapshot to begin from."""
+    """If this is set, the workspace is to be unpacked from this archive: the sandbox's own archive, or a
+    snapshot to begin from.
+    """
     has_leftovers: Mapped[bool] = mapped_column(default=False)
-    """Of one in an archive: whether a machine or a workspace may still have to be removed."""
+    """For an archived sandbox: whether a machine or a workspace may still have to be removed."""
     error: Mapped[dict[str, Any] | None]
-    """Why it stands in ERROR: `{code, cause, fix, output}`."""
+    """Why the sandbox is in ERROR: `{code, cause, fix, output}`."""
     created_at: Mapped[datetime] = mapped_column(default=now, index=True)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 
 
 class ServerLease(Base):
-    """Which process serves under a server's id; `nonce` names it, None: it has ended in order.
+    """The process that holds a server's id. `nonce` identifies the process; None means that it has ended in
+    an orderly way.
 
-    `renewals` grows while it lives. The rest says where it is: for people, and to know a restart.
+    `renewals` grows while the process lives. The other columns tell where it runs. They are shown to people,
+    and they let a restarted server recognize its own row.
     """
 
     __tablename__ = "server_leases"
@@ -95,9 +107,9 @@ class ServerLease(Base):
 
 
 class SandboxSpec(Base):
-    """A base that a user has for sandboxes: an image by its name, or files that one is built from.
+    """A base that a user has saved for sandboxes: an image by name, or files that an image is built from.
 
-    `base`: its name, which for files says all that is in them. `files`: a tar, gzipped.
+    `base`: its name; for files, the name is computed from all of them. `files`: a gzipped tar.
     """
 
     __tablename__ = "sandbox_specs"
@@ -108,21 +120,23 @@ class SandboxSpec(Base):
     name: Mapped[str] = mapped_column(String(100))
     base: Mapped[str] = mapped_column(String(MAX_IMAGE_CHARACTERS), index=True)
     origin: Mapped[str | None] = mapped_column(Text)
-    """Where the files came from, for people: a repository and a path in it."""
+    """Where the files came from, to show to people: a repository and a path in it."""
     dockerfile: Mapped[str | None] = mapped_column(Text)
-    """Its text, as its user has seen it."""
+    """The text of the Dockerfile, as the user has seen it."""
     build: Mapped[dict[str, Any] | None]
-    """`{dockerfile, arguments, target, files, bytes}` of BuildFiles."""
+    """The fields `{dockerfile, arguments, target, files, bytes}` of BuildFiles."""
     files: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     ignored: Mapped[list[Any]]
-    """What of a devcontainer.json is not used, each with why."""
+    """The parts of a devcontainer.json that are not used, each with a reason."""
     runtime_plugins: Mapped[list[Any] | None]
-    """What its sandboxes offer beside the agent; None: all that the image has."""
+    """The runtime plugins that its sandboxes offer. None means all plugins of the image."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class SpecChoice(Base):
-    """What a user's new sandboxes are built on. `repository`: an Address.identity; empty for all others."""
+    """The spec that a user's new sandboxes are built on. `repository`: an Address.identity; empty for all
+    other repositories.
+    """
 
     __tablename__ = "sandbox_spec_choices"
 
@@ -132,9 +146,9 @@ class SpecChoice(Base):
 
 
 class Archive(Base):
-    """A workspace in a file of `home`, whole and read again before its row was written.
+    """A workspace in a file of `home`. The file was complete and read back before this row was written.
 
-    A snapshot holds the project alone, for new conversations to begin from. A backup is for when the host of
+    A snapshot holds only the project; new conversations can begin from it. A backup is used when the host of
     the sandbox is lost.
     """
 
@@ -144,13 +158,13 @@ class Archive(Base):
     sandbox_id: Mapped[UUID] = mapped_column(ForeignKey(Sandbox.id, ondelete="CASCADE"), index=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     conversation_id: Mapped[UUID | None]
-    """Of a snapshot: whose project it holds."""
+    """For a snapshot: the conversation whose project it holds."""
     kind: Mapped[ArchiveKind] = mapped_column(enum_column(ArchiveKind))
     name: Mapped[str | None] = mapped_column(String(200))
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
     position: Mapped[int | None] = mapped_column(BigInteger)
-    """Of a backup: how far the log had come."""
+    """For a backup: how far the log had come."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

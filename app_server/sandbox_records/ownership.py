@@ -1,6 +1,8 @@
-"""Whose a process sandbox is, where several app servers share a database: its files lie on one machine alone.
+"""Which app server a process sandbox belongs to, if several app servers share a database. Its files are on
+one machine only.
 
-Any other server would bring up an empty one beside it. Containers are found on whatever engine they share.
+Another server would start an empty sandbox in its place. Container sandboxes need no owner: all servers find
+them on the engine that they share.
 """
 
 import secrets
@@ -18,20 +20,24 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus, ServerLeas
 
 ID_FILE = "server-id"
 LOST_AFTER = timedelta(days=7)
-"""A server that has not been seen for so long does not keep deleted conversations from being removed."""
+"""A server that has not been seen for this long no longer blocks the removal of deleted conversations."""
 
 
 class Ownership:
     def __init__(self, config: Config) -> None:
         self._home = config.home
         self.server_id = _id_of(config.home) if config.is_database_shared else None
-        """Kept in the home, with which it moves. None: no other server is on the database."""
+        """The id of this server. It is stored in the home directory. None means that no other server uses the
+        database.
+        """
         self.taken_by: str | None = None
-        """Why this server may not serve process sandboxes any more: another one has its id."""
+        """Set if another server has taken this server's id: a text that says why this server may not serve
+        process sandboxes any more.
+        """
 
     @property
     def is_mine(self) -> ColumnElement[bool]:
-        """Of the rows of sandboxes: whether this server may bring them up, stop or remove them."""
+        """An SQL condition on the rows of sandboxes: this server may start, stop and remove them."""
         if self.server_id is None:
             return true()
         if self.taken_by:
@@ -39,7 +45,9 @@ class Ownership:
         return or_(Sandbox.server_id.is_(None), Sandbox.server_id == self.server_id)
 
     def require(self, sandbox: Sandbox) -> None:
-        """Raises Unavailable (`sandbox_on_other_server`, `server_id_taken`)."""
+        """Raises Unavailable (`sandbox_on_other_server`, `server_id_taken`) if this server may not use the
+        sandbox.
+        """
         if self.taken_by and sandbox.server_id == self.server_id and sandbox.spec_id == PROCESS:
             raise self.refusal()
         if self.server_id in {None, sandbox.server_id} or sandbox.spec_id != PROCESS:
@@ -49,7 +57,7 @@ class Ownership:
         raise self.refusal()
 
     def refusal(self) -> Unavailable:
-        """Of what another server has, or this one while another has its id."""
+        """Returns the error for a sandbox of another server, or for this server if another one has its id."""
         if self.taken_by is None:
             return on_other_server()
         return Unavailable(
@@ -59,7 +67,9 @@ class Ownership:
         )
 
     def _may_be_here(self, sandbox: Sandbox) -> bool:
-        """Of a row of an older version, which did not note it."""
+        """Returns whether the files of the sandbox may be on this machine. Used for rows of older versions,
+        which did not store a server.
+        """
         folder = self._home / "sandboxes" / sandbox.id.hex
         return sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED} or folder.exists()
 
@@ -75,7 +85,7 @@ def on_other_server() -> Unavailable:
 
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
-    """Whether the server of this id has not been seen for so long that it will not remove anything."""
+    """Returns an SQL condition: the server with this id has not been seen for LOST_AFTER."""
     return (
         select(ServerLease.server_id)
         .where(ServerLease.server_id == server_id, ServerLease.renewed_at < now() - LOST_AFTER)

@@ -1,4 +1,6 @@
-"""The rows of sandboxes: how each is meant to stand. One short transaction per call."""
+"""Reads and writes the rows of sandboxes. A row says which state its sandbox should have. Each call is one
+short transaction.
+"""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -18,7 +20,7 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 from app_server.sandbox_records.ownership import Ownership, is_lost
 
 REMOTE = "remote"
-"""What the spec of those on other hosts begins with."""
+"""The spec of a sandbox on another host begins with this text."""
 
 
 class Rows:
@@ -28,7 +30,9 @@ class Rows:
         self.ownership = Ownership(config)
 
     def base_of(self, sandbox: Sandbox) -> BaseImage | None:
-        """What its image is built on, where its user has chosen that."""
+        """Returns the base image that the user has chosen for the sandbox. Returns None if the user has
+        chosen none.
+        """
         if sandbox.base_image is None:
             return None
         return BaseImage(sandbox.base_image, self._limits, partial(self._files_of, sandbox))
@@ -50,7 +54,7 @@ class Rows:
             return await session.get(Sandbox, sandbox_id)
 
     async def wanted(self, backend: str) -> set[UUID]:
-        """Those that ought to run, of the kind that `backend` starts."""
+        """Returns the sandboxes of this backend that should run."""
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
         )
@@ -58,18 +62,21 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def elsewhere(self) -> set[UUID]:
-        """Those of other servers: they serve them."""
+        """Returns the sandboxes of other servers. Those servers serve them."""
         async with self._database.read() as session:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """All that `backend` starts, however they stand."""
+        """Returns all sandboxes of this backend, in every state."""
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
             return set((await session.execute(query)).scalars())
 
     async def asleep(self, sandbox_ids: Collection[UUID] | None, minutes: float = 0) -> list[UUID]:
-        """Those of them (None: of all) that have slept for at least so long, longest first."""
+        """Returns the sandboxes that have slept for at least `minutes`, longest first.
+
+        `sandbox_ids`: the sandboxes to look at; None means all.
+        """
         query = (
             select(Sandbox.id)
             .where(
@@ -85,7 +92,7 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def with_leftovers(self) -> list[UUID]:
-        """Those in an archive whose workspace may not have been removed yet."""
+        """Returns the archived sandboxes whose machine or workspace may not have been removed yet."""
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.ARCHIVED,
             Sandbox.has_leftovers.is_(True),
@@ -95,13 +102,15 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def lost(self) -> set[UUID]:
-        """Those whose host is out of reach."""
+        """Returns the sandboxes whose host is out of reach."""
         query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING, self.ownership.is_mine)
         async with self._database.read() as session:
             return set((await session.execute(query)).scalars())
 
     async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
-        """Its workspace is what this archive holds, and is to be laid out anew."""
+        """Marks the sandbox as archived with this archive. Its workspace is unpacked from the archive at its
+        next start.
+        """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
         async with self._database.session() as session:
             await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
@@ -124,7 +133,7 @@ class Rows:
         machine: Machine | None = None,
         failure: StartFailure | None = None,
     ) -> None:
-        """Nothing happens when there is none."""
+        """Stores the sandbox's status. Does nothing if there is no such sandbox."""
         async with self._database.session() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None:
@@ -136,20 +145,22 @@ class Rows:
                 sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
 
     async def has_lost_server(self, sandbox: Sandbox) -> bool:
-        """Whether it is a process of another server that has not been seen for long."""
+        """Returns whether this is a process sandbox of another server that has not been seen
+        for LOST_AFTER.
+        """
         query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
         async with self._database.read() as session:
             return await session.scalar(query) is not None and sandbox.server_id != self.ownership.server_id
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Nothing happens when there is none."""
+        """Deletes the sandbox's row. Does nothing if there is no such sandbox."""
         async with self._database.session() as session:
             if sandbox := await session.get(Sandbox, sandbox_id):
                 await session.delete(sandbox)
 
 
 def kind_of(spec_id: str) -> str:
-    """The backend that starts what was started from this."""
+    """Returns the name of the backend that starts sandboxes of this spec."""
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 
 

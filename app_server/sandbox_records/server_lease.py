@@ -1,7 +1,8 @@
-"""One process alone serves under a `server-id`: a copied home, with the same file, is noticed and refused.
+"""Makes sure that only one process serves under a `server-id`. A copied home contains the same id; the second
+process notices that and is refused.
 
-The row of an id says which process has it; that one renews it. Whether it still does is seen by a number that
-grows, so that no clocks are compared.
+The row of an id says which process has it, and that process renews it. A growing number in the row shows
+whether the process still lives, so that no clocks are compared.
 """
 
 import asyncio
@@ -37,7 +38,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a home is. Two at once cannot serve the same directory of one machine: its lock is held."""
+    """The place of a home directory. Two processes cannot serve the same directory on one machine, because
+    the directory has a lock.
+    """
 
     boot_id: str
     machine_id: str
@@ -62,7 +65,7 @@ class _Place:
 
 
 class Lease:
-    """Of the id in `ownership`. Nothing happens where no other server is on the database."""
+    """The lease of this server's id. All methods do nothing if no other server uses the database."""
 
     def __init__(
         self, config: Config, database: Database, ownership: Ownership, watch_seconds: float = WATCH_SECONDS
@@ -73,7 +76,9 @@ class Lease:
         self._watch_seconds = watch_seconds
 
     async def take(self) -> None:
-        """Raises ConfigurationError when another process has it: one of the two homes is a copy."""
+        """Takes the id for this process. Raises ConfigurationError if another process has it: one of the two
+        homes is a copy.
+        """
         if self._ownership.server_id is None:
             return
         place = await asyncio.to_thread(_Place.of, self._home)
@@ -89,7 +94,9 @@ class Lease:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:
-        """Notes in `ownership` when another process has taken it, and when it has given it back."""
+        """Renews the lease. Notes in `ownership` if another process has taken the id, and if it has given the
+        id back.
+        """
         if self._ownership.server_id is None:
             return
         place = await asyncio.to_thread(_Place.of, self._home)
@@ -104,7 +111,7 @@ class Lease:
         self._ownership.taken_by = taken_by
 
     async def release(self) -> None:
-        """So that the next one need not watch whether this one still lives."""
+        """Gives the id back, so that the next process need not watch whether this one still lives."""
         if self._ownership.server_id is None:
             return
         try:
@@ -122,7 +129,10 @@ class Lease:
             return await session.get(ServerLease, self._ownership.server_id)
 
     async def _try(self, place: _Place, row: ServerLease | None, *, is_over: bool) -> bool:
-        """is_over: it was watched for long enough, and nothing was renewed."""
+        """Tries to take the id. Returns whether that succeeded.
+
+        `is_over`: the row was watched for long enough and was not renewed.
+        """
         if row is None:
             return await self._insert(place)
         is_free = row.nonce in {None, _nonce()} or place.is_of(row) or now() - row.renewed_at > _OVER
@@ -168,7 +178,7 @@ def _words(home: Path, row: ServerLease) -> str:
 
 
 def _text_of(path: Path) -> str:
-    """Empty where the system has none."""
+    """Returns the text of a file. Returns an empty text if the system has no such file."""
     return path.read_text().strip()[:100] if path.exists() else ""
 
 

@@ -1,4 +1,4 @@
-"""How much of the event loop one sandbox may take."""
+"""Limits how much of the event loop's time one sandbox may take."""
 
 import asyncio
 import time
@@ -8,15 +8,17 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 PAUSE_FACTOR = 10
-"""A sandbox that has held up the event loop pauses this many times as long, so it gets at most a tenth."""
+"""After a report has blocked the event loop, the sandbox pauses this many times as long, so it gets at most a
+tenth of the time.
+"""
 FREE_SECONDS = 0.02
-"""What is quicker needs no rest: that is nearly all that agents report."""
+"""Quicker reports need no pause. Nearly all reports are quicker."""
 
 
 class Fairness:
-    """One report of each sandbox is decoded at a time, and large ones are paid for with a pause.
+    """Decodes only one report of each sandbox at a time, with a pause after a large one.
 
-    Decoding cannot be handed to a thread, since it keeps the interpreter's lock for as long as it takes.
+    Decoding cannot run in a thread, because it holds the interpreter's lock the whole time.
     """
 
     def __init__(self) -> None:
@@ -25,13 +27,15 @@ class Fairness:
 
     @asynccontextmanager
     async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """One report of each sandbox is held in memory at a time; the others stay unread."""
+        """Waits for the sandbox's turn to read a report. Only one report of each sandbox is held in memory at
+        a time; the others stay unread.
+        """
         async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
             yield
 
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """For work that does not await anything."""
+        """Waits for the sandbox's turn to decode. The block must not await anything."""
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()
             try:

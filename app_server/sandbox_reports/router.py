@@ -1,4 +1,4 @@
-"""What sandboxes tell us. Served on the inner listener only."""
+"""Routes for the reports of sandboxes. Served on the inner listener only."""
 
 from uuid import UUID
 
@@ -16,9 +16,10 @@ router = APIRouter(prefix="/api/v1/webhooks", tags=["Webhooks"])
 
 @router.post("/events/{conversation_id}")
 async def report_events(request: Request, sandbox: CurrentSandbox, conversation_id: UUID) -> Acknowledged:
-    """Idempotent: known positions are skipped. 409 `seq_gap` says from where to go on.
+    """Stores events that a sandbox reports. Idempotent: positions that are known are skipped. 409 `seq_gap`
+    tells the position to go on from.
 
-    body: an EventsReport.
+    The body is an EventsReport.
     """
     state = request.state
     async with state.fairness.reading(sandbox.id):

@@ -1,4 +1,4 @@
-"""What the skills on this server are called: for lists. An agent server alone reads what is in them."""
+"""Lists the names and kinds of the skills on this server. Only an agent server reads their whole content."""
 
 import re
 from collections.abc import Iterable
@@ -13,9 +13,10 @@ _FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 
 
 class ListedSkill(BaseModel):
-    """`type`: `repo` is always told, `knowledge` at its triggers, `agentskills` on request.
+    """A skill in a list. `type`: `repo` is always given to the agent, `knowledge` at its trigger words,
+    `agentskills` on request.
 
-    `source`: where it lies, as in `user/review.md`.
+    `source`: where the file lies, as in `user/review.md`.
     """
 
     name: str
@@ -25,7 +26,9 @@ class ListedSkill(BaseModel):
 
 
 def listed(files: Iterable[SkillFile]) -> list[ListedSkill]:
-    """By name. A file that cannot be read as a skill is left out: a conversation's report says why."""
+    """Returns the skills in these files, by name. A file that is not a valid skill is left out; the report of
+    a conversation says why.
+    """
     found = [skill for file in files if file.text is not None and (skill := _skill(file.path, file.text))]
     return sorted(found, key=lambda skill: (skill.name, skill.source))
 
@@ -52,7 +55,9 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
 
 
 def _matter(text: str) -> dict[str, Any] | None:
-    """The fields at the top of the file; None: they make no sense."""
+    """Returns the fields at the top of the file, empty if there are none. Returns None if they cannot be
+    read.
+    """
     match = _FRONT_MATTER.match(text.strip())
     if match is None:
         return {}

@@ -1,6 +1,7 @@
-"""Skills that lie on this server, on their way to an agent server: it alone reads what is in them.
+"""Reads the skill files on this server and hands them to an agent server, which reads their content.
 
-A user's own lie in `home`/skills/USER_ID; those of the organisation, and public ones, in SLIPWAY_SKILLS_PATH.
+A user's own skills lie in `home`/skills/USER_ID. The organisation's skills and public skills lie in
+SLIPWAY_SKILLS_PATH.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,9 @@ MAX_FILES = 300
 
 
 class SkillFile(BaseModel):
-    """`text`, or the `problem` why there is none. `path` is what people are shown."""
+    """A skill file. `text` is its content; if it could not be read, `problem` says why. `path` is the path
+    that people are shown.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,11 +35,11 @@ class SkillFile(BaseModel):
 
 
 class _Unreadable(Exception):
-    """Why a file cannot be sent."""
+    """Says why a file cannot be sent."""
 
 
 def read_skill_files(config: Config, user_id: UUID) -> list[SkillFile]:
-    """All that this user's agents may be given, bounded in number and size. Blocking."""
+    """Returns all skill files that this user's agents may get, up to a limit in number and size. Blocking."""
     found: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
     for origin, root, path in islice(_all_files(config, user_id), MAX_FILES):
@@ -66,7 +69,7 @@ def _all_files(config: Config, user_id: UUID) -> Iterator[tuple[Origin, Path, Pa
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """`*.md`, and `SKILL.md` in subdirectories, by name."""
+    """Yields `*.md`, and `SKILL.md` in subdirectories, by name."""
     if not directory.is_dir():
         return
     for entry in sorted(directory.iterdir()):

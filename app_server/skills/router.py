@@ -1,4 +1,4 @@
-"""Skills that every conversation of the current user is told of, whatever it works on."""
+"""Routes for skills that every conversation of the current user gets, whatever it works on."""
 
 import asyncio
 
@@ -16,7 +16,9 @@ router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
 async def search_skills(
     user: CurrentUser, request: Request, page_id: PageId = None, limit: Limit = 100
 ) -> Page[ListedSkill]:
-    """The user's own, the organisation's and the public ones, by name. Those of a repository come on top."""
+    """Lists the user's own skills, the organisation's skills and the public skills, by name. A repository's
+    skills are not listed; conversations get them in addition.
+    """
     files = await asyncio.to_thread(read_skill_files, request.state.config, user.id)
     items, next_page_id = page_of(await asyncio.to_thread(listed, files), page_id, limit)
     return Page(items=items, next_page_id=next_page_id)

@@ -1,4 +1,4 @@
-"""What users have allowed, or refused, repositories to run."""
+"""The database table of what users have allowed repositories to run, or refused."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,7 @@ class Decision(StrEnum):
 class Consent(Base):
     """A user's decision about one version of one offer of a repository (an Address.identity).
 
-    `offer` is what they were shown, so that a later version can be compared with it.
+    `offer`: what the user was shown, so that a later version can be compared with it.
     """
 
     __tablename__ = "consents"

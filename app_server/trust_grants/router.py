@@ -18,13 +18,15 @@ router = APIRouter(prefix="/api/v1/consents", tags=["Consents"])
 
 @router.get("", response_model=list[ConsentInfo])
 async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[Consent]:
-    """By repository, then the newest first."""
+    """Lists the user's decisions, by repository, then newest first."""
     return await service.list_consents(session, user.id)
 
 
 @router.delete("/{consent_id}", status_code=204)
 async def revoke_consent(user: CurrentUser, trail: CurrentTrail, session: Session, consent_id: UUID) -> None:
-    """Starts from then on ask again. What a conversation has taken up stays in that conversation."""
+    """Revokes a decision. The next conversation that starts asks again. A conversation that has already used
+    the decision keeps it.
+    """
     consent = await service.revoke(session, user.id, consent_id)
     trail.record(
         session,

@@ -1,4 +1,4 @@
-"""Consents on the wire."""
+"""The API's models of consents."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,7 +8,7 @@ from app_server.trust_grants.models import Decision
 
 
 class ConsentInfo(BaseModel):
-    """A decision about one version: `hash` of what `path` held."""
+    """A decision about one version of an offer. `hash`: the hash of the content at `path`."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -1,4 +1,4 @@
-"""Decisions by user, repository and hash. The last word about a version is the one that counts."""
+"""Decisions by user, repository and hash. The latest decision about a version counts."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -14,13 +14,13 @@ from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Consent, D
 
 
 async def list_consents(session: AsyncSession, user_id: UUID) -> Sequence[Consent]:
-    """By repository, then the newest first."""
+    """Returns all decisions of the user, by repository, then newest first."""
     query = select(Consent).where(Consent.user_id == user_id)
     return (await session.scalars(query.order_by(Consent.repository, Consent.created_at.desc()))).all()
 
 
 async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[Consent]:
-    """The newest first."""
+    """Returns the user's decisions about this repository, newest first."""
     query = select(Consent).where(Consent.user_id == user_id, Consent.repository == repository)
     return (await session.scalars(query.order_by(Consent.created_at.desc()))).all()
 
@@ -28,7 +28,9 @@ async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -
 async def decide(
     session: AsyncSession, user_id: UUID, repository: str, offers: Sequence[Offer], decision: Decision
 ) -> None:
-    """What the user says of these versions, in place of what they have said of them before."""
+    """Saves the user's decision about each of these versions. It replaces an earlier decision about the same
+    version.
+    """
     if not offers or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
     # Two windows may answer the same question at the same moment.
@@ -54,7 +56,9 @@ async def decide(
 
 
 async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> Consent:
-    """The next start asks for it again. Raises NotFound, also for a grant of another user."""
+    """Deletes a decision and returns it, so that the next start asks again. Raises NotFound, also for another
+    user's decision.
+    """
     query = select(Consent).where(Consent.user_id == user_id, Consent.id == consent_id)
     consent = await session.scalar(query)
     if consent is None:

@@ -1,4 +1,4 @@
-"""Who acts: users, their API keys, their browser sessions, and one-time sign-in links."""
+"""The database tables of users, their API keys, their browser sessions, and one-time sign-in links."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -30,16 +30,18 @@ class User(Base):
     role: Mapped[Role] = mapped_column(enum_column(Role))
     created_at: Mapped[datetime] = mapped_column(default=now)
     signed_in_at: Mapped[datetime | None]
-    """The last time."""
+    """When the user signed in last."""
     disabled_at: Mapped[datetime | None]
-    """Since when the user cannot sign in, and none of their keys and sessions counts."""
+    """Since when the user is disabled: the user cannot sign in, and their keys and sessions
+    are not accepted.
+    """
 
 
 class ApiKey(Base):
-    """A key that acts for its user. Only its SHA-256 is kept.
+    """A key that acts for its user. Only its SHA-256 is stored.
 
-    `scopes`: names of permissions that it is limited to; None: all that its user may do.
-    `addresses`: networks that it is limited to; None: it counts from everywhere.
+    `scopes`: names of the permissions that the key is limited to; None means all permissions of its user.
+    `addresses`: networks from which the key is accepted; None means all.
     """
 
     __tablename__ = "api_keys"
@@ -57,10 +59,10 @@ class ApiKey(Base):
 
 
 class WebSession(Base):
-    """A signed-in browser. Only the SHA-256 of the cookie and of the proof of its pages are kept.
+    """A signed-in browser. Only the SHA-256 of its cookie and of its page proof are stored.
 
-    Browsers send the cookie to every port of our host. The proof is kept where only pages of our own origin
-    can read it, so that the cookie alone opens nothing.
+    Browsers send the cookie to every port of the server's host. The page proof is stored where only pages of
+    the server's own origin can read it, so that the cookie alone gives no access.
     """
 
     __tablename__ = "web_sessions"
@@ -70,17 +72,21 @@ class WebSession(Base):
     proof_hash: Mapped[str] = mapped_column(String(64))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     user_agent: Mapped[str | None] = mapped_column(String(300))
-    """Of the browser when it signed in; so is the next."""
+    """The browser's User-Agent header at the sign-in. The next field is the browser's address
+    at the sign-in.
+    """
     address: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(default=now)
     last_used_at: Mapped[datetime | None]
-    """To within an hour."""
+    """Exact to within an hour."""
     expires_at: Mapped[datetime]
-    """Moved on by use, up to a last moment: see `session_days` and `session_max_days`."""
+    """Each use moves this time, up to a latest time: see `session_days` and `session_max_days`."""
     identity_id: Mapped[UUID | None] = mapped_column(index=True)
-    """By which person of a provider it was signed in, see sign_in/oidc; null: by a link."""
+    """The identity at a provider that was used to sign in, see sign_in/oidc. Null for a
+    sign-in with a link.
+    """
     provider_session: Mapped[str | None] = mapped_column(String(255))
-    """The provider's name of the sign-in there, if it has one."""
+    """The provider's id of its session, if it has one."""
 
 
 class SignInLink(Base):
@@ -94,5 +100,5 @@ class SignInLink(Base):
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
     identity_id: Mapped[UUID | None]
-    """Handed on to the session; so is the next."""
+    """The identity at a provider. This field and the next one are copied into the session."""
     provider_session: Mapped[str | None] = mapped_column(String(255))

@@ -1,4 +1,4 @@
-"""With what this server calls an address that one of its users has named."""
+"""HTTP clients and checks for calls to an address that a user has named."""
 
 import httpx
 from starlette.requests import HTTPConnection
@@ -9,7 +9,9 @@ from app_server.users.models import ADMINISTRATORS, User
 
 
 def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
-    """A client that keeps those who do not run this installation from its neighbours."""
+    """Returns an HTTP client for calls in this user's name. It refuses private addresses if the user is not
+    an administrator.
+    """
     client: httpx.AsyncClient = (
         connection.state.http if user.role in ADMINISTRATORS else connection.state.guarded_http
     )
@@ -17,13 +19,15 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """For libraries that bring an HTTP client. None: this user may call any address."""
+    """Returns the address check for libraries that bring their own HTTP client. Returns None if this user may
+    call every address.
+    """
     guard: Guard = connection.state.guard
     return None if user.role in ADMINISTRATORS else guard
 
 
 async def require_callable(connection: HTTPConnection, user: User, url: str) -> None:
-    """Said before a library is asked. Raises Forbidden `private_address`, BadGateway."""
+    """Checks the address before a library calls it. Raises Forbidden `private_address`, BadGateway."""
     guard = guard_of(connection, user)
     if guard is None:
         return

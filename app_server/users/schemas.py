@@ -1,4 +1,4 @@
-"""Users on the wire."""
+"""The API's models of users."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -1,4 +1,4 @@
-"""Users, and the keys that act for them."""
+"""Users, and the API keys that act for them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -42,7 +42,9 @@ async def create_api_key(
     addresses: Sequence[str] | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """The row, and the key itself: it is known only now. Raises Conflict `too_many_api_keys`."""
+    """Makes an API key. Returns its row and the key itself, which cannot be read later. Raises Conflict
+    `too_many_api_keys`.
+    """
     if len(await list_api_keys(session, user)) >= MAX_API_KEYS:
         raise Conflict(
             f"You have {MAX_API_KEYS} API keys, which is as many as there can be.",
@@ -65,7 +67,7 @@ async def create_api_key(
 
 
 async def delete_api_key(session: AsyncSession, user: User, api_key_id: UUID) -> str:
-    """The name that it had. Raises NotFound `api_key_not_found`."""
+    """Deletes an API key and returns its name. Raises NotFound `api_key_not_found`."""
     statement = delete(ApiKey).where(ApiKey.id == api_key_id, ApiKey.user_id == user.id)
     name: str | None = await session.scalar(statement.returning(ApiKey.name))
     if name is None:

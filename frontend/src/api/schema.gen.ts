@@ -1168,7 +1168,7 @@ export interface paths {
         };
         /**
          * List Consents
-         * @description By repository, then the newest first.
+         * @description Lists the user's decisions, by repository, then newest first.
          */
         get: operations["list_consents_api_v1_consents_get"];
         put?: never;
@@ -1191,7 +1191,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke Consent
-         * @description Starts from then on ask again. What a conversation has taken up stays in that conversation.
+         * @description Revokes a decision. The next conversation that starts asks again. A conversation that has already used
+         *     the decision keeps it.
          */
         delete: operations["revoke_consent_api_v1_consents__consent_id__delete"];
         options?: never;
@@ -2821,7 +2822,8 @@ export interface paths {
         };
         /**
          * Search Skills
-         * @description The user's own, the organisation's and the public ones, by name. Those of a repository come on top.
+         * @description Lists the user's own skills, the organisation's skills and the public skills, by name. A repository's
+         *     skills are not listed; conversations get them in addition.
          */
         get: operations["search_skills_api_v1_skills_search_get"];
         put?: never;
@@ -3616,7 +3618,7 @@ export interface components {
         };
         /**
          * ConsentInfo
-         * @description A decision about one version: `hash` of what `path` held.
+         * @description A decision about one version of an offer. `hash`: the hash of the content at `path`.
          */
         ConsentInfo: {
             /** Created At */
@@ -4546,9 +4548,10 @@ export interface components {
         };
         /**
          * ListedSkill
-         * @description `type`: `repo` is always told, `knowledge` at its triggers, `agentskills` on request.
+         * @description A skill in a list. `type`: `repo` is always given to the agent, `knowledge` at its trigger words,
+         *     `agentskills` on request.
          *
-         *     `source`: where it lies, as in `user/review.md`.
+         *     `source`: where the file lies, as in `user/review.md`.
          */
         ListedSkill: {
             /** Name */
