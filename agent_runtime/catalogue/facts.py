@@ -5,21 +5,23 @@ from dataclasses import dataclass
 from agent_runtime.metering.prices import Price
 
 DEFAULT_WINDOW = 128_000
-"""Tokens, for a model whose window is not stated."""
+"""The context window in tokens, for a model whose window is not stated."""
 
 THINKING_BLOCKS, REASONING_CONTENT = "thinking_blocks", "reasoning_content"
-"""What models want back of their thinking."""
+"""The forms in which models need their reasoning back."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Of a model that is not in the catalogue: what these defaults say, and what its family is known for.
+    """The facts about a model. A model that is not in the catalogue has these defaults, and the facts of its
+    family.
 
-    is_listed: in the catalogue, not only one of a family. window, max_output: tokens; max_output None where
-    it is not known. protocols: what its vendor speaks for it, the better one first. efforts: how hard it can
-    be told to think; empty for not at all, None where it is not known. takes_budget: may be told how many
-    tokens to think. refused: parameters of sampling that it refuses. echo: THINKING_BLOCKS,
-    REASONING_CONTENT or None. writes_patches: was trained on the format of `apply_patch`.
+    `is_listed`: the model is in the catalogue, not only its family. `window`, `max_output`: in tokens;
+    `max_output` is None if it is not known. `protocols`: the vendor's protocols for the model, the better one
+    first. `efforts`: the reasoning efforts that it accepts; empty means none, None means not known.
+    `takes_budget`: accepts a number of thinking tokens. `refused`: sampling parameters that it refuses.
+    `echo`: THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: was trained on the format of
+    `apply_patch`.
     """
 
     is_listed: bool = False

@@ -71,7 +71,9 @@ def _price(per_million: list[float | None] | None) -> Price | None:
 
 
 def _plain(name: str) -> str:
-    """Vendors write the same version with a dot and with a dash."""
+    """Returns the name in lower case with dashes in place of dots, because vendors write versions in both
+    ways.
+    """
     return name.lower().replace(".", "-")
 
 
@@ -81,7 +83,9 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _family(name: str) -> Mapping[str, Any]:
-    """The one with the longest name that begins the model's, or a part of it."""
+    """Returns the facts of the family with the longest name that the model's name, or a part of it, begins
+    with.
+    """
     starts = [0, *(index + 1 for index, each in enumerate(name) if each in _SEPARATORS)]
     parts = [_plain(name[start:]) for start in starts]
     known = [family for family in _families() if any(part.startswith(family) for part in parts)]

@@ -186,7 +186,7 @@ def _events(passages: Iterable[Passage]) -> int:
 
 
 def _head(passages: Sequence[Passage], keep_first: int) -> int:
-    """How many passages hold the first `keep_first` events. A passage counts whole."""
+    """Returns the number of passages that hold the first `keep_first` events. A passage is never split."""
     kept = 0
     for index, passage in enumerate(passages):
         if kept >= keep_first:
@@ -196,7 +196,9 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Where the passages begin that stay at the end: as many as fit, but at least the last one."""
+    """Returns the index of the first passage that stays at the end: as many passages as fit, but at least the
+    last one.
+    """
     events = tokens = 0
     for index in reversed(range(len(passages))):
         events += len(passages[index].event_ids)

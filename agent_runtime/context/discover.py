@@ -101,14 +101,18 @@ def _add_project(found: DiscoveredContext, working_dir: Path, root: Path) -> Non
 
 
 def _repository_root(working_dir: Path) -> Path:
-    """The root of the repository that contains it, or itself if there is none."""
+    """Returns the root of the repository that contains the directory, or the directory if there is no
+    repository.
+    """
     return next((one for one in (working_dir, *working_dir.parents) if (one / ".git").exists()), working_dir)
 
 
 def _add_instructions(
     found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = ()
 ) -> None:
-    """paths: what they hold for, relative to `root`; none means everything."""
+    """Adds an instructions file. paths: the globs that it applies to, relative to `root`; none means
+    everything.
+    """
     if not os.path.lexists(path):
         return
     try:
@@ -131,7 +135,9 @@ def _add_instructions(
 def _add_skills(
     found: DiscoveredContext, directory: Path, root: Path, origin: Origin, *, rules_below: Path | None = None
 ) -> None:
-    """rules_below: what the paths of rules are relative to, if not the directory the agent works in."""
+    """Adds the skills in a directory. rules_below: the directory that the paths of rules are relative to;
+    None means the agent's working directory.
+    """
     try:
         paths = _skill_files(directory)
     except OSError as error:
@@ -147,7 +153,7 @@ def _add_skills(
 
 
 def _when(skill: Skill) -> str:
-    """When the model sees it."""
+    """Returns the words that say when the model sees the skill."""
     if skill.paths:
         return f"added to the first result that touches {', '.join(skill.paths)}"
     if calls := [trigger for trigger in skill.triggers if trigger.startswith("/")]:
@@ -160,7 +166,7 @@ def _when(skill: Skill) -> str:
 
 
 def _skill_files(directory: Path) -> list[Path]:
-    """`*.md`, and `SKILL.md` in subdirectories, by name."""
+    """Returns the `*.md` files, and `SKILL.md` in subdirectories, sorted by name."""
     if not directory.is_dir():
         return []
     entries = sorted(path for path in directory.iterdir() if is_utf8(path.name))[:MAX_ENTRIES]

@@ -46,7 +46,9 @@ def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
 
 
 def _given(words: str, names: Sequence[str]) -> dict[str, str]:
-    """`name=value` by name, the rest in order; what is left over belongs to the last one."""
+    """Returns the values by input name: `name=value` by name, all other words in order. Extra words belong to
+    the last input.
+    """
     named: dict[str, str] = {}
     rest: list[str] = []
     for word in _split(words):

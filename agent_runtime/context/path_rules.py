@@ -84,7 +84,9 @@ def _matches(glob: str, relative: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _regex(glob: str) -> re.Pattern[str] | None:
-    """As in .gitignore: without a slash it is for names at any depth, and a directory means all in it."""
+    """Returns the regular expression for a glob, as in .gitignore: a glob without a slash matches names at
+    any depth, and a directory matches everything in it. Returns None if the glob is not valid.
+    """
     plain = glob.removeprefix("./").removesuffix("/**") or "**"
     whole = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"
     try:

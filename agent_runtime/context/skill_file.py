@@ -13,7 +13,7 @@ from agent_runtime.workspace.front_matter import UnusableFileError, split, text_
 MAX_INPUTS = 20
 
 _COMMA = re.compile(r",(?![^{}]*\})")
-"""One that does not stand between braces."""
+"""Matches a comma that is not between braces."""
 
 
 def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
@@ -70,7 +70,9 @@ def _input(one: dict[str, Any]) -> SkillInput:
 
 
 def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
-    """Which paths it is a rule for: a list, or one text with commas, as other agents' files have it."""
+    """Returns the paths that the file is a rule for. They are a list, or one text with commas, as in the
+    files of other agents.
+    """
     name = "paths" if "paths" in matter else "globs"
     given = matter.get(name)
     parts = _COMMA.split(given) if isinstance(given, str) else given

@@ -21,14 +21,15 @@ SkillType = Literal["repo", "knowledge", "agentskills"]
 
 
 class Skill(BaseModel):
-    """repo: always in the system prompt. knowledge: added to a message that has one of its triggers, or to
-    the result of a call that touches one of its paths. agentskills: listed by its description, read with
-    `invoke_skill`; it may have triggers, too.
+    """Instructions or knowledge for the agent.
 
-    A trigger that begins with a slash calls the skill by name, and may be followed by its inputs.
-    paths: globs, relative to paths_below or else to the working directory.
-    origin: whose it is. source: where it comes from, a path if it is a file. directory: where its further
-    files lie.
+    `type`: `repo` is always in the system prompt. `knowledge` is added to a message that has one of its
+    triggers, or to the result of a call that touches one of its paths. `agentskills` is listed by its
+    description and read with `invoke_skill`; it may have triggers, too.
+
+    A trigger that begins with a slash calls the skill by name; its inputs may follow. `paths`: globs,
+    relative to `paths_below` or else to the working directory. `origin`: who provides it. `source`: where it
+    comes from, a path if it is a file. `directory`: the directory of its other files.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -92,8 +93,8 @@ class SkillDiscovery(BaseModel):
 
 
 class ProjectContext(BaseModel):
-    """skills: the names are unique. notes: what earlier conversations have written down, None if it is not
-    to be known.
+    """What was found for an agent. `skills`: the names are unique. `notes`: the notes of earlier
+    conversations; None if the agent must not get them.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -153,7 +154,7 @@ def render_project_context(context: ProjectContext) -> str:
 
 
 def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
-    """A line for each; what comes from the repository is marked, too."""
+    """Returns one line for each skill. The lines of skills from the repository are marked."""
     lines = [line(one) for one in skills if not one.is_of_repository]
     marked = [line(one) for one in skills if one.is_of_repository]
     return "\n".join([*lines, *([of_repository("\n".join(marked), "their list")] if marked else [])])
@@ -195,7 +196,7 @@ def _render_one(skill: Skill, trigger: str, text: str) -> str:
 
 
 def _missing(skill: Skill, filled: Filled) -> str:
-    """The inputs that it lacks, a line for each; empty if it has all."""
+    """Returns one line for each required input without a value. Empty if there are none."""
     lines = (
         f"- {one.name}: {one.description}" if one.description else f"- {one.name}" for one in filled.missing
     )

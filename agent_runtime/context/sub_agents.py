@@ -30,7 +30,7 @@ _NAMED = {
     "max_budget_per_run",
 }  # fmt: skip
 _OWN_PARTS = ("hooks", "mcp_servers", "mcpServers", "mcp_config")
-"""What a file brings that runs. Who takes it up asks for consent where that is due."""
+"""The parts of a file that run commands. The code that uses them asks for consent where it is needed."""
 MAX_VALUES = 2_000
 
 
@@ -161,9 +161,8 @@ def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
 
 
 def _plain(value: object) -> Any:
-    """The same as JSON has it; None if it is anything else, or if written out it is too much.
-
-    A few lines of YAML can stand for a list with a billion members.
+    """Returns the value as JSON values. Returns None if it has other values, or more than MAX_VALUES of them:
+    a few lines of YAML can stand for a list with a billion members.
     """
     left = MAX_VALUES
 
@@ -195,7 +194,7 @@ class _NotPlainError(Exception):
 
 
 def _names(matter: dict[str, Any], field: str) -> list[str]:
-    """A list, or one text with commas, as other agents' files have it."""
+    """Returns the names in a field: a list, or one text with commas, as in the files of other agents."""
     given = matter.get(field)
     parts = given.split(",") if isinstance(given, str) else texts(given, field)
     return [name for part in parts if (name := part.strip())]

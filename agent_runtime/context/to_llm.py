@@ -85,7 +85,9 @@ def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
 
 
 def _kept_thoughts(said: ActionEvent | Message) -> ChatMessage:
-    """What some vendors want back as it came. Who does not is spared it by `llm/outgoing.py`."""
+    """Returns the reasoning data that some vendors need back unchanged. `llm/outgoing.py` removes it for
+    other vendors.
+    """
     thoughts = {
         "reasoning_content": said.reasoning_content,
         "thinking_blocks": said.thinking_blocks,
@@ -123,7 +125,9 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
 
 
 def _caption(result: ToolResult) -> list[TextContent]:
-    """Says whose images they are. Those of outsiders may hold text, and go into a separate message."""
+    """Returns a marked text that says where the images come from, if the result is from outside. Such images
+    may contain text, and they go into a separate message.
+    """
     if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
         return []
     return [TextContent(text=marked("The images that follow are part of it.", result.tool_name, result.id))]
@@ -141,7 +145,7 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """A command's output as the model reads it: where it ran and how it ended below what it printed."""
+    """Returns a command's output as the model reads it, then where the command ran and how it ended."""
     lines = [f"{metadata.get('prefix') or ''}{output}{metadata.get('suffix') or ''}"]
     if working_dir := metadata.get("working_dir"):
         lines.append(f"[Current working directory: {working_dir}]")
@@ -153,7 +157,9 @@ def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
 
 
 def _content(parts: Sequence[Content]) -> str | list[ChatMessage]:
-    """Plain text where it suffices, since not every vendor takes parts."""
+    """Returns plain text if there are only texts, since not every vendor accepts parts. Otherwise returns the
+    parts.
+    """
     if all(isinstance(part, TextContent) for part in parts):
         return "\n".join(part.text for part in parts if isinstance(part, TextContent))
     return [chat_part for part in parts for chat_part in _chat_parts(part)]

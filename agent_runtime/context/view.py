@@ -36,7 +36,9 @@ class Passage:
 
 @dataclass
 class _Exchange:
-    """A reply with tool calls, open until each call has its result. What is said meanwhile comes after it."""
+    """A reply with tool calls that is open until each call has its result. Messages that arrive meanwhile are
+    placed after it.
+    """
 
     response_id: str
     seq: int
@@ -126,7 +128,7 @@ class View:
             self._add_message(message, seq)
 
     def _forget(self, message_id: str) -> None:
-        """A message that was refused is never read."""
+        """Removes a message that a hook refused, so that the model never reads it."""
         self._passages = [passage for passage in self._passages if passage.event_ids != (message_id,)]
         self.tokens = sum(passage.tokens for passage in self._passages)
 
@@ -153,7 +155,7 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Before which passage something stands that follows `offset` events."""
+    """Returns the index of the passage before which something is inserted that follows `offset` events."""
     for index, passage in enumerate(passages):
         if offset <= 0:
             return index

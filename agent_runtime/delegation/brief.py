@@ -76,7 +76,9 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
 
 
 def _agent(parent: ConversationEngine, brief: Brief) -> Agent:
-    """Named tools are all it has, beside its own MCP servers; the caller's go with the caller's tools."""
+    """Returns the agent of the sub-agent. If the definition names tools, it has only these and the
+    definition's MCP servers. Otherwise it has the caller's tools and MCP servers.
+    """
     own, definition = parent.agent, brief.definition
     changes: dict[str, Any] = {
         "llm": brief.llm.model_copy(update={"max_budget_per_task": brief.budget}),

@@ -61,7 +61,9 @@ def commands_of(
 
 
 def _moved(value: Any, old: Path, new: Path) -> Any:
-    """The same for another work tree: what was approved in one must be the same in the other."""
+    """Returns the configuration for another work tree. A file that was approved in one work tree must be the
+    same in the other.
+    """
     match value:
         case dict():
             return {

@@ -109,7 +109,7 @@ class SubAgents:
     async def _take_up(
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
-        """The task, the conversation where it is worked on, and what is to be said about that."""
+        """Returns the task's id, the conversation that works on it, and notes for the result."""
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
             return begun[0], self._child(parent, begun[0]), ()
@@ -237,7 +237,9 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
-    """Dollars that the child may have spent in the end: its own limit, within what the parent has left."""
+    """Returns the total dollars that the child may have spent at its end: its limit, or less if the parent
+    has less left. Returns None if there is no limit. Raises DelegationError if the parent's budget is spent.
+    """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
     left = None if limit is None else limit - total_cost(stats)
@@ -248,7 +250,7 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
 
 
 def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
-    """What is not kept on disk, such as keys, and what the parent has learnt meanwhile."""
+    """Gives the child what is not stored on disk, such as keys, and what has changed in the parent since."""
     child.secrets.adopt(parent.secrets)
     own = parent.agent
     budget = {"max_budget_per_task": child.agent.llm.max_budget_per_task}

@@ -22,7 +22,9 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "Write": ("write_file",),
     "task": ("task_tool_set",),
 }
-"""What files in `.claude/agents` name; each the narrowest of ours that does it."""
+"""The tools that files in `.claude/agents` name, each with the narrowest tool of this runtime that does the
+same.
+"""
 
 ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
 

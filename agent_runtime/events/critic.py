@@ -6,7 +6,9 @@ from agent_runtime.events.base import JsonObject
 
 
 class CriticResult(BaseModel):
-    """score: how likely the work is to be a success; message: why."""
+    """A critic's judgement. `score`: how likely it is that the work is a success, from 0 to 1. `message`: the
+    reason.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -118,7 +118,9 @@ class Hooks:
         return of_command(done.exit_code, done.stdout, done.stderr)
 
     def _told(self, occasion: Occasion) -> JsonObject:
-        """What a hook gets to read. The last three are what Claude's hooks look for."""
+        """Returns the data that a hook gets. The last three fields are for hooks that were written for
+        Claude.
+        """
         return {
             "event_type": occasion.point.value,
             "session_id": self._session_id,

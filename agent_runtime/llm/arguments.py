@@ -53,7 +53,9 @@ def repaired(text: str) -> Any:
 
 
 def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments as JSON can carry them; None when it cannot, as they lie too deep."""
+    """Returns the arguments in a form that JSON can carry. Returns None if this is not possible because they
+    are nested too deeply.
+    """
     try:
         orjson.dumps(arguments)
     except TypeError:

@@ -11,11 +11,12 @@ from agent_runtime.llm.config import LLM
 
 @dataclass(frozen=True)
 class Capabilities:
-    """sees_images: takes images. marks_cache: wants to be told what to cache.
-    keeps_thinking: wants its signed thinking blocks back.
-    keeps_reasoning: wants its `reasoning_content` back.
-    takes_effort: may be told how hard to think.
-    prefers_responses: is better asked through the Responses protocol, where its server has it.
+    """What a model supports and what it needs.
+
+    `sees_images`: accepts images. `marks_cache`: the request must mark what to cache. `keeps_thinking`: its
+    signed thinking blocks must be sent back. `keeps_reasoning`: its `reasoning_content` must be sent back.
+    `takes_effort`: accepts a reasoning effort. `prefers_responses`: works better with the Responses protocol,
+    if its server has it.
     """
 
     sees_images: bool

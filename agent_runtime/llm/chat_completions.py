@@ -175,7 +175,9 @@ def _call(call: dict[str, Any]) -> RequestedCall:
 
 
 def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
-    """Pieces of one block follow one another; its signature ends it."""
+    """Adds a piece to the thinking blocks. The pieces of one block arrive one after the other; the signature
+    ends the block.
+    """
     last = blocks[-1] if blocks else None
     if last is None or last.get("signature") or "redacted_thinking" in {piece.get("type"), last.get("type")}:
         blocks.append(dict(piece))
@@ -186,7 +188,9 @@ def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
 
 
 def _kept_thinking(blocks: Any) -> list[dict[str, Any]]:
-    """Whole blocks in their two known shapes: a signature vouches for each character: none is mended."""
+    """Returns the complete blocks in their two known forms. Blocks in another form are left out, because a
+    signature covers every character and nothing can be repaired.
+    """
     kept: list[dict[str, Any]] = []
     for block in dicts(blocks):
         if block.get("type") == "redacted_thinking" and isinstance(block.get("data"), str):

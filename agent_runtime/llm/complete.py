@@ -62,7 +62,7 @@ class LLMClient:
             await self._http.aclose()
 
     async def _persist(self, llm: LLM, prompt: Prompt, attempts: "_Attempts") -> Reply:
-        """The model's reply, asking again while there is hope."""
+        """Returns the model's reply. Repeats the request after an error, as long as retries are left."""
         for attempt in count(1):
             attempts.begin()
             try:
@@ -108,7 +108,9 @@ class LLMClient:
 
 
 def _settled(reply: Reply) -> Reply:
-    """The reply with its cost, where the vendor has not stated it, and the size of the model's window."""
+    """Returns the reply with the size of the model's context window, and with its cost if the vendor did not
+    state it.
+    """
     model = reply.answered_by
     assert model is not None
     known = listed(model)
@@ -127,7 +129,9 @@ def _settled(reply: Reply) -> Reply:
 
 
 class _Attempts:
-    """The attempts of one call as its listener hears them: silent until the first piece, or the failure."""
+    """Reports the attempts of one call to its listener. An attempt is reported from its first piece on, or
+    when it fails.
+    """
 
     def __init__(self, listener: StreamListener) -> None:
         self._listener = listener
@@ -145,7 +149,7 @@ class _Attempts:
         self._listener.piece(self._number, kind, content)
 
     def failed(self, error: LLMError, successor: LLM, *, wait: float, left: int) -> None:
-        """left: how many more attempts the one who is asked next has."""
+        """Reports a failed attempt. left: the number of attempts that the next model has left."""
         retry = Retry(
             code=error.code,
             detail=str(error),
@@ -157,7 +161,7 @@ class _Attempts:
         self._listener.aborted(self._number, error.code, retry)
 
     async def wait(self, seconds: float) -> None:
-        """Tells those who watch the countdown when it ends early."""
+        """Waits. If the wait is cancelled, tells the listener, which may show a countdown."""
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:

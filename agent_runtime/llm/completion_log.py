@@ -88,7 +88,7 @@ def _asked(llm: LLM, prompt: Prompt, began: float) -> dict[str, Any]:
 
 
 def _response(llm: LLM, reply: Reply) -> dict[str, Any]:
-    """As a chat completion, whichever protocol the model speaks."""
+    """Returns the reply in the form of a chat completion, also if the model uses another protocol."""
     calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in reply.tool_calls

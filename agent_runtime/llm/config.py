@@ -11,7 +11,7 @@ MASK = "**********"
 
 
 class LLM(KnownFieldsOnly):
-    """A model configuration. Fields on the wire that this runtime does not use are kept as they came."""
+    """A model configuration. Fields on the wire that this runtime does not use are kept unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -1,9 +1,10 @@
-"""What goes to a model and what comes back, whichever transport carries it.
+"""The data that goes to a model and comes back, independent of the transport.
 
-A chat message here is OpenAI's, plus what other vendors want back with it: `thinking_blocks` (Anthropic),
-`reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on messages of
-the assistant, the last also on its `tool_calls`. `vendor_state` (on messages, on `tool_calls`, on results of
-tools) is what one vendor returned for itself. `outgoing.py` takes away what a model does not understand.
+A chat message here has OpenAI's format, plus the data that other vendors need back: `thinking_blocks`
+(Anthropic), `reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on
+the assistant's messages, the last one also on its `tool_calls`. `vendor_state` (on messages, on `tool_calls`,
+on tool results) is data that one vendor returned for later requests. `outgoing.py` removes what a model does
+not support.
 """
 
 from collections.abc import Sequence
@@ -21,10 +22,10 @@ which does no harm.
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request. `messages` are chat messages, each encoded once as JSON; `tools` are function schemas.
+    """One request. `messages`: the chat messages, each encoded once as JSON. `tools`: function schemas.
 
-    role: what the call is for; routes may choose a model by it.
-    cache_key: the same for requests that begin alike.
+    `role`: the purpose of the call; routes may choose a model by it. `cache_key`: the same for requests that
+    begin with the same messages.
     """
 
     messages: Sequence[bytes]
@@ -35,10 +36,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class RequestedCall:
-    """A tool call as the model wrote it: `arguments` may be anything.
+    """A tool call as the model wrote it. `arguments` may be any text, also invalid JSON.
 
-    item_id, reasoning_item: of the Responses protocol, where each call may have its own reasoning before it.
-    vendor_state: see vendor_state.py.
+    `item_id`, `reasoning_item`: from the Responses protocol, where each call may have separate reasoning
+    before it. `vendor_state`: see vendor_state.py.
     """
 
     id: str
@@ -60,13 +61,12 @@ class PassedOver:
 
 @dataclass(frozen=True)
 class Reply:
-    """A complete answer.
+    """A complete answer of a model.
 
-    thinking_blocks: signed by the vendor, to be sent back as they are.
-    reasoning_item: of the Responses protocol, before a reply without calls.
-    vendor_state: of the message, see vendor_state.py.
-    was_cut: it ended because it reached the limit of its length.
-    answered_by, passed_over, context_window (tokens): known once `LLMClient.complete` returns it.
+    `thinking_blocks`: signed by the vendor; they must be sent back unchanged. `reasoning_item`: from the
+    Responses protocol, the reasoning of a reply without calls. `vendor_state`: of the message, see
+    vendor_state.py. `was_cut`: the reply ended because it reached its maximum length. `answered_by`,
+    `passed_over`, `context_window` (tokens): set when `LLMClient.complete` returns the reply.
     """
 
     id: str

@@ -82,7 +82,7 @@ def _vendor(llm: LLM) -> str:
 
 
 def _name(llm: LLM) -> str:
-    """The model as its server calls it: without our word for who that is."""
+    """Returns the model's name at its server: without our prefix for the vendor."""
     return llm.model.removeprefix(f"{_vendor(llm)}/") if _vendor(llm) in OPENAI_COMPATIBLE else llm.model
 
 
@@ -130,7 +130,7 @@ def _explanation(decoded: dict[str, Any]) -> str:
 
 
 def _reported(decoded: dict[str, Any]) -> LLMError:
-    """An error in place of a reply, or of the rest of one."""
+    """Returns the error that a server sent in place of a reply, or of the rest of a reply."""
     return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
 
 

@@ -1,7 +1,8 @@
-"""Calls as models learnt to write them elsewhere, put into the form of `prompted_tools`. Pure.
+"""Converts tool calls in the markup of other models to the form of `prompted_tools`. Pure.
 
-Told one form, some fall back on another: `<tool_call>{"name": …, "arguments": {…}}` (Hermes, Qwen) or
-`<invoke name="…">` (Claude). A call of no known tool stays as it stands: it may be an example in an answer.
+Some models do not use the form that the prompt asks for, but one that they have learnt: `<tool_call>{"name":
+…, "arguments": {…}}` (Hermes, Qwen) or `<invoke name="…">` (Claude). A call of an unknown tool is left
+unchanged, because it may be an example in an answer.
 """
 
 import re

@@ -106,9 +106,10 @@ def _without(message: ChatMessage, *names: str) -> ChatMessage:
 
 
 def _with_cache_marks(messages: Sequence[bytes], *, in_results: bool) -> list[bytes]:
-    """Marks the system prompt and the last input: the next call repeats all up to there.
+    """Marks the system prompt and the last input for the vendor's cache, because the next call repeats
+    everything up to there.
 
-    in_results: the mark of a tool's result goes into its content, where OpenRouter reads it. Translators to
+    in_results: the mark of a tool result goes into its content, where OpenRouter reads it. Translators to
     Anthropic's protocol read it beside the content.
     """
     marked = list(messages)

@@ -83,14 +83,16 @@ def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
 
 
 def _in_our_form(text: str, names: Container[str]) -> str:
-    """What stands within a call of our own form is a value, whatever it looks like."""
+    """Converts calls in other markups if one begins before the first call in our form. Otherwise returns the
+    text unchanged: inside a call in our form, such text is a value.
+    """
     own = _FUNCTION.search(text)
     before = text[: own.start()] if own else text
     return in_our_form(text, names) if any(opening in before for opening in OPENINGS) else text
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:
-    """Passes text on until a call begins. The markup of a call is not shown."""
+    """Returns a callback that passes text on until a call begins. The markup of a call is not shown."""
     held, is_over = "", False
 
     def take(kind: PieceKind, content: str) -> None:
@@ -112,7 +114,7 @@ def until_call(on_piece: OnPiece) -> OnPiece:
 
 
 def _beginning_of_opening(text: str) -> str:
-    """The end of the text that may be the beginning of a call."""
+    """Returns the end of the text that may be the beginning of a call. Empty if there is none."""
     lengths = range(min(max(map(len, _OPENINGS)), len(text)), 0, -1)
     ends = (text[-length:] for length in lengths)
     return next((end for end in ends if any(one.startswith(end) for one in _OPENINGS)), "")
@@ -138,7 +140,9 @@ def _described(function: Mapping[str, Any]) -> str:
 
 
 def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
-    """names: collects which tool each call id belongs to."""
+    """Returns the message with its tool calls, or the result of a tool, written as text. names: collects the
+    tool's name for each call id.
+    """
     match message["role"]:
         case "assistant":
             calls = message.get("tool_calls") or []
@@ -162,7 +166,7 @@ def _rendered(call: Mapping[str, Any]) -> str:
 
 
 def _merged(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Neighbours of one role as one message: many of these models insist that the roles alternate."""
+    """Joins successive messages of the same role, because many of these models require alternating roles."""
     merged: list[ChatMessage] = []
     for message in messages:
         last = merged[-1] if merged else None
@@ -207,7 +211,7 @@ def _call(name: str, body: str, types: Mapping[str, Mapping[str, str]], *, was_c
 
 
 def _behind_each(found: Sequence[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
-    """Each match with the text between it and the next."""
+    """Returns each match with the text between it and the next match."""
     ends = [*(match.start() for match in found), len(text)][1:]
     return [(match, text[match.end() : end]) for match, end in zip(found, ends, strict=True)]
 
@@ -218,7 +222,9 @@ def _value(written: str) -> str:
 
 
 def _converted(value: str, wanted: str) -> Any:
-    """What cannot be converted stays text: the tool says what is wrong with it."""
+    """Converts a value to the type that the tool wants. A value that cannot be converted stays text; the tool
+    then reports what is wrong.
+    """
     if wanted == "boolean" and value.strip().lower() in {"true", "false"}:
         return value.strip().lower() == "true"
     if wanted in {"integer", "number"}:

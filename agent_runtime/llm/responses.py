@@ -125,7 +125,7 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def _items(message: dict[str, Any], llm: LLM, can: Capabilities) -> Iterator[dict[str, Any]]:
-    """A chat message as items of the input."""
+    """Converts a chat message to items of the input."""
     match message["role"]:
         case "assistant":
             yield from _assistant_items(message, llm)
@@ -150,7 +150,9 @@ def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, An
 
 
 def _reasoning_items(holder: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
-    """What the model thought, if it can read that again: without its encrypted form it cannot."""
+    """Yields the model's reasoning, if it has its encrypted form: without that, the model cannot read it
+    again.
+    """
     item = holder.get("responses_reasoning_item")
     if not item or not item.get("encrypted_content") or not llm.enable_encrypted_reasoning:
         return
@@ -175,7 +177,7 @@ def _input_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
-    """The calls, each with the reasoning that led to it; and the reasoning of a reply that has none."""
+    """Returns the calls, each with the reasoning before it, and the reasoning of a reply without calls."""
     calls: list[RequestedCall] = []
     reasoning: dict[str, Any] | None = None
     for item in output:
@@ -198,7 +200,7 @@ def _call(item: dict[str, Any], reasoning: dict[str, Any] | None) -> RequestedCa
 
 
 def _reasoning_item(item: dict[str, Any]) -> dict[str, Any]:
-    """In the protocol's shape. What is encrypted is for the vendor alone."""
+    """Returns the reasoning in the protocol's form. Only the vendor can read the encrypted part."""
     kept = {
         "id": an_id(item.get("id")) or None,
         "summary": [whole(a_text(part.get("text"))) for part in dicts(item.get("summary"))],

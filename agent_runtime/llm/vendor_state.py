@@ -129,7 +129,9 @@ def _vendor(model: str) -> str:
 
 
 def _add_detail(details: list[JsonObject], piece: JsonObject) -> None:
-    """Pieces of one text follow one another under one index."""
+    """Adds a piece to the details. Successive pieces with the same type and index belong to one text and are
+    joined.
+    """
     last = details[-1] if details else None
     joined = _JOINED.get(str(piece.get("type")))
     if joined is None or last is None or any(last.get(k) != piece.get(k) for k in ("type", "index")):
@@ -146,7 +148,9 @@ def _add_value(holder: JsonObject, key: str, value: Any) -> None:
 
 
 def _can_go_back(state: JsonObject) -> bool:
-    """Whether it can be written as JSON again exactly as it came: half a character cannot."""
+    """Whether the state can be written as JSON exactly as it came. Half a character and too deep nesting
+    cannot be written.
+    """
     try:
         orjson.dumps(state)
     except orjson.JSONEncodeError:

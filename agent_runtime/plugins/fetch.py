@@ -55,7 +55,7 @@ async def fetch(
 
 
 async def _repository(url: str, ref: str | None, store: Path, timeout_seconds: float) -> Path:
-    """A directory of the store, named by the commit it holds."""
+    """Fetches the repository and returns its directory in the store, which is named by the commit."""
     home = store / hashlib.sha256(url.encode()).hexdigest()[:16]
     if ref and _COMMIT.fullmatch(ref) and (home / ref).is_dir():
         return home / ref
@@ -110,7 +110,7 @@ async def _git(directory: Path, timeout_seconds: float, *arguments: str) -> Comp
 
 
 def _environment() -> Mapping[str, str]:
-    """Git asks no questions and does not use the user's configuration."""
+    """Returns the environment in which git asks no questions and does not use the system's configuration."""
     return command_environment(
         {
             "GIT_TERMINAL_PROMPT": "0",

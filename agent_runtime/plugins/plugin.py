@@ -68,10 +68,11 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class Plugin:
-    """skills: its own ones, and its commands as skills that are called by `/plugin:command`.
+    """A loaded plugin.
 
-    mcp_config: servers by name. hook_config: as in its file, or None. agents: its sub-agents.
-    left_out: what could not be used, and why.
+    `skills`: its skills, and its commands as skills that are called by `/plugin:command`. `mcp_config`:
+    servers by name. `hook_config`: as in its file, or None. `agents`: its sub-agents. `left_out`: the parts
+    that could not be used, and why.
     """
 
     path: Path
@@ -156,7 +157,7 @@ def _manifest(path: Path) -> Manifest:
 
 
 def _command(file: Path, root: Path, plugin: str) -> Skill:
-    """A command is a skill that a user calls by name; what follows the name stands for `$ARGUMENTS`."""
+    """Returns a command as a skill that a user calls by name. The words after it replace `$ARGUMENTS`."""
     skill = parse(file, read_text(file, root))
     name = f"{plugin}:{'/'.join(file.relative_to(root / 'commands').with_suffix('').parts)}"
     return skill.model_copy(

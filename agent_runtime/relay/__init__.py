@@ -1,1 +1,1 @@
-"""Passing HTTP and WebSocket exchanges on to another server, as the agent server and the app server do."""
+"""Relays HTTP and WebSocket exchanges to another server, for the agent server and the app server."""

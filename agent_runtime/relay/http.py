@@ -88,7 +88,7 @@ class _ClientGone(Exception):
 
 
 class _Body:
-    """The client's body, and then whether the client is still there."""
+    """Reads the client's body, then watches whether the client is still connected."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -105,7 +105,7 @@ class _Body:
         self.release()
 
     def release(self) -> None:
-        """The rest will not be read."""
+        """Tells that the rest of the body will not be read."""
         self._is_read.set()
 
     async def until_gone(self) -> None:
@@ -152,7 +152,9 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _framing(scope: Scope) -> list[Header]:
-    """Of a length told in two ways the one that our own server went by counts, so that all hops agree."""
+    """Returns the length header of the body. If the length is stated in two ways, the one that our server
+    used counts, so that all hops agree.
+    """
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []
     length = first(scope["headers"], b"content-length")

@@ -28,7 +28,7 @@ _NOT_SENT = {1005: _CLOSE_NORMAL, 1006: _CLOSE_FAILED, 1015: _CLOSE_FAILED}
 
 
 class _Direct(connect):
-    """Goes nowhere else: an answer that names another address is an answer, not an order."""
+    """A connection that follows no redirects: a reply that names another address counts as a refusal."""
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
@@ -70,7 +70,7 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
 
 
 async def _address(target: Target) -> dict[str, Any]:
-    """OSError, TimeoutError."""
+    """Returns the arguments that say where to connect. Raises OSError, TimeoutError."""
     if target.dial is not None:
         async with asyncio.timeout(CONNECT_SECONDS):
             return {"sock": await target.dial(target.host, target.port)}

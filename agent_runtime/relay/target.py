@@ -20,13 +20,13 @@ _HOP_BY_HOP = frozenset(
 
 @dataclass(frozen=True)
 class Target:
-    """One request of another server at `host`:`port`, or on the Unix socket at `socket` for that port.
+    """One request to another server at `host`:`port`, or on the Unix socket at `socket` for that port.
 
-    dial: how a WebSocket gets there. None: as usual. For HTTP the transport knows how.
-    tls: how a WebSocket is opened where TLS is spoken; None: it is not. For HTTP the transport knows how.
+    `dial`: opens the connection of a WebSocket; None means the usual way. `tls`: the TLS settings of a
+    WebSocket; None means no TLS. For HTTP, the transport has both.
 
-    path: as it goes over the wire, with the query. headers: all of them but those that frame the body;
-    names in lower case, `host` among them.
+    `path`: as it is sent, with the query. `headers`: all headers except those that frame the body, with names
+    in lower case, `host` included.
     """
 
     host: str

@@ -31,8 +31,8 @@ def _has_no_null(text: str) -> str:
 
 
 PlainText = Annotated[str, AfterValidator(_has_no_null)]
-"""Text from a query string that must not contain a null character. Request bodies are checked for
-all routes.
+"""Text from a query string. It must not contain a null character. Request bodies are checked for null
+characters in one place for all routes.
 """
 
 MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
@@ -47,7 +47,9 @@ class SendMessageRequest(BaseModel):
     run: bool = True
 
     def to_agent(self, message_id: str, sender: str | None = None) -> AgentMessage:
-        """sender: the name of the person who wrote it; None: the owner of the conversation."""
+        """Returns the message for the agent server. sender: the name of the person who wrote it; None means
+        the owner of the conversation.
+        """
         return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run, sender=sender)
 
 
@@ -72,7 +74,7 @@ class WaitingMessage(BaseModel):
     content: list[Content]
     created_at: Timestamp
     sender: str | None = None
-    """The name of the person who wrote it; null: the owner of the conversation."""
+    """The name of the person who wrote the message. Null: the owner of the conversation."""
 
 
 class StartGoal(BaseModel):
@@ -282,19 +284,22 @@ class AppConversation(BaseModel):
     execution_status: str | None
     """Null unless the sandbox runs."""
     conversation_url: str | None
-    """The address at the agent server of a running conversation: a link that needs no key and expires like
-    links of `POST …/links`. Null in the frames of a stream.
+    """A link to the conversation at its agent server, for its owner, if the sandbox runs. Null for other
+    people, for a user or an API key that may not work in the sandbox, and in the frames of a stream.
+
+    Anyone who has the link can use it, without a key. It expires after 11 to 12 hours. It ends earlier if the
+    sandbox is deleted, or if the user signs out or deletes the API key with which the link was requested.
     """
     session_api_key: None = None
     """Always null: the browser never gets a sandbox's key."""
     start_status: StartStatus
     last_seq: int
     owner_name: str = ""
-    """The name of the person it belongs to."""
+    """The name of the person who owns the conversation."""
     is_shared: bool = False
-    """Whether others than its owner have access."""
+    """Whether people other than the owner have access."""
     access: Access | None = None
-    """Of the person who asks. Null in the frames of a stream."""
+    """The access of the person who asks. Null in the frames of a stream."""
 
 
 class UpdateConversation(_Strict):

@@ -37,7 +37,7 @@ class Config(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
 
     home: Path = Path("~/.slipway")
-    """Where everything that must survive is kept: database, keys, process sandboxes."""
+    """The directory of all data that must survive: database, keys, process sandboxes."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=3000, ge=1, le=65535)
@@ -57,12 +57,14 @@ class Config(BaseSettings):
     """
 
     trusted_proxies: list[str] = []
-    """Addresses and networks of reverse proxies whose `X-Forwarded-For` header is trusted."""
+    """Addresses and networks of reverse proxies whose `X-Forwarded-For` header is trusted to tell where a
+    request comes from.
+    """
 
     preview_domain: str | None = Field(default=None, pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)*)?$")
     """Parent domain for the ports of sandboxes: each port gets a name below it, which needs wildcard DNS and
-    TLS. Default: localhost if `public_url` is not set. Empty: no names; pages are below a path of the server,
-    in an opaque origin.
+    TLS. Default: localhost if `public_url` is not set, otherwise no names. Empty: no names. Without names,
+    pages are below a path of the server, in an opaque origin.
     """
 
     database_url: SecretStr | None = None
@@ -100,7 +102,7 @@ class Config(BaseSettings):
     """Maximum time in seconds to build or fetch a base image that a user has chosen."""
 
     sandbox_build_max_bytes: int = Field(default=10 * 1024**3, ge=1024**2)
-    """Maximum size of such a base image."""
+    """Maximum size, in bytes, of a base image that a user has chosen."""
 
     sandbox_build_network: Literal["default", "none"] = "default"
     """Whether the commands of a user's own Dockerfile have the engine's network."""
@@ -110,7 +112,7 @@ class Config(BaseSettings):
 
     sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     sandbox_memory_total_bytes: int | None = Field(default=None, ge=256 * 1024**2)
-    """Maximum sum of the memory limits of all running sandboxes. Further sandboxes wait.
+    """Maximum sum, in bytes, of the memory limits of all running sandboxes. Further sandboxes wait.
 
     Default: one and a half times the memory of the engine's machine. Process sandboxes have no limit by
     default.
@@ -119,8 +121,8 @@ class Config(BaseSettings):
     sandbox_cpus: float = Field(default=2.0, gt=0)
     sandbox_pids: int = Field(default=1024, ge=64)
     sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
-    """Maximum size of a workspace; 0: no limit. If set, a workspace needs a separate disk, or the start
-    fails. If unset, the size is watched where a separate disk is not possible.
+    """Maximum size of a workspace in bytes; 0: no limit. If set, a workspace needs a separate disk, or the
+    start fails. If unset, the limit is 20 GiB, and the size is watched where a separate disk is not possible.
     """
 
     sandbox_pool: int = Field(default=0, ge=0, le=20)
@@ -162,23 +164,27 @@ class Config(BaseSettings):
     sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
     sandbox_host_certificate: Path | None = None
     sandbox_host_key: Path | None = None
-    """For `slipway sandbox-host`: the URL by which app servers reach it, and its TLS certificate and key
-    (PEM).
+    """For `slipway sandbox-host`: the port at which app servers reach it, and the PEM files with its TLS
+    certificate and key.
     """
 
     session_key_minutes: float = Field(default=60.0, gt=0)
-    """How long a sandbox's session key is valid. It is replaced after half of this time while the sandbox
-    runs.
+    """How long a sandbox's session key is valid, in minutes. It is replaced after half of this time while the
+    sandbox runs.
     """
 
     sandbox_idle_minutes: float | None = Field(default=None, gt=0)
-    """After this time without work a sandbox is put to sleep; a message wakes it. Default: never."""
+    """After this time without work, in minutes, a sandbox is put to sleep; a message wakes it. Default:
+    never.
+    """
 
     sandbox_max_conversations: int = Field(default=20, ge=1)
     """Maximum number of conversations in a sandbox, if the user lets conversations share sandboxes."""
 
     sandbox_frozen_minutes: float = Field(default=60.0, ge=0)
-    """How long a sleeping container keeps its memory and processes. Then it is stopped; its files stay."""
+    """How long a sleeping container keeps its memory and processes, in minutes. Then it is stopped; its files
+    stay.
+    """
 
     egress: Literal["none", "allowlist", "open"] = "allowlist"
     """What sandboxes may call: nothing, listed hosts, or all. A user or a repository can have another
@@ -196,7 +202,7 @@ class Config(BaseSettings):
     """
 
     package_cache_bytes: int = Field(default=4 * 1024**3, ge=0)
-    """Maximum size of the cached packages of each user; 0: nothing is cached."""
+    """Maximum size, in bytes, of the cached packages of each user; 0: nothing is cached."""
 
     package_cache_hosts: list[str] = []
     """Private package hosts to cache, in addition to the public registries. Files with a version in the name
@@ -228,16 +234,16 @@ class Config(BaseSettings):
 
     llm_calls_per_user: int = Field(default=96, ge=1)
     """Maximum number of concurrent model calls of all sandboxes of a user, including the user's tests of
-    models.
+    models. Further calls wait as with `llm_calls_per_sandbox`.
     """
 
     audit_retention_days: int = Field(default=0, ge=0)
     """How long the audit log keeps an entry, in days; 0: forever."""
 
     session_days: int = Field(default=30, ge=1)
-    """How long an unused browser stays signed in."""
+    """How long a browser that is not used stays signed in, in days."""
     session_max_days: int = Field(default=180, ge=1)
-    """How long any browser stays signed in."""
+    """How long any browser stays signed in, in days."""
 
     @field_validator("sandbox_disk_bytes", mode="before")
     @classmethod

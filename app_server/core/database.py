@@ -75,7 +75,7 @@ class Base(DeclarativeBase):
 
 
 def enum_column(choices: type[StrEnum]) -> Enum:
-    """A column type that holds the values of `choices` as text of at most 40 characters."""
+    """Returns a column type that holds the values of `choices` as text of at most 40 characters."""
     return Enum(
         choices, native_enum=False, length=40, values_callable=lambda each: [item.value for item in each]
     )
@@ -89,7 +89,8 @@ class Database:
     """The engines of the database and the sessions made from them.
 
     The brief sessions are for what every model call waits for: a few statements that find their rows by an
-    index. On SQLite they run in the event loop's thread, so a long statement would block all other work.
+    index. On SQLite their statements run in the event loop's thread, so a long statement would block all
+    other work.
     """
 
     def __init__(self, url: str) -> None:

@@ -248,7 +248,7 @@ def problem(
 
 
 def request_id(request: Request) -> str:
-    """Returns the id of this request. It is created at the first call."""
+    """Returns the id of this request. The id is created at the first call; later calls return the same id."""
     known = request.scope.setdefault("slipway.request_id", secrets.token_hex(8))
     return str(known)
 
