@@ -39,8 +39,9 @@ def main() -> None:
 
 
 def _close_calls() -> None:
-    """Blocks some system calls (see closed_calls). This must come first: later child processes inherit the
-    filter.
+    """Blocks some system calls (see closed_calls).
+
+    This must come first: later child processes inherit the filter.
     """
     from agent_runtime.server.startup.closed_calls import FilterError, close_calls
 
@@ -94,7 +95,7 @@ def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
         handed = take_first_keys(arguments.session_key_from) if arguments.session_key_from else None
         # The process that --reload starts again and again reads its keys from the environment itself.
         environment = dict(os.environ) if arguments.reload else os.environ
-        # The usual place of a file is in the workspace, where the agent could put one.
+        # The default configuration file is in the workspace, where the agent could write one.
         config = read_config(environment, handed, may_guess=not arguments.users)
         if arguments.users:
             separate(arguments.users, config.conversations_path)
@@ -125,8 +126,9 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 
 
 def _inherited(number: int) -> socket.socket:
-    """Returns the inherited socket with this number. Child processes do not inherit it: the agent must not
-    use it.
+    """Returns the inherited socket with this number.
+
+    Child processes do not inherit it: the agent must not use it.
     """
     try:
         handed_over = socket.socket(fileno=number)
@@ -148,9 +150,9 @@ def _options(arguments: argparse.Namespace, default_host: str) -> dict[str, Any]
         "port": arguments.port,
         "access_log": False,
         "log_config": None,
-        # Each reader would cost its own work and its own 300 kB of memory, for a way that is short.
+        # Compression would cost CPU and 300 kB of memory for each client, on a short path.
         "ws_per_message_deflate": False,
-        # A request that waits for a long command must not hold back the end: its client asks again.
+        # A request that waits for a long command must not delay the shutdown. Its client repeats it.
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
     }
 

@@ -36,8 +36,9 @@ _OF_PATHS = {
 
 
 class DescribedApp(FastAPI):
-    """An application that adds common problems to the OpenAPI document. What a route declares itself takes
-    precedence.
+    """An application that adds common problems to the OpenAPI document.
+
+    What a route declares itself takes precedence.
     """
 
     def openapi(self) -> dict[str, Any]:

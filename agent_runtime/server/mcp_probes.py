@@ -1,5 +1,5 @@
-"""Tests an MCP server before it is saved: whether it answers, which tools it has, whether the credentials
-work.
+"""Tests an MCP server before it is saved: whether it answers, which
+tools it has, whether the credentials work.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ async def probe(
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})
     except ValidationError as error:
         return McpTestFailure(error=str(error.errors()[0]["msg"]), error_kind="unknown")
-    # A person takes longer than a server.
+    # A sign-in by a person takes longer than a reply of a server.
     patience = request.timeout if sign_in is None else SIGN_IN_SECONDS
     connection = McpConnection(request.name, server, working_dir, sign_in=sign_in, connect_seconds=patience)
     try:

@@ -63,8 +63,8 @@ WritablePath = Annotated[Path, Depends(writable_path)]
 
 @contextmanager
 def os_errors_as_problems() -> Iterator[None]:
-    """Raises errors of the file system as a ServerProblem for the client (400, 403, 404, or 507 for a full
-    disk).
+    """Raises errors of the file system as a ServerProblem for the
+    client (400, 403, 404, or 507 for a full disk).
     """
     try:
         yield

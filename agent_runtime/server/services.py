@@ -28,8 +28,9 @@ from agent_runtime.workspace.private_tree import place_for_commands
 
 
 class Services:
-    """Creates and closes the server's services. Routes find them in `app.state`: `config`, `session_keys`,
-    `registry` …
+    """Creates and closes the server's services.
+
+    Routes find them in `app.state`: `config`, `session_keys`, `registry` …
     """
 
     def __init__(self, app: FastAPI, config: Config) -> None:

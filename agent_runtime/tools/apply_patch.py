@@ -65,8 +65,8 @@ class PatchResult(BaseModel):
 
 
 class ApplyPatchObservation(OwnObservation):
-    """fuzz: the number of context lines that match only if blanks at their end and kinds of quotes are
-    ignored.
+    """fuzz: the number of context lines that match only if blanks at
+    their end and kinds of quotes are ignored.
     """
 
     message: str = ""
@@ -115,8 +115,9 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
 
 
 def _paths_of(action: ApplyPatchAction) -> list[str]:
-    """Returns the paths that the patch names. Returns an empty list for an unreadable patch, which changes
-    nothing.
+    """Returns the paths that the patch names.
+
+    Returns an empty list for an unreadable patch, which changes nothing.
     """
     try:
         operations = parse_patch(action.patch)

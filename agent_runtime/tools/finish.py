@@ -32,7 +32,7 @@ class FinishTool(Tool[FinishAction]):
         )
 
     def claims(self, action: FinishAction) -> Sequence[Claim]:
-        # It comes last: a result that came after it would call for another turn.
+        # The call runs last: a later result would cause another turn.
         del action
         return EVERYTHING
 

@@ -42,7 +42,7 @@ def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None
 
 
 def _plain_properties(properties: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
-    # Apart from the rest because a parameter may well be called "title" or "default".
+    # Handled separately, because a parameter may have the name "title" or "default".
     if not isinstance(properties, dict):
         return properties
     return {name: _plain(schema, definitions) for name, schema in properties.items()}

@@ -54,7 +54,7 @@ class LiveOutputs:
     def showing(self, action_id: str, peek: Peek) -> Iterator[None]:
         """Shows the output of a call until the context ends."""
         if not self._peeks:
-            # Of a call that ends at once its result is shown, and nothing before.
+            # A call that ends at once shows only its result.
             self._published_at = max(self._published_at, asyncio.get_running_loop().time())
         self._peeks[action_id] = peek
         try:
@@ -82,7 +82,7 @@ class LiveOutputs:
         loop = asyncio.get_running_loop()
         due = max(loop.time(), self._published_at + seconds)
         if self._timer is not None:
-            # Not every loop's handle says when it is due.
+            # Not every event loop's handle knows its time.
             if self._due <= due:
                 return
             self._timer.cancel()

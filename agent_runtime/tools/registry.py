@@ -27,7 +27,7 @@ from agent_runtime.tools.think import ThinkTool
 from agent_runtime.tools.tool import AnyTool, ToolContext
 from agent_runtime.tools.view_image import ViewImageTool
 
-# Names that models use out of habit from other products, and whom they mean here.
+# Names of tools in other products, with the tools that they mean here.
 ALIASES: Mapping[str, str] = {
     "bash": "terminal",
     "browser": "browser_tool_set",
@@ -118,8 +118,8 @@ def tool_names() -> list[str]:
 
 
 def usable_tool_names() -> list[str]:
-    """Returns the names of tools whose requirements this machine meets, as far as is known without creating
-    them.
+    """Returns the names of tools whose requirements this machine
+    meets, as far as is known without creating them.
     """
     return [name for name in tool_names() if name not in _HAS_ITS_NEEDS or _HAS_ITS_NEEDS[name]()]
 

@@ -88,8 +88,9 @@ class TaskTool(Tool[TaskAction]):
         return (Claim(lane=f"task {action.call_id}"),)
 
     def effects(self, action: TaskAction) -> Sequence[Effect]:
-        """Declares only that work is handed over. The sub-agent's calls are judged one by one in its
-        conversation.
+        """Declares only that work is handed over.
+
+        The sub-agent's calls are judged one by one in its conversation.
         """
         del action
         return (Acts("hands work to a sub-agent"),)

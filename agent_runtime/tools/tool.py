@@ -58,8 +58,9 @@ class Action(_Payload):
 
     @classmethod
     def of(cls, event: ActionEvent) -> Self:
-        """Returns the action of a logged event. Raises pydantic.ValidationError if it no longer fits the
-        class.
+        """Returns the action of a logged event.
+
+        Raises pydantic.ValidationError if it no longer fits the class.
         """
         stored = {name: value for name, value in (event.action or {}).items() if name != "kind"}
         arguments = orjson.loads(event.tool_call.arguments) if cls.off_wire else {}
@@ -75,8 +76,9 @@ _OBSERVATIONS: dict[str, "type[Observation]"] = {}
 
 
 class Observation(_Payload):
-    """The result of a tool call. `content` is for the model, all other fields are for people and user
-    interfaces.
+    """The result of a tool call.
+
+    `content` is for the model, all other fields are for people and user interfaces.
     """
 
     content: list[Content] = []
@@ -159,8 +161,9 @@ class ToolContext:
     live: LiveOutputs = field(default_factory=LiveOutputs)
 
     def command_environment(self) -> dict[str, str]:
-        """Returns the environment for commands. It marks their processes as belonging to
-        this conversation.
+        """Returns the environment for commands.
+
+        It marks their processes as belonging to this conversation.
         """
         own = {} if self.conversation_id is None else {OF_CONVERSATION: str(self.conversation_id)}
         return command_environment(own)
@@ -208,8 +211,9 @@ class Tool(ABC, Generic[ActionT]):
         """Runs the call. Failures that the model can react to are returned as results with `is_error`."""
 
     async def handle(self, event: ActionEvent) -> Observation:
-        """Runs the call of this event, for tools that need the event's id. Cancelled in the same way as
-        `run`.
+        """Runs the call of this event, for tools that need the event's id.
+
+        Cancelled in the same way as `run`.
         """
         return await self.run(self.action_type.of(event))
 
@@ -248,8 +252,8 @@ class Tool(ABC, Generic[ActionT]):
         return False
 
     def parameters(self) -> dict[str, JsonValue]:
-        """Returns the JSON Schema of the arguments: an object with `properties`, and with `required` if there
-        are any.
+        """Returns the JSON Schema of the arguments: an object with
+        `properties`, and with `required` if there are any.
         """
         return parameters_of(self.action_type)
 
@@ -263,8 +267,9 @@ class Tool(ABC, Generic[ActionT]):
         return {}
 
     def parse(self, arguments: Mapping[str, JsonValue]) -> ActionT:
-        """Converts the model's arguments to an Action. Raises pydantic.ValidationError or
-        ToolArgumentError.
+        """Converts the model's arguments to an Action.
+
+        Raises pydantic.ValidationError or ToolArgumentError.
         """
         return self.action_type.model_validate(arguments)
 
@@ -278,8 +283,8 @@ class Tool(ABC, Generic[ActionT]):
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
 
     def holds_work(self) -> bool:
-        """Whether `close` would end work that goes on between calls, for example a server that the tool
-        started.
+        """Whether `close` would end work that goes on between calls,
+        for example a server that the tool started.
         """
         return False
 

@@ -1,5 +1,5 @@
-"""The reply of routes that return no data, the headers that carry keys, and the request for a new session
-key.
+"""The reply of routes that return no data, the headers that carry
+keys, and the request for a new session key.
 """
 
 from pydantic import BaseModel, Field, SecretStr

@@ -26,7 +26,7 @@ MAX_MESSAGE_BYTES = 1024 * 1024
 
 
 _GIT_NAME = "[A-Za-z0-9][A-Za-z0-9._/-]*"
-# JSON can write them, UTF-8 cannot.
+# JSON can contain lone surrogates, UTF-8 cannot.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

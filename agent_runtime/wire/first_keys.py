@@ -21,8 +21,9 @@ class FirstKeys(BaseModel):
 
     @classmethod
     def of(cls, text: str) -> "FirstKeys":
-        """Reads the keys from JSON, or from a text that is a session key alone. Raises
-        pydantic.ValidationError.
+        """Reads the keys from JSON, or from a text that is a session key alone.
+
+        Raises pydantic.ValidationError.
         """
         text = text.strip()
         return cls.model_validate_json(text) if text.startswith("{") else cls(session_key=text)

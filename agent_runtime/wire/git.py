@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-# They are written into a file of git's.
+# These texts are written into a configuration file of git.
 _PLAIN = r"^[^\x00-\x20\x7f\"\\]+$"
 _Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=_PLAIN)]
 

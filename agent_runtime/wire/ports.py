@@ -7,8 +7,9 @@ from pydantic import BaseModel
 from agent_runtime.wire.basics import API_KEY_HEADER
 
 RELAY_KEY_HEADER = f"X-Slipway-{API_KEY_HEADER.removeprefix('X-')}"
-"""The header with the session key of a request to a port. All other headers are left to the program on the
-port.
+"""The header with the session key of a request to a port.
+
+All other headers are left to the program on the port.
 """
 
 NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
@@ -38,7 +39,8 @@ class PortsResponse(BaseModel):
 
 
 def relay_path(port: int) -> str:
-    """Returns the path below which the agent server relays requests to `port`. The path on the port follows
-    it.
+    """Returns the path below which the agent server relays requests to `port`.
+
+    The path on the port follows it.
     """
     return f"/api/ports/{port}/relay"

@@ -1,5 +1,5 @@
-"""Brings a log that was restored from a backup up to the position that other logs of the conversation have
-reached.
+"""Brings a log that was restored from a backup up to the position
+that other logs of the conversation have reached.
 """
 
 from datetime import datetime

@@ -103,13 +103,15 @@ class Backend(Protocol):
         """Prepares the backend. Raises StartFailure if it cannot work here."""
 
     async def secure(self) -> None:
-        """Closes this host's services to the machines as far as possible. Called before the server listens to
-        them.
+        """Closes this host's services to the machines as far as possible.
+
+        Called before the server listens to them.
         """
 
     async def examine(self) -> None:
-        """Tests what only a started machine shows, for `kind`. Takes seconds the first time, later nearly
-        none.
+        """Tests what only a started machine shows, for `kind`.
+
+        Takes seconds the first time, later nearly none.
         """
 
     def inner_addresses(self) -> list[str]:
@@ -141,8 +143,9 @@ class Backend(Protocol):
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns those sandboxes whose host cannot be reached, each with the failure. They may still be
-        running.
+        """Returns those sandboxes whose host cannot be reached, each with the failure.
+
+        They may still be running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
@@ -155,8 +158,8 @@ class Backend(Protocol):
         """
 
     async def find_frozen(self) -> set[UUID]:
-        """Returns the sandboxes whose machines are paused and hold memory, also those of
-        other installations.
+        """Returns the sandboxes whose machines are paused and hold
+        memory, also those of other installations.
         """
 
     async def stop(self, sandbox_id: UUID) -> None:
@@ -217,13 +220,14 @@ class Backend(Protocol):
         """Whether a machine is missing among those kept ready, so that `replenish` has work to do."""
 
     async def capacities(self) -> Sequence[int] | None:
-        """Returns for each machine the limit for the sum of its sandboxes' memory limits. None means no
-        limit.
+        """Returns for each machine the limit for the sum of its sandboxes' memory limits.
+
+        None means no limit.
         """
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
-        """Returns the memory of the machine on which this sandbox would start. held: all sandboxes that hold
-        memory.
+        """Returns the memory of the machine on which this sandbox would
+        start. held: all sandboxes that hold memory.
         """
 
     async def replenish(self) -> None:

@@ -196,7 +196,7 @@ class _Packing:
             if prefix.count("/") > MAX_DEPTH:
                 raise cannot_move(f"Its directories are nested more than {MAX_DEPTH} deep.")
             self._add(prefix, os.fstat(directory), tarfile.DIRTYPE)
-            # A link to a directory is found among the directories, and not entered.
+            # Links to directories are listed among the directories, but fwalk does not enter them.
             for name in [*directories, *files]:
                 try:
                     self._add_entry(f"{prefix}/{name}", name, directory)
@@ -330,7 +330,7 @@ def _parent(folder: Path, name: str) -> Path:
 
 
 def _forget(tar: tarfile.TarFile) -> None:
-    # It would remember millions of them.
+    # It would keep millions of members in memory.
     tar.members.clear()  # type: ignore[attr-defined]
 
 

@@ -22,7 +22,7 @@ RENEWAL_POLL_SECONDS = 0.2
 _REVOKED = {SandboxStatus.ERROR, SandboxStatus.MISSING}
 
 _given = bindparam("given", type_=String())
-# Built once: every call of a model, and every event, begins with it.
+# Built once, since every model call and every event report runs this query.
 _HOLDER = select(Sandbox).where(
     or_(
         Sandbox.session_key_hash == _given,

@@ -123,7 +123,7 @@ async def _info(
     try:
         state.sandboxes.client(sandbox.id)
     except Conflict:
-        # It ought to run, and is on its way.
+        # It should run and is being started.
         return SandboxInfo.of(sandbox, None).model_copy(update={"status": SandboxStatus.STARTING})
     except Unavailable:
         pass  # another server has it
@@ -134,7 +134,7 @@ async def _info(
 def _position(page_id: str) -> tuple[datetime, UUID]:
     created_at, sandbox_id = decode_page_id(page_id, parts=2)
     try:
-        # A moment without a zone is none of ours: astimezone would guess one.
+        # %z requires a zone: a time without one does not come from this route.
         return datetime.strptime(created_at, "%Y-%m-%dT%H:%M:%S.%f%z"), UUID(sandbox_id)
     except ValueError:
         raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id") from None

@@ -79,7 +79,7 @@ def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
     flavour = flavour_of(sandbox.spec_id.removeprefix(f"{REMOTE}:"))
     is_built_here = sandbox.base_image is not None or not config.sandbox_image
     if sandbox.spec_id in {"docker", REMOTE} and is_built_here:
-        # Its first machine is still to come.
+        # The sandbox has not been started yet.
         flavour = config.sandbox_flavour
     return None if flavour is None else RUNTIME_PLUGINS[flavour]
 

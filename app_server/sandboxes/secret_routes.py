@@ -19,8 +19,9 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def secret_url(inner_url: str, sandbox_id: UUID, name: str) -> str:
-    """Returns the URL at which the sandbox reads this secret. Only the sandbox's own session key gives
-    access.
+    """Returns the URL at which the sandbox reads this secret.
+
+    Only the sandbox's own session key gives access.
     """
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{sandbox_id.hex}/settings/secrets/{name}"
 

@@ -88,15 +88,17 @@ class Sandboxes:
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the machines that need this process. Their rows stay RUNNING, so that the next start revives
-        them.
+        """Ends the machines that need this process.
+
+        Their rows stay RUNNING, so that the next start revives them.
         """
         await self._machines.close()
 
     @property
     def server_id(self) -> str | None:
-        """The id of the server to which new process sandboxes belong. None if only this server uses the
-        database.
+        """The id of the server to which new process sandboxes belong.
+
+        None if only this server uses the database.
         """
         return self._rows.ownership.server_id
 
@@ -175,8 +177,8 @@ class Sandboxes:
 
     @contextmanager
     def keep_up(self, sandbox_id: UUID) -> Iterator[None]:
-        """Keeps the sandbox from falling asleep until the context ends, for work before its conversation
-        exists.
+        """Keeps the sandbox from falling asleep until the context
+        ends, for work before its conversation exists.
         """
         self._machines.kept_up[sandbox_id] += 1
         try:
@@ -217,8 +219,8 @@ class Sandboxes:
         self._monitor.forgive(sandbox_id)
 
     async def check(self) -> None:
-        """Runs one round of the monitor, which restarts sandboxes that should run but do not, in the
-        background.
+        """Runs one round of the monitor, which restarts sandboxes that
+        should run but do not, in the background.
         """
         await self._monitor.check()
 

@@ -26,13 +26,14 @@ Filter = Callable[[BashCommand | BashOutput], bool]
 
 
 class BashEventStore:
-    """Events in the order of their occurrence. The oldest are dropped if there are too many or if they are
-    too old.
+    """Events in the order of their occurrence.
+
+    The oldest are dropped if there are too many or if they are too old.
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:
-        """retention_seconds: events older than this are dropped; None means that only the number and size are
-        limited.
+        """retention_seconds: events older than this are dropped; None
+        means that only the number and size are limited.
         """
         self._retention = None if retention_seconds is None else timedelta(seconds=retention_seconds)
         self._events: dict[str, BashCommand | BashOutput] = {}

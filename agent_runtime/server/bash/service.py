@@ -24,18 +24,19 @@ logger = logging.getLogger(__name__)
 
 MAX_COMMAND_BYTES = 128 * 1024 - 1  # what Linux takes as one argument
 MAX_EVENT_CHARS = 30_000
-# Of one command; what comes later is seen in its tail only.
+# The limit for one command. Of later output only the tail is kept.
 MAX_COMMAND_CHARS = 8 * 1024 * 1024
 FLUSH_SECONDS = 0.05
 TERMINATE_GRACE_SECONDS = 1.0
-# Background jobs keep the pipes open: after the command itself has ended, only what is on its way counts.
+# Background jobs keep the pipes open. So after the command's end, output is awaited only this long.
 DRAIN_SECONDS = 0.2
 KILLED = -1
 
 
 class BashService:
-    """Runs commands and keeps their events. At the end of `async with BashService(default_dir)` all commands
-    are ended.
+    """Runs commands and keeps their events.
+
+    At the end of `async with BashService(default_dir)` all commands are ended.
     """
 
     def __init__(self, default_dir: Path, *, retention_seconds: float | None = None) -> None:
@@ -57,8 +58,9 @@ class BashService:
         return command
 
     async def execute(self, request: ExecuteBashRequest) -> BashOutput:
-        """Runs a command to its end. Returns its last output event, which contains all that the command
-        printed.
+        """Runs a command to its end.
+
+        Returns its last output event, which contains all that the command printed.
         """
         _, task = self._begin(request)
         await asyncio.wait({task})

@@ -115,8 +115,9 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 
 
 def _page_id(key: _Key) -> str:
-    """Returns a page id: a place in the sort order. It stays valid if the conversation at that place is
-    deleted.
+    """Returns a page id: a place in the sort order.
+
+    It stays valid if the conversation at that place is deleted.
     """
     return f"{key[0].isoformat()}~{key[1]}"
 
@@ -124,7 +125,7 @@ def _page_id(key: _Key) -> str:
 def _parse_page_id(page_id: str) -> _Key:
     moment, _, conversation_id = page_id.partition("~")
     try:
-        # One without a zone cannot be compared with ours.
+        # A time without a zone cannot be compared with times that have one.
         time = _ZONED.validate_python(moment.replace(" ", "+"))
         return time, UUID(conversation_id).hex
     except ValueError as error:
@@ -168,7 +169,7 @@ def _fingerprint(directory: Path) -> _Fingerprint | None:
         ahead = log.with_name(f"{LOG_NAME}-wal").stat()
     except FileNotFoundError:
         ahead = None
-    # Reading may leave an empty one behind.
+    # Reading a log may leave an empty WAL file.
     has_ahead = ahead is not None and ahead.st_size > 0
     return _Fingerprint(
         (of_log.st_mtime_ns, of_log.st_size),

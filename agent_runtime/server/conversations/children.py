@@ -62,7 +62,7 @@ class Children:
             tasks=SubAgents(conversation_id, self),
         )
 
-    # As the home of sub-agents
+    # Used by sub-agents
 
     @property
     def trees(self) -> Path:
@@ -93,7 +93,7 @@ class Children:
     async def put_away(self, conversation: ConversationEngine) -> None:
         await conversation.rest()
 
-    # Conversations beside
+    # Child conversations
 
     async def start(
         self, parent_id: UUID, wanted: StartChildConversationRequest
@@ -106,7 +106,7 @@ class Children:
             self._check_limits(parent)
             child_id = uuid4()
             working_dir, isolation = await self._place(parent, child_id, wanted.isolation)
-            # Before it is there: a child that its parent does not know of would outlive it.
+            # Before the child exists: a child that is unknown to its parent would not be deleted with it.
             note_children(parent, [*parent.state.children, child_id])
             try:
                 child, _ = self._registry.create(_request(parent, wanted, child_id, working_dir))
@@ -143,7 +143,7 @@ class Children:
         Exception: the work tree of a sub-agent's task is removed even with uncommitted changes.
         """
         conversation = self._registry.get(conversation_id)
-        # Or else it would be told how each of its sub-agents came to its end.
+        # Otherwise it would be told of the end of each sub-agent.
         await conversation.interrupt()
         for child_id in conversation.state.children:
             if self._registry.has(child_id):
@@ -162,8 +162,9 @@ class Children:
     async def _place(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
     ) -> tuple[Path, Isolation]:
-        """Returns the child's working directory and isolation. Without a repository the child shares its
-        parent's directory.
+        """Returns the child's working directory and isolation.
+
+        Without a repository the child shares its parent's directory.
         """
         if isolation == "shared":
             return parent.working_dir, "shared"

@@ -76,7 +76,7 @@ class IdleWatch:
         try:
             is_away = not self.is_used(conversation_id) and await self._put_away(conversation_id)
         except Exception:
-            # One that cannot be put away stays; the others must not.
+            # A conversation that cannot be closed stays in memory. The others must still be closed.
             logger.exception(
                 "a conversation cannot be put away", extra={"conversation_id": str(conversation_id)}
             )

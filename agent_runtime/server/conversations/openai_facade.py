@@ -1,5 +1,5 @@
-"""Lets OpenAI clients use an agent like a model: a request becomes a user message, the run's answer the
-reply.
+"""Lets OpenAI clients use an agent like a model: a request becomes a
+user message, the run's answer the reply.
 """
 
 import asyncio
@@ -53,15 +53,15 @@ class FacadeUsage:
 
 
 def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> ConversationEngine:
-    """Creates a conversation with the model of the profile `model` and the earlier messages. 404 for an
-    unknown model.
+    """Creates a conversation with the model of the profile `model` and
+    the earlier messages. 404 for an unknown model.
     """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
     agent = {"tools": [{"name": name} for name in DEFAULT_SET], **settings, "llm": llm}
     if asked.system:
         agent["agent_context"] = {**(agent.get("agent_context") or {}), "system_message_suffix": asked.system}
-    # Its client sees no titles, and pays for the calls.
+    # OpenAI clients see no titles, so no model call is made for one.
     request = StartConversationRequest(
         agent=agent, workspace=LocalWorkspace(working_dir=working_dir), autotitle=False
     )
@@ -108,8 +108,9 @@ def answer_to(log: LogReader, question: str) -> str | None:
 
 
 class FacadeAnswer:
-    """Sends one question to the agent and collects the answer. It receives the model's stream from its
-    creation on.
+    """Sends one question to the agent and collects the answer.
+
+    It receives the model's stream from its creation on.
     """
 
     def __init__(self, conversation: ConversationEngine, last: Sequence[Content]) -> None:

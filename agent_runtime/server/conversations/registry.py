@@ -179,7 +179,7 @@ class Registry:
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
         """Creates a conversation from an exported one. 409 if its id is taken. Raises NotATrajectoryError."""
         directory = self._directory(wishes.conversation_id)
-        # Of no conversation's name, so that half a log is never seen.
+        # Not the name of a conversation, so that an incomplete log is never opened.
         draft = self._path / f".receiving-{uuid4().hex}"
         await asyncio.to_thread(receive, file, draft, wishes, self._seal)
         try:
@@ -217,7 +217,7 @@ class Registry:
         except ValidationError as error:
             raise invalid(error, "events") from error
         finally:
-            # Not its agent: what it has become may stand in the new events.
+            # The agent is not kept: the new events may have changed it.
             self._secrets[conversation_id] = conversation.secrets
             self._forget(conversation_id)
             conversation.release()
@@ -329,7 +329,7 @@ class Registry:
         self._follow(conversation)
 
     def _follow(self, conversation: ConversationEngine) -> None:
-        # The receiver of reports does not know them.
+        # The app server does not know child conversations.
         if conversation.spec.parent_conversation_id is None:
             self._reporter.follow(conversation)
 
@@ -357,7 +357,7 @@ class Registry:
         self._forget(conversation_id)
         conversation.release()
         del conversation
-        # Its parts know one another, and few large texts never make the collector look by itself.
+        # Its objects refer to each other, and a few large texts do not trigger the collector.
         gc.collect()
         return True
 
@@ -373,7 +373,7 @@ class Registry:
             # Its parent is told that it was interrupted, and decides whether it goes on.
             settle(conversation, by="by a restart")
         elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
-            # A log out of a backup is behind what is known of it, and must not go on from there.
+            # A log from a backup lacks events that the app server has, and must get them first.
             self._reporter.when_current(conversation.id, partial(self._go_on, conversation))
         else:
             conversation.start()

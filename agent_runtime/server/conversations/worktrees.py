@@ -16,8 +16,9 @@ _ALL = 1_000_000
 
 
 class WorkTrees:
-    """Makes and removes the work trees. A work tree's path is `root`/<conversation id>/<name of the
-    repository>.
+    """Makes and removes the work trees.
+
+    A work tree's path is `root`/<conversation id>/<name of the repository>.
     """
 
     def __init__(self, registry: Registry, root: Path) -> None:
@@ -90,7 +91,7 @@ class WorkTrees:
     def _home_of(self, working_dir: Path) -> Path | None:
         try:
             name = working_dir.relative_to(self._root).parts[0]
-            # Those of children are named otherwise, and go with them.
+            # Work trees of child conversations have other names and are removed with these.
             return self._root / name if name == str(UUID(name)) else None
         except (ValueError, IndexError):
             return None

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 STANDARD_INPUT = "-"
 MAX_KEY_BYTES = 4096
 _PR_SET_DUMPABLE = 4
-# Counted from the state of the process, which is the first after its name: see proc(5), fields 50 and 51.
+# Indexes after the process's name, where the state has index 0: fields 50 and 51 in proc(5).
 _ENV_START, _ENV_END = 47, 48
 
 
@@ -40,6 +40,7 @@ def hide_from_own_user() -> None:
 
 def take_first_keys(source: str) -> FirstKeys:
     """Reads the keys from the standard input (`-`), or from a file, which it removes.
+
     Raises HandOverError.
     """
     try:

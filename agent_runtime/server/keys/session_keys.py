@@ -15,14 +15,15 @@ Verdict = Literal["accepted", "expired", "wrong"]
 
 
 class SessionKeys:
-    """The session keys: first those of `config`, later their replacements. Without keys every caller is
-    accepted.
+    """The session keys: first those of `config`, later their replacements.
+
+    Without keys every caller is accepted.
     """
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._report_url = config.report_url
         self._clock = clock
-        # Each with the moment from which on it does not open; None: there is none.
+        # Each key with the time of its expiry; None: it does not expire.
         self._keys: dict[str, float | None] = dict.fromkeys(config.session_keys)
 
     @property
@@ -48,14 +49,15 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """Whether `given` is the present key, even if this has expired: the app server may have been away for
-        long.
+        """Whether `given` is the present key, even if this has expired:
+        the app server may have been away for long.
         """
         return self.present is not None and _is_same(given, self.present)
 
     def replace(self, key: str, seconds: float | None) -> None:
-        """Makes `key` the present key for `seconds` (None: without end). Older keys expire after
-        OVERLAP_SECONDS.
+        """Makes `key` the present key for `seconds` (None: without end).
+
+        Older keys expire after OVERLAP_SECONDS.
         """
         now = self._clock()
         ending = {
@@ -66,8 +68,9 @@ class SessionKeys:
         self._keys = {key: None if seconds is None else now + seconds, **ending}
 
     def credential_for(self, url: str) -> str | None:
-        """Returns the present key if `url` belongs to the app server's origin. Returns None for all other
-        URLs.
+        """Returns the present key if `url` belongs to the app server's origin.
+
+        Returns None for all other URLs.
         """
         if self._report_url is None or _origin(url) != _origin(self._report_url):
             return None

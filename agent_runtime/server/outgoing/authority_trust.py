@@ -58,8 +58,8 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _of_system() -> bytes:
-    """Returns the authorities trusted so far: from the file that a variable names, else from the system's
-    file.
+    """Returns the authorities trusted so far: from the file that a
+    variable names, else from the system's file.
     """
     named = [
         Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)

@@ -41,8 +41,9 @@ class Relay:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """Opens the relay and sets it as the proxy of commands that start later. 0: any free port. Raises
-        OSError.
+        """Opens the relay and sets it as the proxy of commands that start later. 0: any free port.
+
+        Raises OSError.
         """
         listener = await listen(LOOPBACK, port)
         self._server = await asyncio.start_server(self._accept, sock=listener, limit=MAX_HEAD_BYTES)

@@ -89,8 +89,9 @@ class Outlet:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """Listens on this port, or on any free port if it is taken. Git reads the port from its configuration
-        file.
+        """Listens on this port, or on any free port if it is taken.
+
+        Git reads the port from its configuration file.
         """
         try:
             self._server = await self._listen(port)
@@ -125,7 +126,7 @@ class Outlet:
         except OSError as error:
             logger.info("a connection of git broke off", extra={"cause": type(error).__name__})
         except asyncio.CancelledError:
-            # Only `close` cancels these; asyncio would report a handler that ends so.
+            # Only `close` cancels these tasks. asyncio would log a cancelled handler as an error.
             return
         finally:
             self._connections.discard(task)

@@ -38,7 +38,7 @@ class RemotesFile:
         self._kept = directory / ".git-remotes.json"
         self._settings = place_for_commands(directory) / ".gitconfig"
         self._outlet_url = outlet_url
-        # Both files say the same, also when several requests write at once.
+        # Keeps both files consistent if several requests write at the same time.
         self._writing = threading.Lock()
 
     def open(self) -> None:
@@ -57,7 +57,7 @@ class RemotesFile:
         except FileNotFoundError:
             return GitRemotes(remotes=())
         except ValidationError:
-            # Where there is one user, commands may write there.
+            # If there is only one user, commands can write to this file.
             logger.warning("the remotes of git cannot be read", extra={"path": str(self._kept)})
             return GitRemotes(remotes=())
 

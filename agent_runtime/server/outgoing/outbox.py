@@ -58,14 +58,14 @@ class Outbox:
         self._log = conversation.log
         self._url = url
         self._http = http
-        # Pieces in between events: each stands before the event with the position after it.
+        # Pieces of streaming replies, each with the position of the last event before it.
         self._pieces: deque[tuple[int, EventFrame]] = deque(maxlen=MAX_WAITING_PIECES)
         self._wakeup = asyncio.Event()
         self._is_away = False
         self._pause_seconds = FIRST_PAUSE_SECONDS
         self._sent_seq = self._log.acknowledged_seq
         self._batch_events = BATCH_EVENTS
-        # Why the receiver will not have the next event, if it has said so.
+        # The receiver's reason for refusing the next event, if it has refused it.
         self._refusal: str | None = None
         self._then: Callable[[], None] | None = None
 
@@ -102,8 +102,8 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Drops waiting frames that the next frame replaces, so that a slow receiver need not read all of
-        them.
+        """Drops waiting frames that the next frame replaces, so that
+        a slow receiver need not read all of them.
         """
         kept = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(kept) < len(self._pieces):
@@ -132,7 +132,7 @@ class Outbox:
             return
         self._wakeup.clear()
         await self._wakeup.wait()
-        # What follows within the next moments travels along.
+        # Events of the next moments are sent in the same report.
         await asyncio.sleep(FLUSH_SECONDS)
 
     async def _deliver_or_wait(self) -> None:
@@ -185,8 +185,8 @@ class Outbox:
             )
 
     def _next_batch(self) -> list[EventFrame]:
-        """Returns events after the last confirmed position, with the pieces of streaming replies between
-        them.
+        """Returns events after the last confirmed position, with the
+        pieces of streaming replies between them.
         """
         if self._refusal is not None:
             (refused,) = self._log.page(after_seq=self._sent_seq, limit=1)
@@ -233,7 +233,7 @@ class Outbox:
         if self._sent_seq != self._log.acknowledged_seq:
             self._log.acknowledge(self._sent_seq)
         if acknowledged < expected:
-            # Going back is rare; one that never comes further must not be asked without end at full speed.
+            # A receiver that makes no progress must not be called again and again without a pause.
             await self._pause()
         else:
             self._pause_seconds = FIRST_PAUSE_SECONDS

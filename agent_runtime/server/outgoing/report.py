@@ -30,8 +30,8 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Calls `then` once the app server has confirmed that it knows no events beyond the conversation's
-        log.
+        """Calls `then` once the app server has confirmed that it
+        knows no events beyond the conversation's log.
         """
         self._outboxes[conversation_id].when_current(then)
 

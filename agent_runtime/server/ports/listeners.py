@@ -43,7 +43,7 @@ class _Listener:
         if not self.address.is_unspecified:
             return 0
         is_same_family = (self.address.version == 6) == (":" in host)
-        # One on [::] takes those to IPv4 addresses too, unless it was told not to.
+        # A listener on [::] also accepts connections to IPv4 addresses, unless it has switched that off.
         return 2 if is_same_family else int(self.address.version == 6)
 
 
@@ -56,8 +56,9 @@ def mark_as_ours(place: Path) -> None:
 
 
 def find_ports() -> list[ListeningPort]:
-    """Returns the ports on which programs of this sandbox listen, without this server's. Blocks for
-    milliseconds.
+    """Returns the ports on which programs of this sandbox listen, without this server's.
+
+    Blocks for milliseconds.
     """
     listeners = list(_listeners())
     owners = _owners({one.inode for one in listeners})
@@ -80,8 +81,9 @@ def _is_of_kernel(port: int, pid: int) -> bool:
 
 
 def hosts_of(port: int) -> list[str]:
-    """Returns the loopback addresses at which programs of this sandbox listen on `port`. Blocks for
-    milliseconds.
+    """Returns the loopback addresses at which programs of this sandbox listen on `port`.
+
+    Blocks for milliseconds.
     """
     listeners = [one for one in _listeners() if one.port == port]
     return _hosts(port, listeners, _owners({one.inode for one in listeners}) if listeners else {})

@@ -74,8 +74,8 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Counts each received message as activity, so that a sandbox whose ports are used does not go to
-        sleep.
+        """Counts each received message as activity, so that a sandbox
+        whose ports are used does not go to sleep.
         """
 
         async def receive_and_notice() -> Message:

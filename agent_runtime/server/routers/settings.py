@@ -28,8 +28,8 @@ SecretName = Annotated[str, Path(pattern=_NAME_PATTERN)]
 
 
 class SettingsResponse(BaseModel):
-    """The saved settings. is_kept: false if the server has no OH_SECRET_KEY; then a restart loses everything
-    saved.
+    """The saved settings. is_kept: false if the server has no
+    OH_SECRET_KEY; then a restart loses everything saved.
     """
 
     agent_settings: JsonObject

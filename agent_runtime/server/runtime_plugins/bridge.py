@@ -33,7 +33,7 @@ _POLICY = (
 
 
 _logger = logging.getLogger(__name__)
-# Of each request and each connection there would be a line.
+# Otherwise each request and each connection would be logged.
 _logger.setLevel(logging.WARNING)
 
 

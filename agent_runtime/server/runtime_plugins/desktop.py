@@ -79,7 +79,7 @@ class Desktop:
         """Starts the X server and sets DISPLAY, so that commands which start later can draw there."""
         authority, number = directory / "authority", directory / "display"
         await asyncio.to_thread(authority.write_bytes, _authority())
-        # A shell, for -displayfd: X chooses a number that is free and tells it there.
+        # A shell opens the descriptor for -displayfd, to which X writes the free display number it chose.
         server = await PluginProgram.start(
             "/bin/sh",
             "-c",

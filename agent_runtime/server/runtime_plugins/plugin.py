@@ -53,8 +53,9 @@ class Startable(RuntimePlugin, Protocol):
         """Whether the plugin answers now. Must not raise."""
 
     async def start(self) -> None:
-        """Starts the plugin and returns when it answers. If it does not, stops it and raises
-        RuntimePluginError.
+        """Starts the plugin and returns when it answers.
+
+        If it does not, stops it and raises RuntimePluginError.
         """
 
     async def stop(self) -> None:

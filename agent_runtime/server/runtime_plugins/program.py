@@ -58,7 +58,7 @@ class PluginProgram:
             await asyncio.wait({asyncio.ensure_future(self._process.wait())}, timeout=TERMINATE_SECONDS)
         signal_group(self._process.pid, signal.SIGKILL)
         await self._process.wait()
-        # What it has let go may keep the pipe open.
+        # Processes that left the group may keep the pipe open.
         await asyncio.wait({self._listening}, timeout=_REST_SECONDS)
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)

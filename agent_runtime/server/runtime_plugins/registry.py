@@ -25,7 +25,7 @@ class RuntimePlugins:
     """Starts and describes plugins. `close` stops all that were started."""
 
     def __init__(self, config: Config) -> None:
-        # Beside the conversations: it outlives the sandbox's machine, and is no part of the project.
+        # In the workspace beside the conversations: it survives the machine and is not in the project.
         data = config.conversations_path.parent / ".vscode"
         self.vscode = VSCode(data, config.vscode_port, is_enabled=config.enable_vscode)
         self.desktop = Desktop(config.desktop_port)
@@ -70,8 +70,9 @@ class RuntimePlugins:
             raise problem_of(absence)
 
     def socket_at(self, port: int) -> Path | None:
-        """Returns the socket of the plugin with this port. Returns None if there is none, or if it does not
-        run.
+        """Returns the socket of the plugin with this port.
+
+        Returns None if there is none, or if it does not run.
         """
         return next((one.socket for one in self._startable.values() if one.port == port), None)
 

@@ -9,8 +9,9 @@ InitState = Literal["dormant", "initializing", "ready"]
 
 
 class Initialization:
-    """Whether the server has been configured. `config`: the configuration of its start. `serve` starts the
-    work.
+    """Whether the server has been configured. `config`: the configuration of its start.
+
+    `serve` starts the work.
     """
 
     def __init__(self, config: Config, serve: Callable[[Config], Awaitable[None]]) -> None:
@@ -20,8 +21,9 @@ class Initialization:
         self._serve = serve
 
     async def begin(self, config: Config) -> None:
-        """Starts to serve with `config`. After a failure the call may be repeated with
-        another configuration.
+        """Starts to serve with `config`.
+
+        After a failure the call may be repeated with another configuration.
         """
         self.state, self.error = "initializing", None
         try:

@@ -35,7 +35,7 @@ def leave_out_unused() -> None:
     """
     # The command line that comes with httpx brings a terminal library of 4 MB, wherever it is installed.
     sys.modules["httpx._main"] = None  # type: ignore[assignment]
-    # FastAPI asks of each model whether it is one of pydantic's first version: 2 MB.
+    # FastAPI imports it to check whether a model belongs to pydantic 1: 2 MB.
     sys.modules["pydantic.v1"] = None  # type: ignore[assignment]
     sys.modules["uvicorn"] = _uvicorn()
 

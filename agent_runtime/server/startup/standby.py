@@ -51,7 +51,7 @@ class DormantApp(FastAPI):
         await self._running.aclose()
 
     async def _serve(self, config: Config) -> None:
-        # In a thread: meanwhile others may ask how it stands.
+        # In a thread, so that GET /api/init can be answered meanwhile.
         application = await asyncio.to_thread(_load, config, self.state.initialization)
         await self._running.enter_async_context(application.router.lifespan_context(application))
         application.state.started_at = self.state.started_at
@@ -67,7 +67,7 @@ class DormantApp(FastAPI):
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": CLOSE_RESTARTING, "reason": problem.code})
             return
-        # Also in place of a port of this sandbox.
+        # Requests to ports of this sandbox get this reply, too.
         response = problem_response(Request(scope), problem, headers={NOT_ANSWERED_HEADER: problem.code})
         await response(scope, receive, send)
 

@@ -110,7 +110,7 @@ def _take_file(path: Path, users: Users, group: int, mode: int) -> None:
         path.unlink()  # a link or a pipe: the server makes none
         return
     if status.st_nlink > 1:
-        # Another name of it may lie in the workspace.
+        # The workspace may contain another name (a hard link) of this file.
         copy = path.with_name(f".{path.name}.copy")
         copy.unlink(missing_ok=True)
         shutil.copyfile(path, copy, follow_symlinks=False)

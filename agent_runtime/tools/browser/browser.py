@@ -238,8 +238,9 @@ class Browser:
             waiting.set_result(tab)
 
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
-        """Sends all set-up commands at once. A paused page answers some only after the last one, which
-        resumes it.
+        """Sends all set-up commands at once.
+
+        A paused page answers some only after the last one, which resumes it.
         """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(
@@ -325,7 +326,7 @@ async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -
                 raise ChromiumError(
                     f"Chromium does not start here: {words[-500:] or 'it says nothing'}"
                 ) from error
-            # As in containers without user namespaces. Then the container alone stands around its pages.
+            # For example in containers without user namespaces. Then only the container isolates pages.
             logger.warning("chromium's own sandbox is not available here; going on without it")
         except BaseException:
             await browser.end()

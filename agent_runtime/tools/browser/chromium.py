@@ -36,7 +36,7 @@ _ARGUMENTS = (
     "--disable-gpu",
     # Containers have a /dev/shm of 64 MB, which one large page fills.
     "--disable-dev-shm-usage",
-    # What it would otherwise fetch and send on its own, from its vendor's servers.
+    # Switches off calls that Chromium makes to its vendor's servers.
     "--disable-background-networking",
     "--disable-breakpad",
     "--disable-client-side-phishing-detection",
@@ -51,7 +51,7 @@ _ARGUMENTS = (
         "--disable-features=Translate,MediaRouter,OptimizationHints,BackForwardCache,HttpsUpgrades,"
         "NetworkTimeServiceQuerying,AutofillServerCommunication"
     ),
-    # What cannot be switched off goes to an address without a server: each call would be refused.
+    # Calls that cannot be switched off go to an address without a server, which refuses them.
     f"--gaia-url={_NOBODY}",
     f"--component-updater=url-source={_NOBODY}/",
     "--password-store=basic",
@@ -130,7 +130,7 @@ async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromiu
     page.
     """
     ours, theirs = socket.socketpair()
-    # Where bash puts it below must not be one of the two it is moved to.
+    # The descriptor must not be 3 or 4, to which bash copies it below.
     inherited = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD, _FIRST_FREE_DESCRIPTOR)
     theirs.close()
     arguments = [*_ARGUMENTS, f"--user-data-dir={profile}", *([] if sandboxed else [_NO_SANDBOX])]
@@ -169,7 +169,7 @@ def _at_home_in(profile: Path) -> dict[str, str]:
         "TMPDIR": str(profile),
         "XDG_CONFIG_HOME": str(profile / "config"),
         "XDG_CACHE_HOME": str(profile / "cache"),
-        # An X server of the machine must not show it, and a session bus not answer for it.
+        # Keeps the browser from the machine's X server and session bus.
         "DISPLAY": "",
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
     }

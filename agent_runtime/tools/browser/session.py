@@ -105,8 +105,9 @@ class BrowserSession:
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:
-        """Runs `work` with the browser and returns the observation. Failures for the model are results with
-        `is_error`.
+        """Runs `work` with the browser and returns the observation.
+
+        Failures for the model are results with `is_error`.
         """
         async with self._lock:
             self._used_at = time.monotonic()
@@ -131,8 +132,9 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits until the page has loaded what an input caused, within limits. The reply says if it is still
-        loading.
+        """Waits until the page has loaded what an input caused, within limits.
+
+        The reply says if it is still loading.
         """
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)

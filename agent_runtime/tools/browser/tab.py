@@ -132,15 +132,16 @@ class Tab:
         return found[:MAX_FRAMES]
 
     async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
-        """Runs a script with `argument` as JSON and returns its result. Raises CommandError if the frame is
-        gone.
+        """Runs a script with `argument` as JSON and returns its result.
+
+        Raises CommandError if the frame is gone.
         """
         expression = f"({script(name)})({orjson.dumps(argument).decode()})"
         return (await self._evaluate(frame, expression, by_value=True)).get("value")
 
     async def element(self, frame: PageFrame, index: int) -> str | None:
-        """Returns a handle of an element that `elements.js` has found in the frame's document; None if it is
-        gone.
+        """Returns a handle of an element that `elements.js` has found
+        in the frame's document; None if it is gone.
         """
         try:
             found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
@@ -172,8 +173,9 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Returns the position of a session's outermost frame. Positions of its other frames are relative to
-        it.
+        """Returns the position of a session's outermost frame.
+
+        Positions of its other frames are relative to it.
         """
         if session == self.session:
             return 0.0, 0.0

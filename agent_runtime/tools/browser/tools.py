@@ -137,7 +137,7 @@ Fill in a field by its number in the latest browser_get_state: what stands there
 lists, dates and files as well. A line break at the end presses Enter."""
 
     def effects(self, action: BrowserTypeAction) -> Sequence[Effect]:
-        # In a field that takes files the text is a path, which only the page tells.
+        # For a file field the text is a path. Only the page knows which fields are file fields.
         return (*self.does, Reads(action.text.strip()))
 
     async def act(self, browser: Browser, action: BrowserTypeAction) -> BrowserReply:

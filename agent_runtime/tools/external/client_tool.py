@@ -48,8 +48,9 @@ class ClientToolObservation(OwnObservation):
 
 
 class ClientTool(DescribedTool[ClientAction]):
-    """A client's tool. Its result is given at once, or later by `deliver`: nobody knows whether the client
-    will act.
+    """A client's tool.
+
+    Its result is given at once, or later by `deliver`: nobody knows whether the client will act.
     """
 
     observation_type = ClientToolObservation

@@ -1,6 +1,6 @@
 """Guesses the encoding of text files that are not UTF-8. A guess never loses a byte."""
 
-# What files of people are in who do not use UTF-8; the fewer there are, the better the guess.
+# Common encodings besides UTF-8. A short list makes guesses better.
 _CANDIDATES = (
     "shift_jis",
     "euc_jp",
@@ -13,7 +13,7 @@ _CANDIDATES = (
     "latin_1",
 )
 _WESTERN = {"cp1252", "latin_1"}
-# A word or two tell an alphabet from another; a single accent does not.
+# One or two words are enough to recognize an alphabet; a single accented letter is not.
 _TELLING_BYTES = 4
 _SAMPLE_BYTES = 256 * 1024
 _ANY = "latin-1"
@@ -25,7 +25,7 @@ def guess_encoding(data: bytes) -> str:
     telling = sum(byte > 0x7F for byte in data[:_SAMPLE_BYTES])
     guess = _ANY if telling < _TELLING_BYTES else _detect(data[:_SAMPLE_BYTES])
     if guess in _WESTERN:
-        # The same letters, but for the quotes and the euro that only one of them has.
+        # Both have the same letters, but only cp1252 has quotes and the euro sign.
         guess = "cp1252" if any(0x80 <= byte < 0xA0 for byte in data) else _ANY
     return guess if _comes_back(data, guess) else _ANY
 

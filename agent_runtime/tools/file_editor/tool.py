@@ -168,8 +168,8 @@ class FileEditorTool(Tool[FileEditorAction]):
     def _edit(
         self, action: FileEditorAction, path: Path, file: TextFile, text: str, *, line: int, count: int
     ) -> FileEditorObservation:
-        """Writes `text` and returns the observation, which shows `count` new lines from `line` on with some
-        context.
+        """Writes `text` and returns the observation, which shows `count`
+        new lines from `line` on with some context.
         """
         edited = file.with_text(text)
         self._write(path, file.to_bytes(), edited.to_bytes())

@@ -18,7 +18,7 @@ MAX_IMAGES = 8
 """The limit for a cell. Each picture costs the model as much as a page of text."""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/plain", "text/markdown", "text/latex", "application/json")
-# What an object without a text form is printed as.
+# The printed form of an object that defines none.
 _NAMELESS = re.compile(r"<[^\n]*>")
 _BLOCKS = frozenset({"p", "div", "br", "tr", "li", "table", "h1", "h2", "h3", "h4", "pre", "section"})
 _UNSEEN = frozenset({"script", "style"})

@@ -38,8 +38,8 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 class Approvals(BaseModel):
-    """The approved tools by server. changes: the differences last seen that are not approved, by server and
-    tool.
+    """The approved tools by server. changes: the differences last
+    seen that are not approved, by server and tool.
     """
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
@@ -77,8 +77,8 @@ class Approvals(BaseModel):
         self.changes[server][change.tool] = change.model_copy(update={"is_refused": True})
 
     def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
-        """Returns the changes, with those marked that a user has already refused, so that nobody is asked
-        again.
+        """Returns the changes, with those marked that a user has
+        already refused, so that nobody is asked again.
         """
         before = self.changes.get(server, {})
         refused = {one.fingerprint for one in before.values() if one.is_refused}

@@ -17,7 +17,7 @@ _OPTION = re.compile(r"--?([\w-]+)(?:=(.*))?", re.DOTALL)
 _IN_ADDRESS = re.compile(r"\w+://[^/\s:@]*:([^/\s@]+)@")
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey)\s+", re.IGNORECASE)
 _PLAIN = re.compile(r"[\d.,:]*|true|false|yes|no|on|off|null|none", re.IGNORECASE)
-# Letters and digits mixed, too long for a word and too dense for a path or a sentence.
+# Letters and digits mixed: too long for a word, and without the separators of paths and sentences.
 _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 
@@ -41,8 +41,8 @@ def _of(name: str, value: str) -> Iterator[str]:
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yields pairs of name and value for `--token=x` and `--token x`, and for single words with an empty
-    name.
+    """Yields pairs of name and value for `--token=x` and `--token x`,
+    and for single words with an empty name.
     """
     for at, word in enumerate(arguments):
         option = _OPTION.fullmatch(word)

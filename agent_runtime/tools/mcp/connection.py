@@ -233,7 +233,7 @@ class McpConnection:
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
 
-        # Who does not tell of them is found out when a tool is called.
+        # Changes that a server does not report are noticed when a tool is called.
         with contextlib.suppress(ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
             async with client.listen(tools_list_changed=True) as changes:
                 async for _ in changes:

@@ -135,7 +135,7 @@ def oauth(
         callback_handler=sign_in.callback if sign_in else _nobody,
         client_metadata_url=wanted.get("client_metadata_url"),
     )
-    # Or else a token that has expired is taken for a good one, and refused, instead of being renewed.
+    # Without this an expired token would be sent and refused instead of being renewed.
     provider.context.token_expiry_time = state.expires_at
     return with_scope(provider, scope)
 

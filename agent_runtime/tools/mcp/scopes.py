@@ -47,7 +47,7 @@ def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
             except SignInNeededError:
                 if status != httpx2.codes.FORBIDDEN:
                     raise
-                # What answers a call is the last answer. The library has asked others since.
+                # The call's result is the last reply, but the library has sent other requests since.
                 yield request
             finally:
                 await flow.aclose()

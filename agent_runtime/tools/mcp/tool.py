@@ -73,8 +73,8 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Returns unknown effects: a server's statements about its tools must not prevent questions to the
-        user.
+        """Returns unknown effects: a server's statements about its
+        tools must not prevent questions to the user.
         """
         del action
         return UNDECLARED
@@ -104,8 +104,8 @@ _WHAT = {
 
 
 def _refusal(server: str, change: ToolChange) -> str:
-    """Returns the text of a refused call, with the server's texts marked as foreign, since no user approved
-    them.
+    """Returns the text of a refused call, with the server's texts
+    marked as foreign, since no user approved them.
     """
     return (
         f"`{change.tool}` was not called: the MCP server {server} {_WHAT[change.change]}: it is not "

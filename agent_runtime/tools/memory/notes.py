@@ -23,8 +23,8 @@ class NoteError(Exception):
 
 
 class Note(BaseModel):
-    """name: the file's name without its ending. created: ISO 8601. source: the conversation that wrote the
-    note.
+    """name: the file's name without its ending. created: ISO 8601.
+    source: the conversation that wrote the note.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -140,7 +140,7 @@ def _read(path: Path, root: Path) -> Note:
 
 
 def _moment(value: object) -> str | None:
-    # YAML makes moments of texts that look like one.
+    # YAML parses texts that look like a time as times.
     return value.isoformat() if isinstance(value, date) else text_of(value, "created")
 
 

@@ -21,8 +21,9 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def most_relevant(notes: Sequence[Note], question: str, limit: int) -> list[Note]:
-    """Returns the best notes first. A note must contain at least one word of the question that is not a
-    common word.
+    """Returns the best notes first.
+
+    A note must contain at least one word of the question that is not a common word.
     """
     words = _words(question)
     if not notes or not words:

@@ -11,7 +11,7 @@ from agent_runtime.tools.file_editor.replace import near_miss
 from agent_runtime.tools.file_editor.text_file import TextFile, read_text_file, split_lines, write_bytes
 from agent_runtime.tools.patch.parse import AddFile, Chunk, DeleteFile, Operation, PatchError, UpdateFile
 
-# What models write plainly though it stands in the file, and the other way round.
+# Typographic characters and the plain ones that models confuse with them.
 _LOOK_ALIKE = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b"), "'"),
     **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"'),
@@ -60,14 +60,15 @@ def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Dr
 
 
 def write(result: Draft) -> None:
-    """Writes the draft to disk. If writing fails, restores the files that were already changed and raises
-    OSError.
+    """Writes the draft to disk.
+
+    If writing fails, restores the files that were already changed and raises OSError.
     """
     before = {path: _stored(path) for path in result.files}
     wanted = {path: _wanted(result, path) for path in result.files}
     done: list[Path] = []
     try:
-        # New content first: deleting is what cannot fail for want of space.
+        # New content first, since only writing can fail because of a full disk.
         for path in sorted(wanted, key=lambda path: wanted[path] is None):
             _put(path, wanted[path])
             done.append(path)
@@ -192,7 +193,7 @@ def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where
     old = chunk.old
     if not old:
         return (start if chunk.headers and not chunk.is_at_end else len(plain)), 0
-    # Some write the line of the header once more as the first line of context.
+    # Some models repeat the header's line as the first line of context.
     earliest = max(position, start - 1) if chunk.headers else start
     candidates = [start, *range(earliest, start), *range(start + 1, len(plain) - len(old) + 1)]
     if chunk.is_at_end:

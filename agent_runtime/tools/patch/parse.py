@@ -8,7 +8,7 @@ END = "*** End Patch"
 _ADD, _DELETE, _UPDATE = "*** Add File: ", "*** Delete File: ", "*** Update File: "
 _MOVE = "*** Move to: "
 _END_OF_FILE = "*** End of File"
-# From unified diffs; the lines themselves tell the place better.
+# Line numbers of unified diffs are ignored: the lines themselves determine the place better.
 _LINE_NUMBERS = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)?($| @@)")
 
 
@@ -177,5 +177,5 @@ def _edit(reader: _Reader) -> tuple[str, str]:
     if line and line[0] not in " -+":
         raise reader.fail("lines of an update begin with a space (context), `-` (old) or `+` (new).")
     reader.take()
-    # Blank lines of context often lose their space on the way.
+    # Models often leave out the space of empty context lines.
     return (line[0], line[1:]) if line else (" ", "")

@@ -20,7 +20,7 @@ _RIPGREP_OPTIONS = (
     "--hidden", "--glob=!.git",
     "--no-require-git", "--no-ignore-dot", "--no-ignore-global", "--no-ignore-exclude",
 )  # fmt: skip
-# Names that ripgrep can choose by itself. The rest is chosen afterwards.
+# Globs that ripgrep can apply itself. All others are applied to its result.
 _PLAIN_INCLUDE = re.compile(r"[\w.*?{},\[\]-]+")
 
 
@@ -41,8 +41,9 @@ class FoundFiles:
 
 
 async def find_files(pattern: str, directory: Path) -> FoundFiles:
-    """Finds files whose path below `directory` matches the glob. A glob without a slash matches names at any
-    depth.
+    """Finds files whose path below `directory` matches the glob.
+
+    A glob without a slash matches names at any depth.
     """
     if ripgrep := _ripgrep():
         command = [ripgrep, *_RIPGREP_OPTIONS, "--files", "."]

@@ -33,7 +33,7 @@ class LineCleaner:
         *lines, self._rest = (self._rest + text).split("\n")
         clean = "".join(f"{self._cleaned(line)}\n" for line in lines)
         if len(self._rest) > _MAX_LINE_CHARS:
-            # A progress bar that never ends its line shrinks to its last state; anything else passes on.
+            # Of a progress bar that never ends its line only the last state is kept; other text is passed on.
             if "\r" in self._rest[:-1]:
                 self._rest = self._rest[self._rest.rindex("\r", 0, -1) :]
             if len(self._rest) > _MAX_LINE_CHARS:

@@ -51,7 +51,7 @@ readonly -f __slipway_report __slipway_begin
 """
 
 
-# Those that a terminal sends, for what is typed or when it goes away.
+# The signals that a terminal sends, for typed keys or when it is closed.
 _TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
 
 

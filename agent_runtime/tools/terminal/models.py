@@ -9,7 +9,7 @@ from agent_runtime.tools.terminal.paint import Style
 from agent_runtime.tools.tool import Action, Observation
 
 QUIET_SECONDS = 30.0
-# After an answer to a prompt, or when polling: this long without more output, and the model gets a look.
+# After input, or when polling: the model gets the output after this time without more of it.
 SETTLE_SECONDS = 2.0
 STILL_RUNNING = -1
 _REACHES_OUT = re.compile(

@@ -13,8 +13,9 @@ MAIN = "main"
 
 
 class TerminalAction(models.TerminalAction):
-    """A terminal action that names its shell. It has the name of the plain class, so clients see the same
-    kind.
+    """A terminal action that names its shell.
+
+    It has the name of the plain class, so clients see the same kind.
     """
 
     off_wire: ClassVar = frozenset({"session"})

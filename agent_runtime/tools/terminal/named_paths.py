@@ -28,7 +28,7 @@ def _words(command: str) -> Iterator[str]:
     lexer.commenters = ""
     try:
         for word in lexer:
-            # As in --file=src/a.py and OUT=build/x; the whole word may be a name as well.
+            # For --file=src/a.py and OUT=build/x, yields the part after `=`, too.
             yield from dict.fromkeys((word, word.rpartition("=")[2]))
     except ValueError:  # a quote that is not closed: what came before it is known
         return

@@ -10,7 +10,7 @@ from agent_runtime.tools.terminal.clean import LineCleaner, clean_line
 from agent_runtime.tools.terminal.paint import Paint, Style
 from agent_runtime.tools.truncate import MAX_OUTPUT_CHARS, join_cut
 
-# What a single observation may put on disk; more than this is seen in head and tail only.
+# The limit for the file of one observation. Of longer output only head and tail are kept.
 MAX_SAVED_CHARS = 64 * 1024 * 1024
 
 
@@ -24,8 +24,8 @@ class OutputCollector:
     def __init__(
         self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
     ) -> None:
-        """hide: masks secrets before output is kept, shortened or saved. label: the beginning of the files'
-        names.
+        """hide: masks secrets before output is kept, shortened or
+        saved. label: the beginning of the files' names.
         """
         self._label = label
         self._save_dir = save_dir
@@ -69,8 +69,8 @@ class OutputCollector:
         return end[end.find("\n", 0, -1) + 1 :]
 
     def styles_now(self, text: str, limit: int) -> list[Style]:
-        """Returns the last `limit` colours of the text that `peek` last returned; `text` may be changed
-        since.
+        """Returns the last `limit` colours of the text that `peek`
+        last returned; `text` may be changed since.
         """
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 

@@ -27,10 +27,10 @@ START_SECONDS = 20.0
 INTERRUPT_GRACE_SECONDS = 1.0
 # How often to look, within the grace, whether another program has the terminal.
 _FOREGROUND_LOOKS = 10
-# How long to wait for the mark once the status is known: a command may have cut itself off the terminal.
+# How long to wait for the mark after the status: a command may have closed the terminal.
 MARK_GRACE_SECONDS = 0.2
 _COMMAND_FILES_KEPT = 8
-# What a FIFO takes without a reader.
+# The size that fits into a FIFO without a reader.
 MAX_VARIABLES_BYTES = 60_000
 # Longest line a terminal in its normal mode can take.
 MAX_INPUT_LINE_BYTES = 4095
@@ -55,8 +55,8 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for a command: in all, without new output, and after some output
-    (`settle_seconds`).
+    """How long to wait for a command: in all, without new output, and
+    after some output (`settle_seconds`).
     """
 
     total_seconds: float | None = None
@@ -85,7 +85,7 @@ class PtyShell:
         on_output: Callable[[bytes], None],
     ) -> None:
         self._process = process
-        # Our hold on the slave side keeps reads from failing while no program has the terminal open.
+        # The slave side is kept open, since reads would fail while no program has the terminal open.
         self._master, self._slave = terminal
         self._dir = private_dir
         self._on_output = on_output
@@ -178,7 +178,7 @@ class PtyShell:
         # Whatever the last program did to the terminal (raw mode, echo) must not outlive it.
         termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
         script = self._dir / f"{self._serial % _COMMAND_FILES_KEPT}.sh"
-        # A file that is emptied and written anew is put on the disk at once by some file systems.
+        # Some file systems write a truncated file to disk at once, so a new file is made.
         script.unlink(missing_ok=True)
         script.write_text(command + "\n", encoding="utf-8", errors="replace")
         begin = f"__slipway_begin {self._serial} {int(bool(variables))}"

@@ -135,7 +135,7 @@ class TerminalSession:
         try:
             variables = await self._secrets.for_command(action.command)
             shell = await self._ready_shell()
-            # Before it begins: a command can be killed by the time `begin` returns.
+            # Counted before the start: a command can be killed before `begin` returns.
             self._kills_before = out_of_memory.kills()
             shell.begin(action.command, variables)
         except (SecretUnavailableError, ShellStartError, TooManyVariablesError) as error:

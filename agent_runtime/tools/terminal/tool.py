@@ -60,8 +60,8 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Claims everything, in a lane of the shell: calls in different shells run in parallel, as the model
-        asked.
+        """Claims everything, in a lane of the shell: calls in different
+        shells run in parallel, as the model asked.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 
@@ -76,7 +76,7 @@ class TerminalTool(Tool[TerminalAction]):
 
     def effects(self, action: TerminalAction) -> Sequence[Effect]:
         command = RunsCommand(action.command)
-        # What is typed into a program may be read by a shell or by an interpreter.
+        # The running program may be a shell or an interpreter, which would run the typed text.
         return (command, RunsProgram(action.command)) if action.is_input else (command,)
 
     async def handle(self, event: ActionEvent) -> TerminalObservation:

@@ -59,8 +59,9 @@ logger = logging.getLogger(__name__)
 GIT_OUTLET = "OH_GIT_OUTLET_PORT=8020"
 THREADS = 8
 OVERCOMMIT = 1.5
-"""Sandboxes rarely use all their memory, and never all at the same time. So on 16 GB six sandboxes of 4 GiB
-may run.
+"""Sandboxes rarely use all their memory, and never all at the same time.
+
+So on 16 GB six sandboxes of 4 GiB may run.
 """
 
 Result = TypeVar("Result")
@@ -88,8 +89,9 @@ class DockerBackend(OneMachine):
         return SandboxKind(backend="docker", isolation="full", warning=self._protection.gap)
 
     async def open(self) -> None:
-        """Connects to the engine and makes the sandboxes' network. Raises StartFailure
-        `docker_unavailable`.
+        """Connects to the engine and makes the sandboxes' network.
+
+        Raises StartFailure `docker_unavailable`.
         """
         if self._client is None:
             self._client = await self.call(connect)
@@ -232,8 +234,8 @@ class DockerBackend(OneMachine):
         return [self._capacity_bytes]
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes with a container on this engine, also of
-        other installations.
+        """Returns the states of all sandboxes with a container on
+        this engine, also of other installations.
         """
         found = await self.call(containers.states, self._engine())
         return {sandbox_id: found[name] for sandbox_id, name in containers.sandboxes_of(found).items()}

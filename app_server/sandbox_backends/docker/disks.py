@@ -25,7 +25,7 @@ class Disks:
     """Disks in one folder, by name. All methods block and raise StartFailure `sandbox_disk_failed`."""
 
     def __init__(self, folder: Path) -> None:
-        # The engine looks for it from elsewhere.
+        # The engine has another working directory.
         self._folder = folder.absolute()
 
     def holds(self, name: str) -> bool:
@@ -36,8 +36,9 @@ class Disks:
         return self._file(name).stat().st_size
 
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
-        """Makes a disk with these directories, all owned by `owner`. Its file takes only the space that is
-        used.
+        """Makes a disk with these directories, all owned by `owner`.
+
+        Its file takes only the space that is used.
         """
         self._remove_unfinished(name)
         try:
@@ -52,7 +53,7 @@ class Disks:
                 for directory in directories:
                     (model / directory).mkdir(mode=0o755)
                     os.chown(model / directory, owner, owner)
-                # Only root may fill the last of it: the engine, which brings the session key at each start.
+                # The last bytes are reserved for root: the engine writes the session key at each start.
                 kept = f"{100 * _KEPT_BYTES / size_bytes:.6f}"
                 options = f"root_owner={owner}:{owner},lazy_itable_init=1"
                 loops.run("mkfs.ext4", "-q", "-m", kept, "-E", options, "-d", str(model), str(disk))
@@ -73,8 +74,9 @@ class Disks:
         return {"type": "ext4", "device": str(link), "o": _MOUNT_OPTIONS}
 
     def detach(self, name: str) -> None:
-        """Detaches the disk, after the engine has unmounted it. Does nothing if it is not attached or does
-        not exist.
+        """Detaches the disk, after the engine has unmounted it.
+
+        Does nothing if it is not attached or does not exist.
         """
         if self.holds(name):
             for device in loops.devices_of(self._file(name)):
@@ -109,8 +111,8 @@ class Disks:
             shutil.rmtree(path, ignore_errors=True)
 
     def _require_room(self) -> None:
-        """Raises StartFailure if little space is free: on a sparse file, the sandbox's first writes would
-        fail.
+        """Raises StartFailure if little space is free: on a sparse
+        file, the sandbox's first writes would fail.
         """
         free = shutil.disk_usage(self._folder).free
         if free < _NEEDED_BYTES:

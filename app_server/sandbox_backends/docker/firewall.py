@@ -33,6 +33,7 @@ def admit_only(bridge: str, gateway: str, port: int) -> None:
 
 def is_admitted(gateway: str, port: int) -> bool:
     """Whether `port` is open to sandboxes: a server opened it and has not withdrawn it.
+
     Raises NotFiltered.
     """
     return _run("-C", CHAIN, *_admission(gateway, port)).returncode == 0

@@ -13,8 +13,9 @@ AGENT_UID = 10001
 USERS_LABEL = "slipway.users"
 """A label of images. Its value is `two` if the agent server and the agent are different users."""
 HOME_LABEL = "slipway.home"
-"""A label of images. Its value is `workspace` if home and /tmp are in the workspace; others get a tmpfs for
-each.
+"""A label of images.
+
+Its value is `workspace` if home and /tmp are in the workspace; others get a tmpfs for each.
 """
 
 _TMPFS = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev"
@@ -42,7 +43,7 @@ def hardened(config: Config) -> dict[str, Any]:
         "memswap_limit": config.sandbox_memory_bytes,
         "nano_cpus": int(config.sandbox_cpus * 1e9),
         "pids_limit": config.sandbox_pids,
-        # What the first process writes would fill the host's disk.
+        # Without a limit, the log of the first process could fill the host's disk.
         "log_config": LogConfig(type="local", config={"max-size": "10m", "max-file": "2"}),
         **({"runtime": config.sandbox_runtime} if config.sandbox_runtime else {}),
     }

@@ -1,5 +1,5 @@
-"""Tests whether a container on the sandboxes' network reaches this host, by a port that is opened for the
-test.
+"""Tests whether a container on the sandboxes' network reaches this
+host, by a port that is opened for the test.
 """
 
 import socket

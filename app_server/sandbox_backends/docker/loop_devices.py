@@ -119,5 +119,5 @@ def failed(cause: str) -> StartFailure:
 
 
 def _path_of(tool: str) -> str | None:
-    # Where many a PATH does not lead.
+    # The directories of these tools are missing in many PATHs.
     return shutil.which(tool, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")

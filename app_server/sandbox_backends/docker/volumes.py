@@ -33,15 +33,16 @@ _STRAY_SECONDS = 600.0
 
 
 class Volumes:
-    """Makes and removes volumes. All methods block, and raise the engine's errors or StartFailure
-    `sandbox_disk_failed`.
+    """Makes and removes volumes.
+
+    All methods block, and raise the engine's errors or StartFailure `sandbox_disk_failed`.
     """
 
     def __init__(self, config: Config) -> None:
         self._folder = config.home / "disks"
         self._disks = Disks(self._folder)
         self._size = config.sandbox_disk_bytes
-        # A limit that was set must be kept, or the start refused.
+        # A configured limit must be enforced, or the start is refused.
         self._is_demanded = self._size is not None and "sandbox_disk_bytes" in config.model_fields_set
         self._turn = threading.Lock()
         self._is_tried = False
@@ -90,7 +91,7 @@ class Volumes:
         try:
             yield
         except APIError as error:
-            # A file that its own host has no room for fails in other words.
+            # If this host's own disk is full, the error has another text.
             if not self.is_on_disk(name) or "no space left on device" not in str(error).lower():
                 raise
             size = f"{self._disks.size_bytes(name) / 1024**2:.0f} MiB"
@@ -159,7 +160,7 @@ class Volumes:
             remove_carrier(client, name)
             containers.delete(client, name, name)
         finally:
-            # An engine that is away has let go of it.
+            # An engine that does not run does not use the disk.
             self._disks.remove(name)
 
 

@@ -42,15 +42,17 @@ Result = TypeVar("Result")
 
 
 class Maker(Protocol):
-    """The parts of the backend that the pool uses. `call` runs blocking work and raises StartFailure for
-    engine errors.
+    """The parts of the backend that the pool uses.
+
+    `call` runs blocking work and raises StartFailure for engine errors.
     """
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
     async def digest(self, base: str | None) -> str | None:
-        """Returns a digest of all that a new container on this base is made from. None if the image is
-        missing.
+        """Returns a digest of all that a new container on this base is made from.
+
+        None if the image is missing.
         """
 
     def make(
@@ -95,7 +97,7 @@ class WarmPool:
         self._is_reconciled = False
         self._turn = asyncio.Lock()
         self._not_before: dict[str | None, float] = {}
-        # A halted member would keep its end of a connection, and not answer.
+        # A paused container would keep a connection open and not answer on it.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         self._http = httpx.AsyncClient(trust_env=False, limits=limits)
 
@@ -104,8 +106,9 @@ class WarmPool:
         return len(self._ready) * MEMBER_BYTES
 
     async def replenish(self, client: "DockerClient") -> None:
-        """Adds a container if one is missing. Before the first one, takes over or removes what an earlier
-        server left.
+        """Adds a container if one is missing.
+
+        Before the first one, takes over or removes what an earlier server left.
         """
         if self._turn.locked() or not self.lacks_one:
             return
@@ -115,7 +118,7 @@ class WarmPool:
                 await self._reconcile(client, made)
                 self._is_reconciled = True
             if base_and_made := next(((base, made[base]) for base in self._short() if base in made), None):
-                # To its end: `close` must find all that was begun.
+                # Not cancelled: `close` must find every container that was begun.
                 await finish(self._add(client, *base_and_made))
 
     async def take(
@@ -134,8 +137,9 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """Returns the volume of a sandbox from the pool. Returns None for other sandboxes. Blocks for a
-        moment.
+        """Returns the volume of a sandbox from the pool. Returns None for other sandboxes.
+
+        Blocks for a moment.
         """
         member = self._members.of(sandbox_id)
         return member.name if member else None
@@ -160,8 +164,8 @@ class WarmPool:
         return True
 
     async def held_by_others(self, client: "DockerClient") -> int:
-        """Returns the memory in bytes of the ready containers of this installation's other servers on this
-        engine.
+        """Returns the memory in bytes of the ready containers of this
+        installation's other servers on this engine.
         """
         return len(await self._of_others(client)) * MEMBER_BYTES
 
@@ -193,7 +197,7 @@ class WarmPool:
                 while client and await self.yield_one(client):
                     pass
             except StartFailure as failure:
-                # The next server finds their records, and them.
+                # The next server finds the containers by their records.
                 logger.warning("pooled containers stay", extra={"cause": failure.cause})
         await self._http.aclose()
 
@@ -276,7 +280,7 @@ class WarmPool:
         except httpx.TransportError as error:
             logger.warning("a pooled sandbox does not answer", extra={"cause": repr(error)})
             return False
-        # 400: it was told, by a server that was killed before it could remember so. 404: it was started anew.
+        # 400: a server that was killed before it noted this has done it. 404: the container was restarted.
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
     async def _discard(self, client: "DockerClient", member: Member) -> None:
@@ -298,10 +302,10 @@ class WarmPool:
                 self._ready.append(_Ready(member, base_of[made_of], made_of))
             else:
                 of_no_use.append(member)
-        # Once all the others are ready: a start need not wait until these are gone.
+        # Last: starts can use the ready ones and need not wait for this.
         for member in of_no_use:
             await self._discard(client, member)
-        # One that the engine made only after the server that asked for it was killed.
+        # A container that the engine made only after its server was killed.
         for name in left.keys() - {member.name for member in [*free, *claimed]}:
             await self._maker.call(self._maker.unmake, client, name)
 

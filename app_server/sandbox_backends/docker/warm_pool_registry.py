@@ -23,8 +23,9 @@ POOL_FOLDER = "pool"
 
 @dataclass(frozen=True)
 class Member:
-    """A container of the pool. `init_key`: the key by which its agent server accepts its session key; None
-    after that.
+    """A container of the pool.
+
+    `init_key`: the key by which its agent server accepts its session key; None after that.
     """
 
     id: str

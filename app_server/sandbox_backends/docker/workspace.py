@@ -46,7 +46,7 @@ def carry_out(
 def carry_in(client: "DockerClient", image: str, volume: str, place: str, source: TarSource) -> None:
     """Unpacks the source into a volume. The volume is made if necessary."""
     with _carrier(client, image, volume, place) as carrier:
-        # Into the root: the engine takes links that lead out of the directory it unpacks to for an attack.
+        # Into the root: the engine refuses links that lead out of the directory to which it unpacks.
         carrier.put_archive("/", below(source, place.strip("/")))
 
 

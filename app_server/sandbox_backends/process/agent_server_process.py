@@ -23,7 +23,7 @@ STOP_SECONDS = 5.0
 POLL_SECONDS = 0.02
 MAX_LOG_BYTES = 5 * 1024**2
 
-# Children of this process, to be reaped. A process has them, not an object: they outlive a backend.
+# Child processes, to be reaped. Global, since they belong to this process and outlive a backend.
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
@@ -127,7 +127,7 @@ def read_handle(folder: Path) -> Handle | None:
 
 def is_alive(process: Incarnation) -> bool:
     if child := _children.get(process.pid):
-        # It is gone when it can be reaped: a zombie whose threads are still ending holds its port.
+        # It has ended when it can be reaped: before that, ending threads may still hold its port.
         if child.poll() is None:
             return True
         del _children[process.pid]
@@ -213,8 +213,9 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 
 
 def _place(folder: Path) -> str:
-    """Returns a text that identifies the folder. It stays the same after a rename, and a copy has another
-    one.
+    """Returns a text that identifies the folder.
+
+    It stays the same after a rename, and a copy has another one.
     """
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"
@@ -239,8 +240,9 @@ def _read_stat(pid: int) -> tuple[str, int] | None:
 
 
 def _children_of(pid: int) -> list[int]:
-    """Returns the child processes. Returns an empty list on kernels without this list; then SIGKILL ends
-    them.
+    """Returns the child processes.
+
+    Returns an empty list on kernels without this list; then SIGKILL ends them.
     """
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -171,7 +171,7 @@ class ProcessBackend(OneMachine):
     async def export(
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
     ) -> None:
-        # Not halted: a process that stands still cannot be told from one that hangs.
+        # Not paused: a paused process cannot be distinguished from one that hangs.
         await asyncio.to_thread(_export, self._folder(sandbox_id) / "workspace", parts, sink, folder)
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
@@ -209,8 +209,8 @@ class ProcessBackend(OneMachine):
         return [self._total_bytes] if self._total_bytes else None
 
     async def replenish(self) -> None:
-        """Does nothing: no process is kept ready, since nothing would limit the memory of a paused one
-        either.
+        """Does nothing: no process is kept ready, since nothing would
+        limit the memory of a paused one either.
         """
 
     async def yield_spare(self) -> bool:
@@ -233,7 +233,7 @@ class ProcessBackend(OneMachine):
         if handle and child.is_alive(handle) and self._fits(handle):
             return handle
         if handle:
-            # It died and left others behind its walls, lacks these, or reports to a listener that is gone.
+            # It has ended but left other processes, has another isolation, or reports to an old address.
             await child.stop(handle)
         report("Starting the agent server")
         return await asyncio.to_thread(self._launch, folder, session_key, handle.port if handle else 0)
@@ -253,7 +253,7 @@ class ProcessBackend(OneMachine):
         for part in ("home", "workspace/project", "workspace/conversations"):
             (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         with child.listen(wanted_port) as listener:
-            # -s: a module that the agent left in its home must not stand in for ours.
+            # -s: a module in the agent's home must not replace one of ours.
             server = [sys.executable, "-s", "-m", "agent_runtime.server", "--fd", str(listener.fileno())]
             server += ["--session-key-from", "-"]
             environment = self._environment(folder)

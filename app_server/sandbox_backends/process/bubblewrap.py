@@ -31,7 +31,7 @@ _ISOLATION = (
 _USER_NAMESPACE = ("--unshare-user", "--disable-userns")
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# A list of what may be seen: /etc holds keys and passwords too.
+# An allow-list, since /etc also contains keys and passwords.
 _ETC = (
     *("alternatives", "bash.bashrc", "ca-certificates", "chromium", "chromium.d", "debian_version", "fonts"),
     *("gai.conf", "gitconfig", "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d"),

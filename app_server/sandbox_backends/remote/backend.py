@@ -288,6 +288,7 @@ class RemoteBackend:
 
     async def _settle(self, sandbox_id: UUID) -> Host:
         """Returns the sandbox's host. Assigns a new sandbox to a host and stores that.
+
         Raises StartFailure.
         """
         name = self._placements.host_of(sandbox_id)
@@ -336,8 +337,8 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """The memory for as many sandboxes of our memory limit as the host can hold with its own limit per
-        sandbox.
+        """The memory for as many sandboxes of our memory limit as the
+        host can hold with its own limit per sandbox.
         """
         if host.info is None:
             return 0

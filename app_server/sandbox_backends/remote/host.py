@@ -236,6 +236,7 @@ class Host:
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
         """Passes the lines of a streamed reply to `report`, and returns the last step.
+
         Raises StartFailure.
         """
         timeout = httpx.Timeout(CALL_SECONDS, read=LONG_SECONDS)
@@ -264,8 +265,8 @@ class Host:
             self.silent_since, self._silent_from = now(), time.monotonic()
 
     def _require_success(self, reply: httpx.Response, body: bytes) -> None:
-        """Raises StartFailure for an error reply: with the host's reason, or that it is no sandbox host's
-        reply.
+        """Raises StartFailure for an error reply: with the host's
+        reason, or that it is no sandbox host's reply.
         """
         if reply.is_success:
             return

@@ -54,8 +54,8 @@ class HostedSandbox(BaseModel):
 
 
 class WorkspaceSize(BaseModel):
-    """bytes: the size of a running sandbox's workspace; null if a disk limits it, or if it cannot be
-    measured.
+    """bytes: the size of a running sandbox's workspace; null if a
+    disk limits it, or if it cannot be measured.
     """
 
     bytes: int | None

@@ -52,8 +52,9 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = MAX_PAGE,
     sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
 ) -> Response:
-    """Returns a page of events as they are stored, without null fields. `page_id` is the id of its first
-    event.
+    """Returns a page of events as they are stored, without null fields.
+
+    `page_id` is the id of its first event.
     """
     from_seq = _seq(log, page_id) if page_id else None
     descending = sort_order is EventSortOrder.TIMESTAMP_DESC

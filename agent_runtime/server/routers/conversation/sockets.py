@@ -80,8 +80,9 @@ async def events(
 
 
 async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
-    """Checks the key and returns the conversation. Returns None and closes the socket if one of them is
-    missing.
+    """Checks the key and returns the conversation.
+
+    Returns None and closes the socket if one of them is missing.
     """
     if not await accept_socket(socket):
         return None

@@ -53,8 +53,9 @@ async def import_conversation(
     working_dir: Annotated[str | None, Form(min_length=1, max_length=4096)] = None,
     title: Annotated[str | None, Form(max_length=200)] = None,
 ) -> ConversationInfo:
-    """Creates a conversation from a file of `download-trajectory`, of this or another server. It can be
-    continued.
+    """Creates a conversation from a file of `download-trajectory`, of this or another server.
+
+    It can be continued.
     """
     wishes = Wishes(
         conversation_id=conversation_id or uuid4(),

@@ -1,5 +1,6 @@
-"""OpenAI's Responses API, answered by an agent. `previous_response_id` continues the conversation of a
-response.
+"""OpenAI's Responses API, answered by an agent.
+
+`previous_response_id` continues the conversation of a response.
 """
 
 import time

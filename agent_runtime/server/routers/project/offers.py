@@ -28,8 +28,9 @@ Approved = Annotated[ApprovedOffers, Depends(_approved)]
 
 @router.post("/offers")
 async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
-    """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project in full. Runs none of
-    them.
+    """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project in full.
+
+    Runs none of them.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():

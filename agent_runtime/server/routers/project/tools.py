@@ -21,7 +21,7 @@ DEFAULT_SET = ("terminal", "file_editor", "task_tracker", "browser_tool_set")
 
 async def _context(request: Request) -> ToolContext:
     workspace: Path = request.app.state.config.workspace_path
-    # Of no conversation: these are never run.
+    # The id of no conversation: these tools are never run.
     delegation = request.app.state.children.delegation_of(UUID(int=0))
     return ToolContext(working_dir=workspace, state_dir=workspace, delegation=delegation)
 
@@ -33,7 +33,7 @@ async def names() -> list[str]:
 
 @router.get("/catalog")
 async def catalog(context: Annotated[ToolContext, Depends(_context)]) -> ToolCatalogResponse:
-    # Tools of others may do anything when they are loaded.
+    # Importing custom tools may take long, so it happens in a thread.
     entries = await asyncio.to_thread(lambda: [_entry(name, context) for name in tool_names()])
     return ToolCatalogResponse(tools=entries)
 

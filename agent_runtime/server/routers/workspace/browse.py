@@ -48,8 +48,9 @@ def search_subdirs(
     limit: Annotated[int, Query(gt=0, le=100)] = 100,
     include_hidden: bool = False,
 ) -> SubdirectoryPage:
-    """Returns the subdirectories of a directory, sorted by name. `page_id` is the name at which the page
-    begins.
+    """Returns the subdirectories of a directory, sorted by name.
+
+    `page_id` is the name at which the page begins.
     """
     with os_errors_as_problems():
         if not path.is_dir():

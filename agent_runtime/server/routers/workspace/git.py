@@ -65,8 +65,8 @@ def allowed_file(
     path: Annotated[str, Query(description="Absolute path of the file")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the path like `allowed_path`, but does not resolve a link at its end: git tracks the link
-    itself.
+    """Returns the path like `allowed_path`, but does not resolve a
+    link at its end: git tracks the link itself.
     """
     parent, name = os.path.split(os.path.normpath(path))
     if "\0" in name:
@@ -76,8 +76,8 @@ def allowed_file(
 
 @router.get("/changes")
 async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChange]:
-    """Returns the files that differ from `ref`, or without `ref` from the commit where the branch left its
-    upstream.
+    """Returns the files that differ from `ref`, or without `ref` from
+    the commit where the branch left its upstream.
     """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
