@@ -1,7 +1,8 @@
-"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. The others queue.
+"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. The others wait in a
+queue.
 
-The memory in use is computed from the rows, the machines and the reservations of starts
-(capacity_reservations.py). So a restart loses nothing, and several app servers on one database together admit
+The memory in use is computed from the database rows, the machines and the reservations of starts
+(capacity_reservations.py). So a restart loses no data, and several app servers on one database together admit
 no more than one would. After a restart, starts that still wait join the queue again.
 """
 
@@ -90,7 +91,7 @@ class Admission:
         """Lets starts go on while there is room or room can be made. Reports to the other starts their
         position in the queue.
 
-        Raises StartFailure when the engine does not answer.
+        Raises StartFailure if the engine does not answer.
         """
         async with self._turn:
             capacities = await self._machines.backend.capacities()

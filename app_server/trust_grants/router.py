@@ -1,4 +1,4 @@
-"""What the current user has allowed repositories to run, or refused."""
+"""Routes for the current user's decisions about what repositories may run."""
 
 from collections.abc import Sequence
 from uuid import UUID

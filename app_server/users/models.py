@@ -19,7 +19,7 @@ class Role(StrEnum):
 
 
 ADMINISTRATORS = frozenset((Role.OWNER, Role.ADMIN))
-"""The roles that run this installation."""
+"""The roles that administer this installation."""
 
 
 class User(Base):
@@ -90,7 +90,7 @@ class WebSession(Base):
 
 
 class SignInLink(Base):
-    """A one-time token that is traded for a browser session."""
+    """A one-time token that is exchanged for a browser session."""
 
     __tablename__ = "sign_in_links"
 

@@ -1,4 +1,4 @@
-"""Random tokens and what is kept of them. Pure."""
+"""Random tokens and their hashes. Pure."""
 
 import hashlib
 import secrets
@@ -7,7 +7,7 @@ API_KEY_PREFIX = "slw_"
 
 
 def new_token() -> str:
-    """32 random bytes, safe in URLs and headers."""
+    """Returns a random token of 32 bytes, safe in URLs and headers."""
     return secrets.token_urlsafe(32)
 
 
@@ -16,5 +16,7 @@ def new_api_key() -> str:
 
 
 def token_hash(token: str) -> str:
-    """What the database keeps of a token: its SHA-256 (256 random bits need no salt)."""
+    """Returns the SHA-256 hash of a token, as the database stores it. A token of 256 random bits needs no
+    salt.
+    """
     return hashlib.sha256(token.encode()).hexdigest()
