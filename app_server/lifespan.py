@@ -185,7 +185,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
 
 def _http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
     # No limit on connections: a model's replies may occupy many for minutes.
-    # No cookies: what a vendor sets for one user would be sent for the next one, too.
+    # No cookies: a cookie that a vendor sets for one user would also be sent for the next user.
     return httpx.AsyncClient(
         timeout=30,
         verify=public_authorities(),
@@ -205,7 +205,7 @@ async def _make_demo(config: Config) -> None:
 async def _open_database(config: Config, stack: AsyncExitStack) -> Database:
     require_whole_home(config.home)
     if config.database_file:
-        # Made here for its mode, which SQLite gives to the files beside it too.
+        # Created here to set its mode, which SQLite also gives to the files beside it.
         config.database_file.touch(mode=0o600)
     database = Database(config.resolved_database_url)
     stack.push_async_callback(database.close)
@@ -219,7 +219,7 @@ async def _make_owner(database: Database) -> None:
         if await find_owner(session) is not None:
             return
     async with database.session() as session:
-        # Of several first starts at once, one makes the owner, and the others find it.
+        # If several servers start for the first time at once, one creates the owner and the others find it.
         await wait_for_other_servers(await session.connection())
         if await find_owner(session) is None:
             owner = await create_user(session, name="Owner", role=Role.OWNER)

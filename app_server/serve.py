@@ -89,7 +89,7 @@ async def _first_sign_in_link(config: Config, database: Database) -> str | None:
 
 
 def _public_addresses(config: Config) -> list[str]:
-    # Browsers try ::1 first for "localhost". Another program's server there would get our visitors.
+    # Browsers try ::1 first for "localhost". Another program listening there would get our visitors.
     return ["127.0.0.1", "::1"] if config.host in {"127.0.0.1", "localhost"} else [config.host]
 
 

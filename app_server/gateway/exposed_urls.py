@@ -56,7 +56,7 @@ def agent_server_url(request: Request, sandbox_id: UUID, made_by: Credential) ->
     """Returns the address of the sandbox's agent server through the gateway. The address is valid for at
     least 11 hours.
     """
-    # The same for an hour: pages that ask again and again must not be told of a change each time.
+    # The same address for an hour, so that pages that ask repeatedly do not see a change each time.
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
     return url_of(
         request,

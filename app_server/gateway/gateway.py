@@ -105,8 +105,8 @@ class Gateway:
         response = RedirectResponse(grant.path, 303)
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Cache-Control"] = "no-store"
-        # In a frame of our pages it is a third party's. Partitioned, it is there and nowhere else, which the
-        # library cannot say before Python 3.14.
+        # In a frame of our pages this is a third-party cookie. `Partitioned` limits it to our pages; Python's
+        # library supports this attribute only from 3.14 on.
         response.headers.append(
             "Set-Cookie",
             f"{self._cookie}={token}; Path=/; Max-Age={_seconds_left(grant)}; "

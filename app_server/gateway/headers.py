@@ -23,12 +23,12 @@ _REPLACED = (b"host", b"origin", b"referer", b"cookie", b"forwarded", b"x-real-i
 _FORWARDED_PREFIX = b"x-forwarded-"
 _CREDENTIALS = (b"authorization", b"x-session-api-key")
 
-# What a reply may say about more than itself: other hosts of the domain, other pages, later connections.
+# Headers that affect more than their reply: other hosts of the domain, other pages, later connections.
 _FAR_REACHING = (
     *(b"clear-site-data", b"strict-transport-security", b"public-key-pins", b"alt-svc", b"nel", b"report-to"),
     b"reporting-endpoints",
 )
-# On our own origin everything is left out that is not known to concern the reply alone.
+# On our own origin, only headers that are known to affect nothing but their reply are kept.
 _HARMLESS = frozenset(
     {b"accept-ranges", b"age", b"allow", b"cache-control", b"content-disposition", b"content-encoding"}
     | {b"content-language", b"content-length", b"content-range", b"content-security-policy", b"content-type"}

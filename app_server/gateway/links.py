@@ -61,7 +61,7 @@ def read(cipher: Cipher, token: str) -> PreviewGrant:
         except jwt.InvalidTokenError:
             continue
         if "by" not in claims:
-            # Of a version whose links did not end with a sign-out.
+            # A link of an earlier version, whose links did not end when their maker signed out.
             raise expired("This link is from an earlier version of Slipway.")
         return PreviewGrant(
             sandbox_id=UUID(claims["sandbox"]),

@@ -87,7 +87,7 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
     if suffix != "localhost":
         told = urlsplit(config.base_url)
         return f"{told.scheme}://{label}.{suffix}{f':{told.port}' if told.port else ''}"
-    # Names below localhost lead to the browser's own machine: right only for those who sit there.
+    # Names below localhost lead to the browser's own machine, so the browser must run on this machine.
     parts = urlsplit(f"//{asked_at}")
     if parts.hostname not in LOCAL_NAMES:
         return None

@@ -110,7 +110,7 @@ class PageRewriter:
         for token in _TOKEN.finditer(text):
             done += [text[at : token.start()], *self._pieces_of(token)]
             at = token.end()
-        # Behind the first "<" that is left, a tag may go on in the next piece.
+        # The first "<" that is left may begin a tag that continues in the next piece.
         cut = text.find(b"<", at)
         if cut < 0 or len(text) - cut > _MAX_HELD_BYTES:
             cut = len(text)

@@ -30,12 +30,12 @@ class CreateLink(BaseModel):
     path: where the link leads on that port. keeps_prefix: true for a program that was told to serve below the
     link's path (`vite --base`): the program gets the whole path. Null: Slipway finds out. It reads the
     program's first page; if that page names the path of an earlier such link to this port, the same link is
-    returned again. If ports have host names, null means false and the program is not asked.
+    returned again. If ports have host names, keeps_prefix has no effect and the program is not asked.
     """
 
     name: PortName | None = None
     port: Annotated[int | None, Field(ge=1, le=65_535)] = None
-    # One slash, and nothing that a browser would drop or take for one: it must not lead to another host.
+    # One slash, and no character that a browser ignores or reads as a slash: else it could name another host.
     path: Annotated[str, Field(pattern=r"^/([!-.0-\[\]-~][!-~]*)?$", max_length=2000)] = "/"
     keeps_prefix: bool | None = None
     lifetime_seconds: Annotated[int, Field(ge=1, le=MAX_SECONDS)] = DEFAULT_SECONDS

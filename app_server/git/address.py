@@ -14,7 +14,7 @@ HOST_OF_PROVIDER = {
     "forgejo": "codeberg.org",
 }
 _SHORT = re.compile(r"^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+$")
-# "name::address" would name a program of git's own to run; a leading dash, an option of ssh.
+# "name::address" would make git run one of its helper programs; a leading dash would be an option of ssh.
 _SCP = re.compile(r"^(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9.][A-Za-z0-9.-]*:(?!//|:)\S+$")
 _SCHEMES = frozenset(("git", "http", "https", "ssh"))
 
@@ -28,7 +28,7 @@ class InvalidRepository(AppError):
 
 @dataclass(frozen=True)
 class Address:
-    """Where a repository is. `url` is the given address and may contain a password; `public_url` is the same
+    """Where a repository is. `url` is its full address and may contain a password; `public_url` is the same
     address without credentials.
     """
 
@@ -68,7 +68,7 @@ class Address:
             return self.public_url
         if self.public_url.startswith("git://"):
             return None
-        # What is told of ssh, a port too, does not hold for the web.
+        # The port and the user name of ssh do not apply to HTTP.
         host, _, path = self.identity.partition("/")
         ending = ".git" if self.public_url.endswith(".git") else ""
         return f"https://{_without_port(host)}/{path}{ending}"
@@ -159,7 +159,7 @@ def _url(repository: str) -> Address:
         raise _unreadable()
     netloc = f"[{host}]" if ":" in host else host
     netloc += f":{port}" if port else ""
-    # With ssh the user names the account on the host, as in git@; it is no secret.
+    # With ssh the user name is the account on the host, as in git@; it is not secret.
     if parts.scheme == "ssh" and parts.username:
         netloc = f"{parts.username}@{netloc}"
     public = urlunsplit((parts.scheme, netloc, parts.path, "", ""))

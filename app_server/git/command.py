@@ -27,7 +27,7 @@ _SSH = (
 )
 
 
-# Asked only when the server asks; it has nothing to keep or to forget.
+# A credential helper that only answers `get`; it stores and erases nothing.
 _ANSWER = (
     """!f() { [ "$1" = get ] && printf 'username=%s\\npassword=%s\\n' """
     '"$SLIPWAY_GIT_USERNAME" "$SLIPWAY_GIT_PASSWORD"; }; f'
@@ -130,7 +130,7 @@ async def _follow(
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
-        # It may end between the two lines.
+        # The process may end between the check and the signal.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
@@ -153,7 +153,7 @@ def _environment(home: Path, credentials: Credentials | None, way: GitConnection
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_TERMINAL_PROMPT": "0",
-        # A repository on this machine must not have missing parts fetched by a program that it names.
+        # A local repository must not make git fetch missing objects with a program that the repository names.
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ASKPASS": "true",
         "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",

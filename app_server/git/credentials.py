@@ -21,7 +21,8 @@ from app_server.git.models import GitCredential, PushScope
 from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
 
 MAX_CREDENTIALS = 50
-# Hosts take any name beside a token, but for Bitbucket: https://support.atlassian.com/bitbucket-cloud/docs
+# Most hosts accept any user name with a token. Bitbucket does not:
+# https://support.atlassian.com/bitbucket-cloud/docs
 _ANY_NAME = "x-access-token"
 _BITBUCKET_NAME = "x-token-auth"
 

@@ -43,7 +43,7 @@ async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
         return GitConnectionOptions()
     scheme, host, port = _parts(url)
     if host.endswith("."):
-        # Git would take it for another name than that which was looked up.
+        # Git would treat it as another name than the one that was resolved.
         raise StartFailure(
             "repository_not_allowed",
             f"{host} ends with a dot.",
@@ -72,7 +72,7 @@ async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
 
 async def _way_of_http(guard: Guard, scheme: str, host: str, port: int | None) -> GitConnectionOptions:
     route = await guard.route_to(host, scheme)
-    # Where a redirect leads has not been judged.
+    # The target of a redirect has not been checked.
     settings = {"http.followRedirects": "false"}
     if route.address:
         settings["http.proxy"] = ""

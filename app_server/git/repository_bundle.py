@@ -29,7 +29,7 @@ _ABSENT = (
 )
 _REDIRECTED = "returned error: 30"
 _REFUSED = ("could not read username", "authentication failed", "permission denied", "returned error: 403")
-# Git names its target folder there, whose name may hold any word.
+# In this line git names its target folder, whose name may contain any word.
 _GREETING = "cloning into"
 
 
@@ -107,7 +107,7 @@ async def check_out(
     )
     if result.exit_code != 0:
         raise _clone_failed(address, result.output)
-    # It differs from one clone to the next, and leads to the other one.
+    # The .git folder differs from clone to clone, and refers to the other clone.
     await asyncio.to_thread(shutil.rmtree, tree / ".git")
     return tree
 
@@ -161,7 +161,7 @@ async def _bundle(clone: Path, bundle: Path) -> None:
         timeout_seconds=_BUNDLE_TIMEOUT_SECONDS,
     )
     if result.exit_code != 0:
-        # A HEAD that names no commit cannot be packed; the branches can.
+        # A HEAD without a commit cannot be packed, but the branches can.
         result = await run_git(
             "bundle",
             "create",
@@ -195,7 +195,7 @@ async def _default_branch(clone: Path) -> str | None:
 
 
 async def _has_branch(clone: Path, name: str) -> bool:
-    # Asked by its whole name: abbreviations mean something else where a tag is called the same.
+    # The full name is used, because a short name could also mean a tag.
     result = await run_git(
         "show-ref",
         "--verify",

@@ -79,7 +79,8 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Identifies the sandbox by its key and finds the repository among those of its conversations.
+        """Identifies the sandbox by its key and finds the repository among the repositories of its
+        conversations.
 
         `name`: `host/owner/name`, with or without `.git`. Raises Refusal.
         """
@@ -141,7 +142,7 @@ async def _target(
     if not alike:
         allowed = ", ".join(dict.fromkeys(names)) or "none"
         raise Refusal(f"From here, git reaches the conversation's own repository only ({allowed}).")
-    # One of them may have been given a password that the others lack.
+    # One of the addresses may contain a password that the others do not have.
     found = next((one for one in alike if one.address.has_credentials), alike[0])
     if found.address.local_path is not None:
         raise Refusal(

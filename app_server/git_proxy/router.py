@@ -81,7 +81,7 @@ async def _judge(name: str, request: Request, reader: Reader) -> Response:
         raise Refusal("The request of a push must not be packed once more.")
     pushed = await read_commands(reader)
     if "push-options" in pushed.capabilities:
-        # They can have a host merge what was pushed.
+        # With push options, a host may merge the pushed commits.
         reasons = {each.ref: "options of a push are not passed on" for each in pushed.commands}
         return await _refuse(access, pushed, reader, reasons, "Push again without -o (--push-option).")
     reasons = refusals(

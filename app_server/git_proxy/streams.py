@@ -27,5 +27,5 @@ async def bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
         async for piece in reply.aiter_raw():
             yield piece
     except httpx.HTTPError as error:
-        # Git's framing tells the client that this is not all.
+        # Git's packet lines show the client that the reply is incomplete.
         logger.info("a git host broke off", extra={"cause": type(error).__name__})

@@ -24,7 +24,7 @@ class Unanswered(Refusal):
 
 
 MAX_REDIRECTS = 3
-# A host packs for minutes, but says every few seconds that it does.
+# A host may pack for minutes, but it sends progress every few seconds.
 _TIMEOUT = httpx.Timeout(300.0, connect=15.0)
 _FORWARDED = ("accept", "accept-encoding", "user-agent")
 _VERSION = re.compile(r"[a-z0-9=.:-]{1,100}")
@@ -100,7 +100,7 @@ async def called(
 
 def _headers(target: UpstreamRepository, given: Mapping[str, str]) -> dict[str, str]:
     headers = {name: given[name] for name in _FORWARDED if name in given}
-    # Without it the client library would name what it can unpack, which git may not.
+    # Without this header the client library would name encodings that git may not be able to decode.
     headers.setdefault("accept-encoding", "identity")
     version = given.get("git-protocol", "")
     if _VERSION.fullmatch(version):

@@ -51,7 +51,7 @@ class HeadlessOutcome:
             cause = f"The agent goes on asking for what needs a user's word: {self.wanted}"
             fix = "Run the task where a user can answer, or word it so that this is not needed."
             self.failure = {"code": "confirmation_needed", "cause": cause, "fix": fix}
-        # It stays so until the log says otherwise.
+        # The status stays until the log reports another one.
         self.status = "refused"
         return [action_id for action_id, _ in self.pending.values()]
 

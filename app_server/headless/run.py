@@ -136,7 +136,7 @@ def _start_request(what: Run) -> dict[str, Any]:
         "llm_profile": what.profile,
         "consent": list(what.consent),
         "ask_when_stuck": False,
-        # There is no user to ask. What would have to be asked about is refused.
+        # There is no user to ask. Actions that need confirmation are refused.
         "confirmation_mode": "never",
     }
     return {name: value for name, value in request.items() if value is not None}

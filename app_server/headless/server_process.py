@@ -57,7 +57,7 @@ def _started_server(home: Path, sandbox: str) -> Iterator[str]:
         "SLIPWAY_PORT": str(port),
         "SLIPWAY_INNER_PORT": str(inner_port),
         "SLIPWAY_SANDBOX": sandbox,
-        # Whatever this run starts ends with it.
+        # Everything that this run starts ends with it.
         "SLIPWAY_STOP_SANDBOXES_ON_EXIT": "true",
     }
     command = [sys.executable, "-m", "app_server", "serve"]

@@ -29,8 +29,8 @@ Resolver = Callable[[str], Awaitable[list[str]]]
 """Returns the addresses of a host name. Raises OSError."""
 
 
-# A name whose servers do not answer holds a thread for half a minute, and names are what users and sandboxes
-# choose. So the threads that all other work shares are not used for them.
+# A name whose servers do not answer blocks a thread for half a minute, and users and sandboxes choose names.
+# Therefore names are resolved in separate threads.
 _RESOLVING = ThreadPoolExecutor(max_workers=64, thread_name_prefix="names")
 
 
@@ -131,7 +131,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     def __init__(self, guard: Guard, *, verify: ssl.SSLContext | None = None) -> None:
         self._guard = guard
         self._verify = verify or public_authorities()
-        # As many at a time as there are conversations.
+        # As many connections at a time as there are conversations.
         self._inner = httpx.AsyncHTTPTransport(verify=self._verify, limits=_NO_LIMITS)
         self._proxied: dict[str, httpx.AsyncHTTPTransport] = {}
 

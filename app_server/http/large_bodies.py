@@ -1,4 +1,4 @@
-"""Accepts longer request bodies from signed-in users only, and large bodies of one user only one after the
+"""Reads longer request bodies only if the sender is a known user, and large bodies of one user one after the
 other.
 
 The framework decodes a body before it asks who has sent it, and decoding blocks the event loop. Therefore

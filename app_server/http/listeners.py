@@ -107,14 +107,14 @@ def listen(addresses: list[str], port: int, option: str, stack: AsyncExitStack) 
 
 def _bound_socket(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # Named in full: asyncio sends small replies at once only over what calls itself TCP.
+    # The protocol is given: asyncio sends small replies immediately only over a socket that names TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((address, port))
-        # Only listening tells: two sockets may be bound to one port as long as neither listens.
+        # Only listen() detects a conflict: two sockets may be bound to one port as long as neither listens.
         listener.listen(2048)
         listener.setblocking(False)
     except OSError:
@@ -147,7 +147,7 @@ def home_of_our_own(home: Path) -> Iterator[None]:
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (home / "server.lock").open("w") as file:
         try:
-            # The system gives it back however this process ends.
+            # The system releases the lock, whatever way this process ends.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConfigurationError(

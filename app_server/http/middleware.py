@@ -134,8 +134,8 @@ class RequestContext:
             if scope["type"] != "http":
                 raise
             if has_started:
-                # The only honest end of a reply that broke in the middle is a cut connection, which
-                # the server makes of a reply that is not finished.
+                # A reply that fails in the middle must end with a cut connection. The server cuts the
+                # connection of a reply that is not finished.
                 logger.exception("a reply broke off")
                 return
             response = await on_unexpected(Request(scope), error)
@@ -188,7 +188,7 @@ class OriginCheck:
 
     def _is_ours(self, connection: HTTPConnection) -> bool:
         if api_key_of(connection) is not None:
-            return True  # No browser adds these by itself; the cookie is not looked at then.
+            return True  # No browser adds these by itself, and the cookie is ignored then.
         if (origin := connection.headers.get("origin")) is None:
             return self._cookie not in connection.cookies
         return _netloc(origin) in {connection.headers.get("host", "").lower(), self._public_netloc}
@@ -250,7 +250,7 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
     async def receive_limited() -> Message:
         nonlocal seen, is_whole
         try:
-            # Behind the body only the end of the connection can come, which may take as long as it likes.
+            # After the body only the end of the connection can follow; there is no time limit for it.
             async with asyncio.timeout(None if is_whole else piece_seconds):
                 message = await receive()
         except TimeoutError:

@@ -68,7 +68,7 @@ def _forms(value: str) -> set[bytes]:
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
             whole = encode(b"\0" * offset + data).decode().rstrip("=")
-            # Letters at the edges also depend on what stands before and after.
+            # The letters at the edges also depend on the text before and after.
             texts.add(whole[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6])
     return {text.encode() for text in texts if len(text) >= MIN_CHARACTERS}
 

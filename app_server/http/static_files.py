@@ -16,7 +16,7 @@ DIST = Path(__file__).parents[2] / "frontend" / "dist"
 _API = ("/api/", "/mcp/")
 _ASSETS = "/assets/"
 
-# What the build lays beside a file, the smallest first.
+# The compressed files that the build puts beside each file, the smallest first.
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}
 
 _NOT_BUILT = """<!doctype html>

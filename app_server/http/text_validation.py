@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import JsonValue
 from starlette.requests import HTTPConnection
 
-# JSON can only bring these in as escapes, so most bodies need no second look.
+# JSON can contain these only as escapes, so most bodies need no further check.
 _SUSPICIOUS = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 

@@ -17,7 +17,7 @@ async def masked(pieces: AsyncIterable[bytes], values: Collection[str]) -> Async
     """Yields the bytes without the values, even if a value is split across pieces. Holds back only bytes that
     may be the beginning of a value.
     """
-    # Also what follows the scheme, as in `Bearer TOKEN`.
+    # Also the part after the scheme, as in `Bearer TOKEN`.
     parts = {part for value in values for part in (value, value.rpartition(" ")[2])}
     echoes = Echoes(parts, min_characters=MIN_CHARACTERS, instead=HIDDEN)
     async for piece in pieces:

@@ -33,7 +33,9 @@ _RETURNED = ("content-type", "retry-after", "allow")
 _PROTOCOL_PREFIX = "mcp-"
 _CONNECT_SECONDS = 15.0
 _LISTEN_SECONDS = 330.0
-"""How long a stream without requests may stay silent. Clients give up after 300 seconds."""
+"""How long a stream that the client only listens to (GET) may stay silent. Clients give
+up after 300 seconds.
+"""
 _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
 
 
@@ -154,8 +156,8 @@ async def _bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
         async for piece in reply.aiter_bytes():
             yield piece
     except httpx.HTTPError as error:
-        # As when a server is restarted. Streams are taken up again by those who listen; an answer that is
-        # not whole cannot be read as one.
+        # For example, the server was restarted. Clients open a listening stream again, and they notice an
+        # incomplete answer.
         logger.info("an MCP server broke off", extra={"cause": type(error).__name__})
 
 
@@ -200,5 +202,5 @@ def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dic
         for name, value in given.items()
         if name.lower() in _FORWARDED or name.lower().startswith(_PROTOCOL_PREFIX)
     }
-    # What comes back is looked through, so it must not be packed.
+    # The reply is searched for credentials, so it must not be compressed.
     return {**forwarded, "accept-encoding": "identity", **{name.lower(): one for name, one in stored.items()}}

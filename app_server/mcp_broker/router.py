@@ -38,7 +38,7 @@ async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Req
     """
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
-    # Closed before the server is asked: a stream may stay open for hours.
+    # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:
         server = await get_server(session, sandbox.user_id, name)
         user = await session.get_one(User, sandbox.user_id)

@@ -137,7 +137,7 @@ class Grants:
             if grant.wanted_scope == wanted:
                 return
             noted = grant.model_copy(update={"wanted_scope": wanted})
-            # A grant that is being renewed must stay as it is until then.
+            # A grant must not change while it is renewed.
             if await self._change(
                 row, _is_free(), grant_encrypted=self._cipher.encrypt(noted.model_dump_json())
             ):
@@ -170,7 +170,7 @@ class Grants:
 
     async def _renew(self, http: httpx.AsyncClient, row: McpGrant, grant: OAuthGrant, name: str) -> str:
         try:
-            # Over before the claim is, or another would send the same refresh token meanwhile.
+            # This must end before the claim does, or another server would send the same refresh token.
             async with asyncio.timeout(RENEW_SECONDS):
                 async with http.stream(
                     "POST",
@@ -199,7 +199,7 @@ class Grants:
         renewed = grant.model_copy(
             update={
                 "access_token": tokens.access_token,
-                # One that is not named again stays good.
+                # If no new refresh token is sent, the old one stays valid.
                 "refresh_token": tokens.refresh_token or grant.refresh_token,
                 "expires_at": expiry(tokens.expires_in),
             }

@@ -32,7 +32,7 @@ async def probe(
 
     `headers`: all headers that the server needs. `guard`: see `mcp_client`.
     """
-    # The first test loads the library: it takes most of a second, and no other request may wait for it.
+    # The first test loads the library in a thread, because this takes most of a second.
     await asyncio.to_thread(importlib.import_module, "mcp.client.streamable_http")
     import httpx2
     from mcp import MCPError
@@ -66,7 +66,7 @@ async def list_tools(
     from mcp.types import Implementation
 
     async def note(response: "httpx2.Response") -> None:
-        # The library says no more than that there was one.
+        # The library's error says only that there was an error response.
         if (
             refusals is not None
             and response.status_code >= HTTPStatus.BAD_REQUEST

@@ -90,7 +90,7 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
     report gives the reason.
     """
     database: Database = request.state.database
-    # Closed before the server is asked: it may take its time.
+    # The session is closed before the server is called: a slow server must not hold it open.
     async with database.read() as session:
         server = await service.get_server(session, user.id, name)
     definition = service.definition_of(request.state.cipher, server)

@@ -29,10 +29,10 @@ MAX_ARGUMENTS = 100
 MAX_VARIABLES = 50
 DEFAULT_CALL_SECONDS = 300.0
 
-# What stands in addresses and becomes part of tools' names.
+# Used in addresses and as a part of tools' names.
 _NAME_PATTERN = rf"^[A-Za-z0-9_-]{{1,{MAX_NAME_CHARACTERS}}}$"
 _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
-# What the broker sends itself, or belongs to the connection.
+# Headers that the broker sends itself, or that belong to the connection.
 _TAKEN_HEADERS = re.compile(
     r"host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|proxy-.*|accept|accept-encoding"
     r"|last-event-id|mcp-.*",

@@ -20,7 +20,7 @@ def asked_for(challenge: str) -> str | None:
     """Returns the scope that a 403 reply asks for (RFC 6750, section 3.1).
 
     `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server does not name a
-    usable scope, and None if the reply is not about a scope.
+    usable scope. Returns None if the server does not ask for a scope.
     """
     if not _INSUFFICIENT.search(challenge):
         return None

@@ -16,7 +16,7 @@ from app_server.mcp_servers.models import McpGrant, McpServer
 from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
 
 MAX_SERVERS = 50
-# What a server that is added keeps: no header and no variable.
+# A new server has no stored headers and variables to keep.
 _NOTHING = Definition(command="none")
 
 
@@ -81,7 +81,7 @@ async def change_server(
             fix="Enter their values again.",
         )
     if (given.url, given.auth) != (before.url, before.auth):
-        # A token is for the one server that it was granted for.
+        # A token is valid only for the server that it was granted for.
         await disconnect(session, server)
     _put(server, cipher, given, kept=before)
     await session.flush()
@@ -95,7 +95,7 @@ async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None
 async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_in: SignedInTo) -> str:
     """Stores the tokens of a sign-in and returns the MCP server's name.
 
-    Raises NotFound if the server has been deleted, or if its address or its sign-in has changed.
+    Raises NotFound if the server has been deleted, has another address, or has no sign-in any more.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None

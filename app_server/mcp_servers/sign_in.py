@@ -145,7 +145,7 @@ class SignIns:
     def _forget(self, task: asyncio.Task[OAuthGrant]) -> None:
         self._tasks.pop(task, None)
         if not task.cancelled():
-            # The callers that wait for it get the error. Without any it can be dropped.
+            # Callers that wait for the task get the error. If none waits, the error can be dropped.
             task.exception()
 
 
@@ -223,7 +223,7 @@ def _granted(provider: "OAuthClientProvider") -> OAuthGrant:
         client_id=client.client_id,
         client_secret=client.client_secret,
         client_auth_method=client.token_endpoint_auth_method,
-        # A server that says nothing has granted what was asked for (RFC 6749, section 5.1).
+        # A server that names no scope has granted the requested scope (RFC 6749, section 5.1).
         scope=tokens.scope or context.client_metadata.scope,
     )
 

@@ -84,7 +84,7 @@ async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -
 
 
 async def _upsert(session: AsyncSession, **values: object) -> None:
-    # Two answers may come at the same moment.
+    # Two answers may arrive at the same moment.
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     moment = now()
     row = insert(MemoryNote).values(id=uuid4(), created_at=moment, updated_at=moment, **values)

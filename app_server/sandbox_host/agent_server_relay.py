@@ -44,7 +44,7 @@ class AgentRelay:
             else:
                 await relay_http(self._transport, target, scope, receive, send, _as_it_is)
         except Unanswered as error:
-            # It may have another address by now.
+            # The agent server may have another address by now.
             self._addresses.pop(sandbox_id, None)
             await _refuse(scope, receive, send, f"The agent server does not answer: {error}")
         except StartFailure as failure:

@@ -52,7 +52,7 @@ def _files(asked: BaseRequest, packed: bytes) -> BuildFiles:
             raise BadRequest(str(error), code="build_context_unreadable") from error
     files = name_base(found, asked.arguments, asked.target)
     if files.name != asked.name:
-        # A start from that name must get what it stands for, however the files came here.
+        # The name must match the files, because later starts use the image by its name alone.
         raise BadRequest(
             f"{asked.name} is not built from these files: they make {files.name}.",
             code="build_context_unreadable",

@@ -43,7 +43,7 @@ class SinkOfReply:
         finally:
             self._is_gone = True
             while not task.done():
-                # The thread may wait for room.
+                # The thread may wait for space in the queue.
                 while not self._queue.empty():
                     self._queue.get_nowait()
                 await asyncio.wait({task}, timeout=0.05)

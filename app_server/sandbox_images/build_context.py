@@ -94,10 +94,10 @@ def _require_inside(member: tarfile.TarInfo) -> None:
 
 
 def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
-    # The engine's own library knows the rules; 0.3 s that only who builds has to pay.
+    # The Docker library knows the rules. Loading it takes 0.3 s, so only builds load it.
     from docker.utils.build import exclude_paths
 
-    # One beside the Dockerfile, with its name, comes before that of the context.
+    # An ignore file beside the Dockerfile, with its name, comes before the context's ignore file.
     candidates = (dockerfile.with_name(f"{dockerfile.name}.dockerignore"), context / ".dockerignore")
     rules = next((path.read_text(errors="replace") for path in candidates if path.is_file()), "")
     lines = (line.strip() for line in rules.removeprefix("\ufeff").splitlines())

@@ -116,7 +116,7 @@ def build_context(ingredients: Ingredients) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for path in _files(ingredients):
-            # No owners, no times: equal content is an equal context.
+            # No owners and no times, so that equal content gives an equal context.
             member = tarfile.TarInfo(str(path.relative_to(SOURCE_TREE)))
             member.size, member.mode = path.stat().st_size, 0o644
             with path.open("rb") as file:

@@ -51,7 +51,7 @@ _WHY_IGNORED = {
     "image": "its Dockerfile says what it is built on",
     **dict.fromkeys(("build", "context"), "it names no Dockerfile"),
 }
-# They change nothing.
+# These settings have no effect.
 _LABELS = {"name", "$schema"}
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 # No argument of a command can hold a zero byte.
@@ -149,7 +149,7 @@ def _find(path: Path) -> tuple[Path, Path]:
     candidates = [path / place for place in PLACES] if path.is_dir() else [path]
     for candidate in candidates:
         if candidate.is_file():
-            # Of where it was found: a link in a repository does not make another folder its project.
+            # The project of the place where it was found: a link must not choose another project.
             file, project = candidate.resolve(), _project(candidate).resolve()
             _require_inside(file, [project], candidate, "Name the file where it lies.")
             return file, project

@@ -35,7 +35,7 @@ async def docker_build(
     """
     is_classic = not await has_buildx(docker)
     environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}
-    # Else the container of a step that fails stays, with all that it has written. BuildKit leaves none.
+    # Without this, the classic builder keeps the container of a failed step. BuildKit leaves none.
     tidy = ["--force-rm"] if is_classic else []
     command = [docker, "build", "--tag", tag, f"--file={dockerfile}", *tidy, *options, "-"]
     return await run_command(command, report, timeout_seconds, stdin=context, environment=environment)

@@ -58,9 +58,9 @@ def stored_images(
             is_used=image["Id"] in used,
         )
         for repository in repositories
-        # Asked once: one that goes meanwhile would be an error of a second question.
+        # One request only: a second request would fail for an image that is removed in between.
         for image in client.api.images(name=repository)
-        # An image may have further names, which others gave it.
+        # An image may have more names, which other programs gave it.
         for tag in image["RepoTags"] or []
         if tag.startswith(f"{repository}:")
     ]

@@ -40,7 +40,7 @@ from app_server.sandbox_images.preflight import (
 from app_server.sandbox_images.running_builds import Builds
 
 PULL_TIMEOUT_SECONDS = 600.0
-# On two cores and a fast mirror; slower elsewhere.
+# Measured with two cores and a fast mirror; slower elsewhere.
 _COSTS = {"slim": "about 2 minutes, 0.9 GB", "full": "about 4 minutes, 1.8 GB"}
 
 HasImage = Callable[[str], Awaitable[bool]]

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-# Both end with the text where nothing closes them: linear in its length, whatever it holds.
+# An unclosed string or comment ends with the text, so matching takes linear time for any text.
 _STRING = r'("(?:\\.|[^"\\])*(?:"|\Z))'
 _COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)

@@ -16,16 +16,16 @@ from app_server.docker_engine.commands import run_command
 
 ASK_TIMEOUT_SECONDS = 60.0
 GIBIBYTE = 1024**3
-# The image, and beside it what the build needs for a while.
+# The space for the image and for temporary data of the build.
 NEEDED_BYTES: dict[SandboxFlavour, int] = {"slim": 2 * GIBIBYTE, "full": 3 * GIBIBYTE}
-# The first ones with Python 3.11.
+# The first releases with Python 3.11.
 _FIRST_RELEASES = {"debian": (12,), "ubuntu": (24, 4)}
 _NO_SUCH_PROGRAM = {126, 127}
 _TIMED_OUT = 124
 LOOK_LABEL = "slipway.look"
 ROOM_SECONDS = 2.0
 KEPT_BYTES = GIBIBYTE
-# Only what every shell has by itself: nothing else may be there. Each line is NAME=VALUE.
+# Uses only shell built-ins, because the image may contain no programs. Each output line is NAME=VALUE.
 _LOOK = """
 [ -r /etc/os-release ] && . /etc/os-release
 echo "distribution=$ID"
@@ -108,7 +108,7 @@ async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour, 
     `owner`: the server that may remove the container of this check if this process is killed.
     """
     await _require_architecture(docker, base)
-    # Whatever it is, it gets nothing; and it does not outlive its time.
+    # The image is not trusted, so the container gets no rights, and it is removed after a timeout.
     name = f"slipway-look-{uuid4().hex}"
     options = [
         f"--name={name}",
@@ -189,7 +189,7 @@ async def _ask(docker: str, *arguments: str) -> str:
     status, output = await run_command(command, lambda _line: None, ASK_TIMEOUT_SECONDS)
     if status != 0:
         raise _not_answered(f"`docker {arguments[0]}` failed.", output)
-    # Above it the command may have put warnings.
+    # The command may have printed warnings above the last line.
     return output.rpartition("\n")[2]
 
 

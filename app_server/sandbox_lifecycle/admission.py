@@ -114,7 +114,7 @@ class Admission:
     async def _await_turn(self, waiting: Waiting, patience_seconds: float | None) -> None:
         try:
             async with asyncio.timeout(patience_seconds):
-                # To its end: a machine that is halfway to sleep would be lost sight of.
+                # Not interrupted: a machine that is only half put to sleep would be forgotten.
                 await finish(self.advance())
                 await waiting.turn
         except TimeoutError:
@@ -157,7 +157,7 @@ class Admission:
             held = await self._held(capacities, standing)
             if own := next((each for each in line if each.sandbox_id in held), None):
                 if len(capacities) > 1:
-                    # After a restart its memory may be on record already, and its host not yet.
+                    # After a restart its memory may already be known, but not its host.
                     await self._machines.backend.room_for(own.sandbox_id, held - {own.sandbox_id})
                 return own
             rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in line]
@@ -190,7 +190,7 @@ class Admission:
         if len(capacities) == 1 and self._fits(len(known), capacities[0]):
             return known
         dead = await backend.find_dead(known)
-        # A server that was killed may have left a place of one that is deleted by now.
+        # A killed server may have left the reservation of a sandbox that is deleted by now.
         return known & ((known - dead) | await backend.find_frozen() | standing.sandbox_ids)
 
     def _has_space(self, room: MemoryCapacity) -> bool:

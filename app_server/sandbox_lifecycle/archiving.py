@@ -47,7 +47,7 @@ class Archiving:
                 _require_rest(sandbox)
                 machines.running.pop(sandbox_id, None)
                 await self._rows.save(sandbox_id, SandboxStatus.PAUSED)
-                # Packing takes a while: no request needs it meanwhile.
+                # Announced now, because packing takes a while.
                 await machines.changed(sandbox_id)
                 await machines.backend.stop(sandbox_id)
 
@@ -56,10 +56,10 @@ class Archiving:
 
                 if sandbox.archive_id is None:
                     archive = await self._archives.write(sandbox, ArchiveKind.ARCHIVE, fill)
-                    # In this order: whenever we are killed, the row names one that is whole.
+                    # In this order, so that the row names a complete archive even if this process is killed.
                     await self._archives.replace_workspace(sandbox_id, archive)
                 else:
-                    # It was not brought back to its end: what it was to come from still counts.
+                    # Its archive was not completely unpacked, so the archive is still the valid workspace.
                     await self._rows.put_back(sandbox_id)
                 await self._clear(sandbox_id)
         await machines.changed(sandbox_id)

@@ -70,7 +70,7 @@ class Backups:
                 archive_id = (await self._require_backup(sandbox, from_backup=from_backup)).id
             else:
                 archive_id = sandbox.archive_id
-            # Before it is said to begin anew: what its lost host still has to tell is no part of it any more.
+            # Before the row is changed: reports of the lost host must not be accepted any more.
             await machines.keys.revoke(sandbox_id)
             await self._rows.begin_from(sandbox_id, archive_id)
             machines.running.pop(sandbox_id, None)

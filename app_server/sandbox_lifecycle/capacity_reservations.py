@@ -58,7 +58,7 @@ class CapacityReservations:
             async with self._database.session() as session:
                 session.add(MemoryPlace(number=number, sandbox_id=sandbox_id, until=now() + LEASE))
                 await session.flush()
-                # The newest always stays, however it stands: numbers must not begin anew.
+                # The newest reservation always stays, so that the numbers do not start again.
                 over = delete(MemoryPlace).where(MemoryPlace.number < number, MemoryPlace.until <= now())
                 await session.execute(over)
         except IntegrityError:

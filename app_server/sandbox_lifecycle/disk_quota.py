@@ -59,7 +59,7 @@ class Watch:
             logger.warning(
                 "a sandbox was stopped", extra={"sandbox_id": sandbox_id.hex, "cause": failure.cause}
             )
-            # The row first: killed in between, the next server finds it to be over.
+            # The row is written first: if this process is killed in between, the next server finds the error.
             await self._rows.save(sandbox_id, SandboxStatus.ERROR, failure=failure)
             await machines.backend.stop(sandbox_id)
         await machines.changed(sandbox_id)

@@ -92,5 +92,5 @@ class Sleep:
 async def _idle_seconds(running: RunningSandbox) -> float:
     """Returns the sandbox's idle time in seconds. Returns 0 if its agent server does not answer."""
     idle = await running.client.idle_seconds()
-    # Its own clock went on while it slept.
+    # The agent server's clock continued while the sandbox slept.
     return min(idle or 0, time.monotonic() - running.up_since)

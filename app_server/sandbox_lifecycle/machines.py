@@ -53,8 +53,8 @@ class Machines:
         self._rows = rows
         self._archives = archives
         self.keys = keys
-        # Sandboxes are neighbours: a proxy in the environment is for the world outside. And as many commands
-        # may be under way as there are conversations.
+        # Ignores a proxy in the environment, because sandboxes are in the local network. No limit on
+        # connections, because each conversation may run a command.
         self.http = httpx.AsyncClient(
             transport=BoundedTransport(
                 httpx.AsyncHTTPTransport(
@@ -109,7 +109,7 @@ class Machines:
         StartFailure, and NotFound if there is no row.
         """
         await self.await_engine()
-        # Outside of the lock: an image may take minutes, and a delete need not wait for it.
+        # Not under the lock: an image may take minutes, and a delete need not wait for it.
         base = self._rows.base_of(await self.require(sandbox_id))
         await self.backend.prepare(report, base, sandbox_id)
         self.background.start(self._examine(), name="examine the walls")
@@ -148,7 +148,7 @@ class Machines:
                 return
             offer = await self.keys.offer(sandbox_id)
             if await self.keys.hand_over(sandbox_id, offer, running.client) == "refused":
-                # The server that answers there is not ours any more: the monitor starts it again.
+                # Another server answers at this address. The monitor will start the sandbox again.
                 self.running.pop(sandbox_id)
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
@@ -182,7 +182,7 @@ class Machines:
     async def _start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         sandbox = await self.require(sandbox_id)
         if kind_of(sandbox.spec_id) != self.backend.kind.backend:
-            # Brought up by the other backend it would be an empty one, and its conversation lost.
+            # The other backend would start an empty sandbox, and the conversation would be lost.
             raise StartFailure(
                 "sandbox_of_other_kind",
                 f"The workspace of this conversation lies in a sandbox of another kind ({sandbox.spec_id}).",
@@ -197,7 +197,7 @@ class Machines:
                 await self._end_silent(sandbox_id)
         running = await self._start_machine(sandbox, report, backup)
         if running is None:
-            # Its key was replaced by a server with a database that is newer than ours, as after a restore.
+            # A server with a newer database has replaced its key, for example if ours was restored.
             logger.warning("an agent server takes none of its keys", extra={"sandbox_id": sandbox_id.hex})
             await finish(self.backend.stop(sandbox_id))
             running = await self._start_machine(sandbox, report, backup)
@@ -269,10 +269,10 @@ class Machines:
         """Starts the machine. Returns None if its agent server refuses every key that it may know."""
         sandbox_id = sandbox.id
         offer = await self.keys.offer(sandbox_id)
-        # To its end, with the lock held: a delete that follows must find all that was begun.
+        # Not interrupted while the lock is held: a later delete must find everything that was started.
         machine = await finish(self.backend.start(sandbox_id, offer.first, report, sandbox.base_image))
         before = self.running.get(sandbox_id)
-        # Others hold on to the one that they have got.
+        # The old client is kept if the address is the same, because other code still uses it.
         same = before is not None and before.client.url == machine.url
         client = (
             before.client

@@ -27,7 +27,7 @@ class Monitor:
         self._rows = rows
         self._admission = admission
         self._reviving: set[UUID] = set()
-        # When each agent server has answered last, of the monotonic clock.
+        # When each agent server has last answered, by the monotonic clock.
         self._heard: dict[UUID, float] = {}
         self._probed = 0.0
         self._is_probing = False
@@ -53,7 +53,7 @@ class Monitor:
         try:
             dead = await machines.backend.find_dead(known) if known else set()
         except StartFailure as failure:
-            # The engine itself is away. Its sandboxes may be well: wait for it rather than count them dead.
+            # The engine does not answer. Its sandboxes may still run, so they do not count as dead.
             logger.warning("sandboxes cannot be checked", extra={"cause": failure.cause})
             return
         for sandbox_id in known - dead:
@@ -144,8 +144,8 @@ class Monitor:
         except (NotFound, Unavailable):
             return  # deleted meanwhile, or another server's
         except StartFailure as failure:
-            # The row stays RUNNING, so that the next round tries again; as long as the engine itself is away
-            # that is no fault of the sandbox.
+            # The row stays RUNNING, so that the next round tries again. If the engine does not answer, this
+            # does not count as a crash of the sandbox.
             if failure.code not in {"docker_unavailable", "sandbox_host_lost"}:
                 await self._gave_up(sandbox_id, failure)
         finally:

@@ -62,7 +62,7 @@ class SessionKeys:
         self._period = timedelta(minutes=config.session_key_minutes)
         self._database = database
         self._cipher = cipher
-        # When each is to be replaced, of those that this process has handed over.
+        # When each key that this process has handed over is to be replaced.
         self._due: dict[UUID, _Moment] = {}
 
     async def offer(self, sandbox_id: UUID) -> Offer:
@@ -73,7 +73,7 @@ class SessionKeys:
             sandbox = await self._get(session, sandbox_id)
             present = self._cipher.decrypt(sandbox.encrypted_session_key)
             if sandbox.encrypted_pending_session_key:
-                # Offered before, and who knows whether it was taken: there can be no other one.
+                # Offered before. It may have been accepted, so no other key can be offered.
                 key = self._cipher.decrypt(sandbox.encrypted_pending_session_key)
             else:
                 key = new_token()

@@ -188,5 +188,5 @@ def _nonce() -> str:
 
 @cache
 def _nonce_of(_pid: int) -> str:
-    # By its number: a process that was forked is another one.
+    # Cached by process id: a forked process is another process.
     return secrets.token_hex(16)

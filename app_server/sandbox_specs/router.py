@@ -205,7 +205,7 @@ async def _infos(request: Request, session: AsyncSession, user: User) -> list[Sa
     default = SandboxSpecInfo(
         id=DEFAULT,
         name=DEFAULT,
-        # Each host has its own.
+        # With remote hosts, each host has its own base image.
         base=(config.sandbox_image or config.sandbox_base_image) if backend == "docker" else None,
         working_dir=_working_dir(request),
         created_at=now(),

@@ -13,7 +13,7 @@ MIN_VALUE_CHARACTERS = 4
 MAX_VALUE_CHARACTERS = 16_000
 
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
-# With these a value would change how commands are found or run.
+# Under these names a value would change how commands are found or run.
 _TAKEN = re.compile(r"PATH|HOME|SHELL|USER|PWD|IFS|ENV|BASH_ENV|PROMPT_COMMAND|PS[0-4]|LD_\w+|__SLIPWAY_\w*")
 
 

@@ -17,7 +17,7 @@ from app_server.settings.schemas import LLMSettings
 from app_server.users.models import ADMINISTRATORS, User
 
 _COLUMNS = ("model", "base_url", "max_budget_per_task", "input_cost_per_token", "output_cost_per_token")
-# Built once: every call of a model begins with one of them.
+# The queries are built once, because every call of a model begins with one of them.
 _USER = bindparam("user", type_=Uuid())
 _IS_OWN = LLMProfile.user_id == _USER
 _IS_SHARED = and_(
@@ -28,8 +28,8 @@ _CHOSEN = select(UserSettings.shared_profile_id).where(UserSettings.user_id == _
 _OWN = select(LLMProfile).where(_IS_OWN).order_by(LLMProfile.name)
 _OWN_NAMED = _OWN.where(_IS_NAMED)
 _SHARED = select(LLMProfile).where(_IS_SHARED).order_by(LLMProfile.created_at, LLMProfile.id)
-# False comes before true: a shared profile that was chosen before the own active one, an own name before a
-# shared one.
+# False sorts before true: a chosen shared profile comes before the user's own active one, and an own name
+# before a shared one.
 _NAMED = (
     select(LLMProfile)
     .where(or_(_IS_OWN, _IS_SHARED), _IS_NAMED)

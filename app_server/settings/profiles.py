@@ -59,9 +59,7 @@ async def save_profile(
 
 
 async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
-    """Returns whether the user has only recorded models: no other profile of the user's own, and no shared
-    one in use.
-    """
+    """Returns whether all profiles of the user are recordings, and the active profile is a recording too."""
     with session.no_autoflush:
         own = await list_own_profiles(session, user_id)
         active = await active_profile(session, user_id)
@@ -147,7 +145,7 @@ def _vendor(model: str) -> str:
 async def _activate(session: AsyncSession, profile: LLMProfile) -> None:
     if profile.is_active:
         return
-    # In two statements: the database allows one active profile at any moment.
+    # Two statements, because the database allows only one active profile at any moment.
     others = update(LLMProfile).where(LLMProfile.user_id == profile.user_id, LLMProfile.is_active)
     await session.execute(others.values(is_active=False))
     profile.is_active = True

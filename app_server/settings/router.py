@@ -120,7 +120,7 @@ async def share_profile(
 async def stop_sharing_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Stops sharing a profile. Other users' conversations that use it fail at their next call. 404
+    """Stops sharing a profile. Other users' conversations that use it stop at their next call. Status 404
     `llm_profile_not_found`.
     """
     row = await sharing.stop_sharing_profile(session, name)

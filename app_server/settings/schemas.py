@@ -18,7 +18,7 @@ from agent_runtime.wire import Dollars
 from app_server.settings.options import ProfileOptions, TokenPrice
 
 _NAME_PATTERN = r"^[A-Za-z0-9._-]{1,64}$"
-# Of the connection and the body, which are ours.
+# Headers of the connection and the body, which Slipway sets itself.
 _OWN_HEADERS = frozenset(
     {
         "accept-encoding",

@@ -61,7 +61,7 @@ def _matter(text: str) -> dict[str, Any] | None:
     match = _FRONT_MATTER.match(text.strip())
     if match is None:
         return {}
-    # Loaded where first used: the server starts without it.
+    # Loaded at its first use, so that the server starts faster.
     import yaml
 
     try:

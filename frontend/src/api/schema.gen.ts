@@ -2613,7 +2613,7 @@ export interface paths {
         post?: never;
         /**
          * Stop Sharing Profile
-         * @description Stops sharing a profile. Other users' conversations that use it fail at their next call. 404
+         * @description Stops sharing a profile. Other users' conversations that use it stop at their next call. Status 404
          *     `llm_profile_not_found`.
          */
         delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
@@ -3749,7 +3749,7 @@ export interface components {
          *     path: where the link leads on that port. keeps_prefix: true for a program that was told to serve below the
          *     link's path (`vite --base`): the program gets the whole path. Null: Slipway finds out. It reads the
          *     program's first page; if that page names the path of an earlier such link to this port, the same link is
-         *     returned again. If ports have host names, null means false and the program is not asked.
+         *     returned again. If ports have host names, keeps_prefix has no effect and the program is not asked.
          */
         CreateLink: {
             /** Keeps Prefix */
