@@ -43,7 +43,7 @@ class MessageEvent(Event):
     extended_content: list[TextContent] = []
     critic_result: CriticResult | None = None
     sender: str | None = None
-    """The name of the person who wrote it, where that is not the owner of the conversation."""
+    """The name of the person who wrote the message. None: the owner of the conversation."""
     kind: Literal["MessageEvent"] = "MessageEvent"
 
 

@@ -40,8 +40,9 @@ def _own_id(context: ExecutionContext) -> UUID:
 class Conversation(Base):
     """One dialogue of a user with an agent. It also stores fields computed from its log (see projection.py).
 
-    `sandbox_id` equals `id` unless the conversation shares a sandbox that was made for another one.
-    `deleted_at` hides it at once; the worker then removes the sandbox and every row.
+    `sandbox_id` equals `id` unless the conversation works in a sandbox that was made for another one, or
+    before any conversation. `deleted_at` hides it at once; the worker then removes its rows and its files,
+    and the sandbox with the last conversation in it.
     """
 
     __tablename__ = "conversations"

@@ -22,7 +22,8 @@ async def switch_profile(
 ) -> AppConversation:
     """Makes the agent use this model from its next call on. Returns the changed conversation.
 
-    Raises NotFound (also `llm_profile_not_found`), Conflict `sandbox_not_running`, BadGateway.
+    Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing`, Conflict
+    `sandbox_not_running`, BadGateway.
     """
     async with database.read() as session:
         conversation = await service.require(session, user_id, conversation_id)

@@ -83,7 +83,7 @@ class Config(BaseSettings):
     """
 
     sandbox_image: str | None = None
-    """A ready image to use instead of building our own."""
+    """A ready image that is used instead of building our own."""
 
     sandbox_flavour: SandboxFlavour = "full"
     """Which variant of our image is used: with a browser and fonts, or without."""

@@ -45,7 +45,7 @@ def _utc_text(value: datetime) -> str:
 
 
 Timestamp = Annotated[datetime, PlainSerializer(_utc_text, return_type=str, when_used="json")]
-"""A moment in the API: UTC, ISO 8601 with a trailing Z."""
+"""A time in the API: UTC, ISO 8601 with a trailing Z."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -103,7 +103,9 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """A transaction that commits when the block ends well and rolls back when it does not."""
+        """Yields a session with a transaction. It commits when the block ends normally and rolls back after
+        an error.
+        """
         async with self._write() as session, session.begin():
             yield session
 
@@ -115,7 +117,7 @@ class Database:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        """A transaction for reading; never waits for a writer."""
+        """Yields a session for reading. It never waits for a writer."""
         async with self._read() as session:
             yield session
 

@@ -200,7 +200,8 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
-"""What every route of the API's description says about failures; `add_problem_schema` defines the shape."""
+"""The description of failures for every route in OpenAPI. `add_problem_schema` adds the schema it refers to.
+"""
 
 
 def add_problem_schema(description: dict[str, Any]) -> None:

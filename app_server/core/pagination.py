@@ -1,4 +1,6 @@
-"""Pages of the search routes: `{items, next_page_id}`, walked by an opaque `page_id`."""
+"""Pages of the search routes: `{items, next_page_id}`. A client passes `next_page_id` as `page_id` to get the
+next page.
+"""
 
 import base64
 import binascii

@@ -36,8 +36,8 @@ rm -f "$archive"
 
 
 async def put_notes(client: AgentClient, directory: str, notes: Sequence[MemoryNote]) -> None:
-    """Puts these notes into the checkout for the agent, and excludes them from git changes. May
-    be repeated.
+    """Puts these notes into the checkout for the agent, and excludes them from git changes. They replace the
+    notes of an earlier call, unless the repository has notes itself; its notes stay. May be repeated.
     """
     place = PurePosixPath(directory)
     archive = str(place.parent / f".{place.name}.notes.tar")

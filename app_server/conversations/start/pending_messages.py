@@ -21,7 +21,8 @@ async def keep(
 ) -> int:
     """Stores a message and returns its place in the queue, from 1. A repeated id keeps its place.
 
-    The caller holds the start task's row lock. Raises TooManyRequests.
+    sender: the name of the person who wrote it; None means the owner of the conversation. The caller holds
+    the start task's row lock. Raises TooManyRequests.
     """
     waiting = select(PendingMessage.id).where(PendingMessage.conversation_id == conversation_id)
     ids = list(await session.scalars(waiting.order_by(PendingMessage.position)))

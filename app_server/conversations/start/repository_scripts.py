@@ -30,7 +30,9 @@ Report = Callable[[str], None]
 async def run_setup_script(
     client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
 ) -> Finished:
-    """Runs the set-up script in a separate bash. Raises StartFailure `setup_script_failed`."""
+    """Sources the set-up script in a separate bash, if it is the version that the user allowed. Raises
+    StartFailure `setup_script_failed`.
+    """
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
         f". {shlex.quote(script.path)}"

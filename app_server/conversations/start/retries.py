@@ -22,8 +22,8 @@ async def retry(
     """Retries a failed start, with the change if there is one. Without a change, a start that did not fail
     stays as it is.
 
-    Raises NotFound; with a change also Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`,
-    InvalidRepository (422), Forbidden `repository_not_allowed`.
+    Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
+    `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
