@@ -96,7 +96,7 @@ class Gateway:
 
     async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
         """Trades the token in the address for a cookie of this one host name, so that no token stays in the
-        address.
+        address. Returns the redirect that sets the cookie.
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)

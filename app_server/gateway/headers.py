@@ -93,8 +93,8 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, place: Place, port: int) -> bytes:
-    """Translates an address of the page's own place into the address that the program knows. Other addresses
-    stay as they are.
+    """Returns an address of the page's own place as the program knows it, `http://localhost:PORT`. Returns
+    other addresses unchanged.
     """
     here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
     local = f"http://localhost:{port}".encode()
@@ -134,7 +134,9 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
-    """Translates a redirect to the program's own machine into a redirect to the page's place."""
+    """Returns the target of a redirect as the browser needs it: an address on the program's own machine
+    becomes an address of the page's place. Returns other addresses unchanged.
+    """
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)
     if local and _port_of(local[0]) == port:

@@ -140,7 +140,9 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """Adds our scripts' hashes to a content security policy that names the allowed scripts one by one."""
+    """Returns the header. If it is a content security policy that names the allowed scripts one by one, the
+    hashes of our scripts are added.
+    """
     name, value = header
     if name != _POLICY:
         return header

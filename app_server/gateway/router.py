@@ -32,7 +32,7 @@ async def list_ports(user: CurrentUser, sandbox_id: UUID, request: Request) -> S
 async def create_link(
     principal: CurrentPrincipal, sandbox_id: UUID, body: CreateLink, request: Request
 ) -> Link:
-    """Creates a link that opens one port to everyone who has the link.
+    """Creates and returns a link that opens one port to everyone who has the link.
 
     The link ends at its expiry time, when the sandbox is deleted, and when its maker signs out or deletes the
     API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.

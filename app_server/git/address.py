@@ -90,7 +90,8 @@ def origin_of(url: str) -> str:
 
 
 def parse_address(repository: str, provider: str | None = None) -> Address:
-    """Parses `owner/repo`, a git URL, or the absolute path of a repository on this machine.
+    """Parses `owner/repo`, a git URL, or the absolute path of a repository on this machine. Returns its
+    Address.
 
     `provider`: the git host of `owner/repo`; None means GitHub. Raises InvalidRepository (422) if the text is
     none of these.

@@ -63,7 +63,7 @@ def api_of(origin: str) -> HostApi:
 
 
 async def ask(client: httpx.AsyncClient, api: HostApi, token: str, username: str | None) -> UserGitInfo:
-    """Asks the git host which user the token belongs to.
+    """Asks the git host which user the token belongs to, and returns that user.
 
     `username`: sent with the token as basic authentication; None means that the token is sent alone. Raises
     BadGateway `git_token_refused` and `git_host_failed`, and Forbidden `private_address`.

@@ -58,8 +58,8 @@ async def get_git_info(
     request: Request,
     host: Annotated[str | None, Query(max_length=300)] = None,
 ) -> UserGitInfo:
-    """Asks a git host which user the stored token belongs to. `host`: which git host; if missing, GitHub,
-    else GitLab, else the user's first host.
+    """Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
+    GitHub, else GitLab, else the user's first host.
     """
     row = _chosen(await credentials.list_credentials(session, user.id), host)
     api = api_of(row.origin)

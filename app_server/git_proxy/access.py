@@ -79,8 +79,8 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Identifies the sandbox by its key and finds the repository among the repositories of its
-        conversations.
+        """Returns the access of the sandbox that sends this request. The sandbox is identified by its key;
+        the repository must belong to one of its conversations.
 
         `name`: `host/owner/name`, with or without `.git`. Raises Refusal.
         """

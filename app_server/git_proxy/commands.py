@@ -57,8 +57,8 @@ class CommandList:
 
 
 async def read_commands(reader: Reader) -> CommandList:
-    """Reads the commands of a push, up to the flush packet after them. An empty list is valid: git sends it
-    to test the connection.
+    """Reads and returns the commands of a push, up to the flush packet after them. An empty list is valid:
+    git sends it to test the connection.
 
     Raises ProtocolError if the data is not a command list or does not end. Also raises ProtocolError for
     pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that ask for no

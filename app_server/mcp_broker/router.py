@@ -33,8 +33,8 @@ def broker_url(inner_url: str, name: str) -> str:
 @router.get("/{name}")
 @router.delete("/{name}")
 async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Request) -> Response:
-    """Passes one exchange of streamable HTTP on to the MCP server with this name, out of the servers of the
-    sandbox's user.
+    """Passes a request (streamable HTTP) on to an MCP server and streams its reply. `name`: the name of the
+    server in the settings of the sandbox's user.
     """
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher

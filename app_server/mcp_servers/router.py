@@ -47,7 +47,7 @@ async def add_server(
     body: SaveMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """Adds an MCP server. Conversations that start from now on can use it."""
+    """Adds and returns an MCP server. Conversations that start from now on can use it."""
     cipher = request.state.cipher
     server = await service.add_server(session, cipher, user.id, name, body)
     trail.record(session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="added")
@@ -63,8 +63,8 @@ async def change_server(
     body: ChangeMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """Changes an MCP server. Fields that are left out stay as they are. New headers and a new address are
-    used from the next call of any conversation on.
+    """Changes and returns an MCP server. Fields that are left out stay as they are. New headers and a new
+    address are used from the next call of any conversation on.
     """
     cipher = request.state.cipher
     changes = body.model_extra or {}
@@ -86,8 +86,8 @@ async def delete_server(
 
 @router.post("/{name}/test")
 async def test_server(user: CurrentUser, name: ServerNameInPath, request: Request) -> McpTestReport:
-    """Connects to the server and lists its tools. A server that cannot be reached also gets status 200; the
-    report gives the reason.
+    """Connects to the server and returns a report with its tools. A server that cannot be reached also gets
+    status 200; the report gives the reason.
     """
     database: Database = request.state.database
     # The session is closed before the server is called: a slow server must not hold it open.
@@ -147,8 +147,8 @@ async def disconnect(
 async def finish_sign_in(
     user: CurrentUser, trail: CurrentTrail, body: FinishSignIn, request: Request
 ) -> SignedIn:
-    """Finishes a sign-in with the data that the browser brings back. Works once, for the user who started it,
-    within ten minutes.
+    """Finishes a sign-in with the data that the browser brings back, and returns the server's name. Works
+    once, for the user who started it, within ten minutes.
     """
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher

@@ -129,8 +129,8 @@ class Definition(BaseModel):
 
 
 def _without_nulls(given: Any) -> Any:
-    """Removes null values and maps `type` to `transport`, because clients send nulls for empty fields and use
-    both names.
+    """Returns the input without null values and with `type` renamed to `transport`. Clients send nulls for
+    empty fields, and use both names.
     """
     if not isinstance(given, dict):
         return given

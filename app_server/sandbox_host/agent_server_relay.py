@@ -23,7 +23,9 @@ _OURS = (b"host", TOKEN_HEADER.lower().encode(), INSTALLATION_HEADER.lower().enc
 
 
 class AgentRelay:
-    """Middleware in front of the routes. It passes requests for other paths on unchanged."""
+    """Middleware that passes requests on to agent servers. Requests for other paths go unchanged to this
+    host's routes.
+    """
 
     def __init__(self, app: ASGIApp, *, backend: DockerBackend) -> None:
         self._app = app
@@ -51,7 +53,9 @@ class AgentRelay:
             await _refuse(scope, receive, send, failure.cause)
 
     async def _target(self, sandbox_id: UUID, path: bytes, scope: Scope) -> Target:
-        """Returns the agent server that the request goes to. Raises StartFailure."""
+        """Returns the address of the agent server that the request is for, with the path and headers to send.
+        Raises StartFailure.
+        """
         if sandbox_id not in self._addresses:
             self._addresses[sandbox_id] = await self._backend.agent_address(sandbox_id)
         address, query = self._addresses[sandbox_id], scope["query_string"]

@@ -69,7 +69,7 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
 
 
 def create_host_app(work: HostServices, token: str) -> FastAPI:
-    """Returns the app of a sandbox host. The OpenAPI document is also made from it."""
+    """Returns the app of a sandbox host. The host's OpenAPI document is made from the same app."""
     app = _HostApp(
         title="Slipway sandbox host",
         version=VERSION,

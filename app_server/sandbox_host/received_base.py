@@ -23,9 +23,9 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """Returns the base image that was asked for. Blocking. Raises BadRequest, PayloadTooLarge.
+    """Checks and returns the base image of a request. Blocking. Raises BadRequest, PayloadTooLarge.
 
-    `packed`: the gzipped tar of the files that it is built from.
+    `packed`: the gzipped tar of the files that it is built from; None if it is not built here.
     """
     if asked.name.partition(":")[0] == REPOSITORY:
         raise BadRequest(f"{asked.name} is no base image.", code="image_not_allowed")

@@ -82,7 +82,9 @@ async def get_info(request: Request) -> HostInfo:
 
 @router.post("/image", response_class=_Steps, responses=_STEPS)
 async def prepare_image(request: Request) -> StreamingResponse:
-    """Makes sure that there is an image to start sandboxes from. Builds one if there is none."""
+    """Makes sure that there is an image to start sandboxes from, and builds one if there is none. Streams the
+    progress.
+    """
     work: HostServices = request.state.work
 
     async def prepare(report: Report) -> Step:
@@ -113,7 +115,7 @@ async def prune_unneeded_images(request: Request, base: _Bases = None) -> list[H
 
 @router.get("/bases")
 async def get_base(request: Request, name: Annotated[ImageName, Query()]) -> BaseInfo:
-    """Tells whether sandboxes can start on this base at once."""
+    """Returns the sandbox image for this base. The image is null if it must be built first."""
     work: HostServices = request.state.work
     return BaseInfo(image=await work.image(name))
 
@@ -150,8 +152,8 @@ async def list_sandboxes(request: Request) -> list[HostedSandbox]:
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
 async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
-    """Starts the sandbox's machine. Keeps a running machine, continues a halted one, or else starts one on
-    the existing workspace.
+    """Starts the sandbox's machine and streams the progress. A running machine is kept and a frozen one
+    continues. Otherwise a new machine starts with the existing workspace.
 
     Does not wait for the agent server to answer.
     """
@@ -182,7 +184,9 @@ async def last_words(request: Request, sandbox_id: UUID) -> LastWordsInfo:
 
 @router.get("/sandboxes/{sandbox_id}/size")
 async def workspace_size(request: Request, sandbox_id: UUID) -> WorkspaceSize:
-    """Returns the size of the sandbox's workspace, if no disk limits it. May take seconds."""
+    """Returns the size of the sandbox's workspace in bytes. The size is null if a disk limits it, or if it
+    cannot be measured in time. May take seconds.
+    """
     return WorkspaceSize(bytes=await request.state.work.backend.watched_bytes(sandbox_id))
 
 
@@ -283,10 +287,11 @@ async def fetch_connection(socket: WebSocket, name: str) -> None:
 def _follow(
     work: HostServices, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
-    """Streams the progress of a piece of work, line by line. The work runs to its end even if the caller
-    disconnects.
+    """Runs `carry_out` and returns a response that streams its steps, one JSON line each. The work runs to
+    its end even if the caller disconnects.
 
-    `sign_of_life`: sent whenever nothing was reported for a while.
+    `carry_out`: gets a function for progress lines and returns the last step. `sign_of_life`: a step that is
+    sent after SILENCE_SECONDS without another step; None sends none.
     """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 

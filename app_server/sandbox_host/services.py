@@ -49,9 +49,10 @@ class HostServices:
         return name if await self.backend.has_image(name) else None
 
     async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
-        """Returns the sandbox images that `ask_store` finds.
+        """Calls `ask_store` on this host's engine and returns its list of images.
 
-        `bases`: base images that users have chosen, in addition to the bases of this host's sandboxes.
+        `ask_store`: `stored_images` or `prune_images`. `bases`: base images that users have chosen; the bases
+        of this host's sandboxes are added.
         """
         chosen = {*bases, *await asyncio.to_thread(self.hosted.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)

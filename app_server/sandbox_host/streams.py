@@ -25,15 +25,17 @@ class SinkOfReply:
         self._buffer = bytearray()
 
     def write(self, piece: bytes) -> int:
-        """Writes a piece. Call it from the thread. Raises ReceiverGone."""
+        """Adds a piece to the body and returns its number of bytes. Call it from the thread. Raises
+        ReceiverGone.
+        """
         self._buffer += piece
         if len(self._buffer) >= PIECE_BYTES:
             self._flush()
         return len(piece)
 
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-        """Yields what `work` writes. Raises the errors of `work`; before the first piece if `work` has
-        written nothing.
+        """Runs `work` and yields what it writes. Raises the errors of `work`: before the first piece if
+        `work` has written nothing, else after the last piece.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:

@@ -20,8 +20,8 @@ _CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class PackedContext:
-    """`digest`: a hash of names, modes, links and contents. `dockerfile`: the name of the Dockerfile in the
-    tar.
+    """Describes a packed context. `digest`: a hash of names, modes, links and contents. `dockerfile`: the
+    name of the Dockerfile in the tar. `files`, `bytes`: number and size of the other files.
     """
 
     digest: str
@@ -31,10 +31,11 @@ class PackedContext:
 
 
 def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
-    """Writes a tar of the context into `sink`, and sets `sink` back to its start. Blocking. Raises OSError.
+    """Writes a tar of the context into `sink`, sets its position to the start and returns a description of
+    the tar.
 
-    Both paths must be resolved. Links are packed as links. Each file is read once, for the tar and the hash
-    together.
+    Both paths must be resolved. Links are packed as links. Each file is read once, so the hash is that of the
+    packed data. Blocking. Raises OSError.
     """
     is_inside = dockerfile.is_relative_to(context)
     name = str(dockerfile.relative_to(context)) if is_inside else OUTSIDE
@@ -53,11 +54,11 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
 
 
 def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
-    """Reads a tar that another server has packed, and hashes it again. Sets `source` back to its start.
-    Blocking.
+    """Reads a tar that another server has packed, hashes it again, and returns its description. Sets `source`
+    back to its start. Blocking.
 
-    Raises ValueError for a tar that `pack` would not write: one with a path outside of it, or with something
-    other than files, folders and links.
+    Raises ValueError for a tar that `pack` would not write: if a path leads out of the tar, or if it contains
+    something other than files, folders and links.
     """
     digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
     try:

@@ -26,8 +26,8 @@ MAX_SHOWN = 300
 
 @dataclass(frozen=True)
 class BaseSource:
-    """`dockerfile`, `context`: resolved paths of a file and a folder. `arguments`, `target`: options of the
-    build.
+    """The files and options of a build. `dockerfile`, `context`: resolved paths of a file and a folder.
+    `arguments`, `target`: options of the build.
     """
 
     dockerfile: Path

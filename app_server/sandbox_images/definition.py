@@ -55,8 +55,9 @@ AGENT_SERVER = Ingredients(
 
 @dataclass(frozen=True)
 class Recipe:
-    """The two images of a flavour. `dependencies`: changes only when a lock file changes. `image`: the
-    dependencies with this version's agent server.
+    """The names of the two images of a flavour on a base. `dependencies`: the image without the agent server;
+    its name changes only if its build files change, above all the lock files. `image`: the dependencies with
+    this version's agent server.
     """
 
     flavour: SandboxFlavour

@@ -60,8 +60,8 @@ _Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 @dataclass(frozen=True)
 class Devcontainer:
-    """`base`: the name of an image, or the source that one is built from. `ignored`: the parts that are not
-    used, each with a reason, as text for a terminal.
+    """The usable content of a devcontainer.json. `base`: the name of an image, or the files and options of a
+    build. `ignored`: the parts that are not used, each with a reason, as text for a terminal.
     """
 
     base: str | BaseSource
@@ -78,7 +78,9 @@ class _Build(BaseModel):
 
 
 class _Content(BaseModel):
-    """`dockerFile` and `context`: older forms of `build`, which many repositories still use."""
+    """The fields that are read. `dockerFile` and `context`: older forms of `build`, which many repositories
+    still use.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -90,7 +92,7 @@ class _Content(BaseModel):
 
 @dataclass
 class _Plain:
-    """Replaces the variables in texts, without reading this machine's environment."""
+    """Replaces the variables in texts by their defaults, without reading this machine's environment."""
 
     file: Path
     taken: list[str] = field(default_factory=list)
@@ -112,8 +114,8 @@ class _Plain:
 
 
 def read_devcontainer(path: Path, context: Path | None = None) -> Devcontainer:
-    """Reads a devcontainer.json. Blocking. Raises BadRequest `devcontainer_…`, `dockerfile_missing`,
-    `build_context_missing`.
+    """Reads a devcontainer.json and returns its usable content. Blocking. Raises BadRequest `devcontainer_…`,
+    `dockerfile_missing`, `build_context_missing`.
 
     `path`: the file, or the folder of its project. `context`: a folder that the user names in place of the
     one in the file.

@@ -37,7 +37,11 @@ AskStore = Callable[["DockerClient", Collection[str]], list[StoredImage]]
 
 
 def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImage]:
-    """Calls `stored_images` or `prune_images` with this machine's engine. Blocking. Raises StartFailure."""
+    """Calls `ask_store` with a client of this machine's engine and returns its list of images.
+
+    `ask_store`: `stored_images` or `prune_images`. `current`: the names of images that this version uses.
+    Blocking. Raises StartFailure.
+    """
     with closing(connect()) as client:
         return ask(ask_store, client, current)
 

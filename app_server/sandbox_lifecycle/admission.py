@@ -57,10 +57,11 @@ class Admission:
     async def place(
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> AsyncIterator[None]:
-        """Keeps memory for a start while the block runs. After that, the machine itself holds the memory.
+        """Waits until there is memory for a start, and reserves it while the block runs. After that, the
+        machine itself holds the memory.
 
-        Raises StartFailure, NotFound, and Crowded if the start would have to wait longer than
-        `patience_seconds`.
+        `report` is called with the position in the queue. `patience_seconds`: how long to wait; None means no
+        limit. Raises StartFailure, NotFound, and Crowded if the start would have to wait longer than that.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
@@ -144,10 +145,11 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: Standing) -> Waiting | None:
-        """Returns the next start for which there is room, or None. A start whose machine already holds memory
-        needs no more.
+        """Returns the next start for which there is room, and makes room for it if possible. Returns None if
+        no start can go on.
 
-        With several hosts, it is the first start in the queue that has room on the host where it would run.
+        A start whose machine already holds memory comes first, because it needs no more. With several hosts,
+        it is the first start in the queue that has room on the host where it would run.
         """
         while line := self._line.in_order():
             self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
@@ -197,14 +199,16 @@ class Admission:
         return room.capacity_bytes is None or self._fits(len(room.beside), room.capacity_bytes)
 
     def _fits(self, count: int, total: int) -> bool:
-        """Returns whether there is room for one more."""
+        """Returns whether there is room for one more sandbox. `count`: how many sandboxes hold memory.
+        `total`: the memory for all sandboxes, in bytes.
+        """
         sandboxes = (count + 1) * self._config.sandbox_memory_bytes
         spare = self._machines.backend.spare_bytes + self._spare_of_others
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Frees memory: ends a spare machine, else a sleeping sandbox's, else an idle sandbox's. Files stay.
-        Returns False if there is none.
+        """Frees memory: ends a spare machine, else the machine of a sleeping sandbox, else that of an idle
+        sandbox. Files stay. Returns False if there was no such machine.
         """
         if await self._machines.backend.yield_spare():
             return True

@@ -72,8 +72,8 @@ class Archiving:
         conversation_id: UUID | None = None,
         folder: str | None = None,
     ) -> Archive:
-        """Makes a snapshot of a conversation's files. Programs in the sandbox are halted meanwhile, where
-        that is possible. Raises the same errors as `archive`.
+        """Makes and returns a snapshot of a conversation's files. Programs in the sandbox are halted
+        meanwhile, where that is possible. Raises the same errors as `archive`.
 
         `conversation_id`: None means the conversation that the sandbox was made for. `folder`: the
         conversation's folder in the project; None means the whole project.

@@ -58,8 +58,9 @@ class Backups:
     async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
         """Makes the sandbox start from its last backup, on any host with room.
 
-        Raises NotFound and Conflict: `sandbox_host_lost` if there is no backup, `backup_outdated` if the log
-        has later events than the backup and `from_backup` is false.
+        `from_backup`: the user accepts that later changes of files are lost. Raises NotFound and Conflict:
+        `sandbox_host_lost` if there is no backup, `backup_outdated` if the log has later events than the
+        backup and `from_backup` is false. In that case the backup's files are also stored as a snapshot.
         """
         machines = self._machines
         async with machines.locks[sandbox_id]:

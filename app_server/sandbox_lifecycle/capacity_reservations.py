@@ -67,7 +67,9 @@ class CapacityReservations:
 
     @asynccontextmanager
     async def kept(self, number: int | None) -> AsyncIterator[None]:
-        """Keeps the reservation from expiring while the block runs."""
+        """Keeps the reservation with this number from expiring while the block runs. `number`: None means
+        that there is no reservation.
+        """
         keeping = asyncio.create_task(self._keep(number), name="keep memory") if number is not None else None
         try:
             yield

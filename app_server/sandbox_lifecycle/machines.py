@@ -105,8 +105,8 @@ class Machines:
             await self._secure()
 
     async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
-        """Starts the sandbox's machine and returns it after its agent server has answered. Raises
-        StartFailure, and NotFound if there is no row.
+        """Starts the sandbox's machine, waits until its agent server answers, and returns the running
+        sandbox. Raises StartFailure, and NotFound if there is no row.
         """
         await self.await_engine()
         # Not under the lock: an image may take minutes, and a delete need not wait for it.
@@ -266,7 +266,9 @@ class Machines:
     async def _start_machine(
         self, sandbox: Sandbox, report: Report, backup: Archive | None
     ) -> RunningSandbox | None:
-        """Starts the machine. Returns None if its agent server refuses every key that it may know."""
+        """Starts the machine and returns the running sandbox. Returns None if its agent server refuses every
+        key that it may know.
+        """
         sandbox_id = sandbox.id
         offer = await self.keys.offer(sandbox_id)
         # Not interrupted while the lock is held: a later delete must find everything that was started.
@@ -288,7 +290,9 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, offer: Offer, report: Report) -> bool:
-        """Waits until the agent server answers. Returns whether it has taken the key."""
+        """Waits until the agent server answers. Returns whether it has accepted the key. Raises StartFailure
+        if it does not answer in time.
+        """
         outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
         if outcome == "absent":
             report("Waiting for the agent server")

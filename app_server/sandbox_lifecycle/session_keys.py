@@ -108,8 +108,8 @@ class SessionKeys:
         self.forget(sandbox_id)
 
     async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
-        """Sends the key to the agent server. If the agent server takes it, the old key ends.
-        Raises NotFound.
+        """Sends the key to the agent server and returns the outcome. If the agent server takes the key, the
+        old key ends. Raises NotFound.
         """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
         outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())

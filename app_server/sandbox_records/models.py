@@ -80,7 +80,7 @@ class Sandbox(Base):
     has_leftovers: Mapped[bool] = mapped_column(default=False)
     """For an archived sandbox: whether a machine or a workspace may still have to be removed."""
     error: Mapped[dict[str, Any] | None]
-    """Why the sandbox is in ERROR: `{code, cause, fix, output}`."""
+    """Why the sandbox is in ERROR or MISSING: `{code, cause, fix, output}`."""
     created_at: Mapped[datetime] = mapped_column(default=now, index=True)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 

@@ -1,5 +1,5 @@
-"""Reads and writes the rows of sandboxes. A row says which state its sandbox should have. Each call is one
-short transaction.
+"""Reads and writes the rows of sandboxes. A row holds the state that its sandbox should have. Each call is
+one short transaction.
 """
 
 from collections.abc import Collection
@@ -116,7 +116,9 @@ class Rows:
             await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
 
     async def put_back(self, sandbox_id: UUID) -> None:
-        """Marks a sandbox as archived again if its archive is still valid."""
+        """Marks a sandbox as archived again. For a sandbox whose archive was not completely unpacked: the
+        unpacked part is left to be removed.
+        """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "has_leftovers": True}
         async with self._database.session() as session:
             await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
@@ -133,7 +135,11 @@ class Rows:
         machine: Machine | None = None,
         failure: StartFailure | None = None,
     ) -> None:
-        """Stores the sandbox's status. Does nothing if there is no such sandbox."""
+        """Stores the sandbox's status. Does nothing if there is no such sandbox.
+
+        `machine`: its new machine; None keeps what is stored. `failure`: why it failed; None removes an
+        earlier failure.
+        """
         async with self._database.session() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None:

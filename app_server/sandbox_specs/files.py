@@ -27,8 +27,8 @@ MAX_SHOWN_CHARACTERS = 65_536
 
 @dataclass(frozen=True)
 class PackedSpec:
-    """`base`: the name of the base image. `build`, `tar`: the files that it is built from; None for an image
-    that is given by name.
+    """A base image with its packed files. `base`: the name of the base image. `build`, `tar`: the files that
+    it is built from; None for an image that is given by name.
     """
 
     base: str
@@ -41,7 +41,7 @@ class PackedSpec:
 
 
 def pack_text(dockerfile: str) -> PackedSpec:
-    """Packs a Dockerfile that copies no files. Blocking."""
+    """Packs a Dockerfile that copies no files, and returns its base image's name and files. Blocking."""
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")
         file.write_text(dockerfile)
@@ -55,10 +55,11 @@ async def pack_repository(
     credentials: Credentials | None,
     guard: Guard | None,
 ) -> PackedSpec:
-    """Clones a repository and packs the files that its base image is built from.
+    """Clones a repository, packs the files that its base image is built from, and returns them.
 
-    Raises BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and `repository_…` or
-    `branch_not_found` if it cannot be cloned.
+    `path`: the devcontainer.json or Dockerfile; None means the first file at one of the usual places. Raises
+    BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and `repository_…` or
+    `branch_not_found` if the repository cannot be cloned.
     """
     scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
     try:

@@ -69,10 +69,10 @@ async def get_sandbox_specs(
 async def create_sandbox_spec(
     user: CurrentUser, body: CreateSandboxSpec, request: Request
 ) -> SandboxSpecInfo:
-    """Saves a spec made from an image, a Dockerfile, or a repository. The first start that needs it builds
-    the image.
+    """Saves and returns a spec made from an image, a Dockerfile, or a repository. The first start that needs
+    it builds the image.
 
-    409 `repository_base_changed`: the files in the repository no longer match `base`.
+    Status 409 `repository_base_changed`: the files in the repository no longer match `base`.
     """
     _require_permission(request, user)
     new = await _new(request, user, body)

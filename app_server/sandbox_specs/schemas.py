@@ -55,8 +55,8 @@ class FromRepository(BaseModel):
 
 
 class RepositoryBase(BaseModel):
-    """What would be built from a repository. `base` identifies all the files; a spec that is saved with this
-    `base` can contain only them.
+    """What would be built from a repository. `base`: the name of the image; if it is built, the name contains
+    a hash of all its files, so a spec that is saved with this `base` can contain only them.
 
     `dockerfile`: its text; null if the repository names an image. `files`, `bytes`: the size of the build
     context.

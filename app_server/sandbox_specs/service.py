@@ -47,9 +47,9 @@ class Origin:
 async def create(
     session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
 ) -> SandboxSpec:
-    """Saves a spec. Raises Conflict `too_many_sandbox_specs`, `sandbox_spec_name_taken`.
+    """Saves and returns a spec. `runtime_plugins`: as in Origin.
 
-    `runtime_plugins`: as in Origin.
+    Raises Conflict `too_many_sandbox_specs` and `sandbox_spec_name_taken`.
     """
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
     if (count or 0) >= MAX_SPECS:

@@ -78,12 +78,12 @@ class WebSession(Base):
     address: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(default=now)
     last_used_at: Mapped[datetime | None]
-    """Exact to within an hour."""
+    """The time of the last use, exact to within an hour."""
     expires_at: Mapped[datetime]
     """Each use moves this time, up to a latest time: see `session_days` and `session_max_days`."""
     identity_id: Mapped[UUID | None] = mapped_column(index=True)
-    """The identity at a provider that was used to sign in, see sign_in/oidc. Null for a
-    sign-in with a link.
+    """The identity at an identity provider that was used to sign in, see sign_in/oidc. Null for other
+    sign-ins.
     """
     provider_session: Mapped[str | None] = mapped_column(String(255))
     """The provider's id of its session, if it has one."""

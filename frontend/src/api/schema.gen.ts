@@ -1360,8 +1360,8 @@ export interface paths {
         put?: never;
         /**
          * Finish Sign In
-         * @description Finishes a sign-in with the data that the browser brings back. Works once, for the user who started it,
-         *     within ten minutes.
+         * @description Finishes a sign-in with the data that the browser brings back, and returns the server's name. Works
+         *     once, for the user who started it, within ten minutes.
          */
         post: operations["finish_sign_in_api_v1_mcp_sign_ins_post"];
         delete?: never;
@@ -1621,10 +1621,10 @@ export interface paths {
         put?: never;
         /**
          * Create Sandbox Spec
-         * @description Saves a spec made from an image, a Dockerfile, or a repository. The first start that needs it builds
-         *     the image.
+         * @description Saves and returns a spec made from an image, a Dockerfile, or a repository. The first start that needs
+         *     it builds the image.
          *
-         *     409 `repository_base_changed`: the files in the repository no longer match `base`.
+         *     Status 409 `repository_base_changed`: the files in the repository no longer match `base`.
          */
         post: operations["create_sandbox_spec_api_v1_sandbox_specs_post"];
         delete?: never;
@@ -1835,7 +1835,7 @@ export interface paths {
         put?: never;
         /**
          * Create Link
-         * @description Creates a link that opens one port to everyone who has the link.
+         * @description Creates and returns a link that opens one port to everyone who has the link.
          *
          *     The link ends at its expiry time, when the sandbox is deleted, and when its maker signs out or deletes the
          *     API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.
@@ -2206,7 +2206,7 @@ export interface paths {
         put?: never;
         /**
          * Add Server
-         * @description Adds an MCP server. Conversations that start from now on can use it.
+         * @description Adds and returns an MCP server. Conversations that start from now on can use it.
          */
         post: operations["add_server_api_v1_settings_mcp__name__post"];
         /**
@@ -2218,8 +2218,8 @@ export interface paths {
         head?: never;
         /**
          * Change Server
-         * @description Changes an MCP server. Fields that are left out stay as they are. New headers and a new address are
-         *     used from the next call of any conversation on.
+         * @description Changes and returns an MCP server. Fields that are left out stay as they are. New headers and a new
+         *     address are used from the next call of any conversation on.
          */
         patch: operations["change_server_api_v1_settings_mcp__name__patch"];
         trace?: never;
@@ -2263,8 +2263,8 @@ export interface paths {
         put?: never;
         /**
          * Test Server
-         * @description Connects to the server and lists its tools. A server that cannot be reached also gets status 200; the
-         *     report gives the reason.
+         * @description Connects to the server and returns a report with its tools. A server that cannot be reached also gets
+         *     status 200; the report gives the reason.
          */
         post: operations["test_server_api_v1_settings_mcp__name__test_post"];
         delete?: never;
@@ -2933,8 +2933,8 @@ export interface paths {
         };
         /**
          * Get Git Info
-         * @description Asks a git host which user the stored token belongs to. `host`: which git host; if missing, GitHub,
-         *     else GitLab, else the user's first host.
+         * @description Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
+         *     GitHub, else GitLab, else the user's first host.
          */
         get: operations["get_git_info_api_v1_users_git_info_get"];
         put?: never;
@@ -5391,8 +5391,8 @@ export interface components {
         };
         /**
          * RepositoryBase
-         * @description What would be built from a repository. `base` identifies all the files; a spec that is saved with this
-         *     `base` can contain only them.
+         * @description What would be built from a repository. `base`: the name of the image; if it is built, the name contains
+         *     a hash of all its files, so a spec that is saved with this `base` can contain only them.
          *
          *     `dockerfile`: its text; null if the repository names an image. `files`, `bytes`: the size of the build
          *     context.
