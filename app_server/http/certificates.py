@@ -1,4 +1,4 @@
-"""The certificate authorities that our HTTP clients trust, read once per process."""
+"""The certificate authorities that the HTTP clients of this server trust, read once per process."""
 
 import ssl
 from functools import cache

@@ -37,7 +37,9 @@ WebSocket.
 """
 
 SUBPROTOCOL: Final = "slipway"
-"""The subprotocol of our WebSockets. If a browser offers subprotocols, the server must select one of them."""
+"""The subprotocol of this server's WebSockets. If a browser offers subprotocols, the server must
+select one of them.
+"""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -1,4 +1,4 @@
-"""Streams replies of other servers to our clients."""
+"""Streams replies of other servers to the clients of this server."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 

@@ -45,7 +45,7 @@ class Outlet:
         await socket.accept()
         before, self._control = self._control, socket
         if before is not None:
-            # The other side has not noticed the end yet. We must not wait for it.
+            # The other side may not have noticed yet that the old socket has ended. Do not wait for it.
             with suppress(RuntimeError, WebSocketDisconnect, OSError):
                 await before.close()
         try:

@@ -41,7 +41,7 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
     name = str(dockerfile.relative_to(context)) if is_inside else OUTSIDE
     digest, count, size = hashlib.sha256(), 0, 0
     with tarfile.open(fileobj=sink, mode="w") as tar:
-        # docker takes its input for an archive only when that begins with a plain header.
+        # docker recognizes its input as an archive only if it begins with a plain header.
         root = tarfile.TarInfo(".")
         root.type, root.mode = tarfile.DIRTYPE, 0o755
         tar.addfile(root)

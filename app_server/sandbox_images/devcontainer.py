@@ -54,7 +54,7 @@ _WHY_IGNORED = {
 # These settings have no effect.
 _LABELS = {"name", "$schema"}
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-# No argument of a command can hold a zero byte.
+# A command's argument cannot contain a zero byte.
 _Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 

@@ -12,7 +12,7 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 def parse_jsonc(text: str) -> Any:
     """Returns the value of the text. Raises ValueError with the line and column of the error."""
-    # Each comment leaves its length and its lines.
+    # A comment is replaced by spaces and newlines, so that lines and columns stay the same.
     plain = _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
     try:
         return json.loads(_LAST_COMMA.sub(lambda found: found[1] or " ", plain))

@@ -171,7 +171,7 @@ async def _require_architecture(docker: str, base: str) -> None:
 async def _engine_root(docker: str) -> Path | None:
     """Returns the engine's data directory. Returns None if it cannot be read."""
     if not os.environ.get("DOCKER_HOST", "unix://").startswith("unix://"):
-        return None  # its disk is elsewhere
+        return None  # the engine's disk is on another machine
     root = Path(await _ask(docker, "info", "--format", "{{.DockerRootDir}}"))
     return root if os.access(root, os.R_OK) else None
 

@@ -132,7 +132,7 @@ class Admission:
             return False
         place = await self._places.take(waiting.sandbox_id, standing)
         if place is None:
-            return True  # another server was faster: what there is has to be looked at again
+            return True  # another server was faster: read the state again
         if waiting not in self._line:
             await self._places.release(place)
             return True

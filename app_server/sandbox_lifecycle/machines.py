@@ -124,7 +124,7 @@ class Machines:
         self.deleting.add(sandbox_id)
         try:
             sandbox = await self._rows.find(sandbox_id)
-            # No other server could remove what was never noted, and a lost one removes nothing.
+            # If the row names no server, no other server will remove it. A lost server removes nothing.
             if sandbox and sandbox.server_id and not await self._rows.has_lost_server(sandbox):
                 self._rows.ownership.require(sandbox)
             async with self.locks[sandbox_id]:

@@ -74,7 +74,7 @@ class Sandbox(Base):
     older than seals.
     """
     archive_id: Mapped[UUID | None]
-    """If this is set, the workspace is to be unpacked from this archive: the sandbox's own archive, or a
+    """If this is set, the next start unpacks the workspace from this archive: the sandbox's own archive, or a
     snapshot to begin from.
     """
     has_leftovers: Mapped[bool] = mapped_column(default=False)

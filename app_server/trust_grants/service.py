@@ -33,7 +33,7 @@ async def decide(
     """
     if not offers or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
-    # Two windows may answer the same question at the same moment.
+    # Two browser windows may answer the same question at the same moment.
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     moment = now()
     rows = [

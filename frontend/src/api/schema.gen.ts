@@ -4551,7 +4551,7 @@ export interface components {
          * @description A skill in a list. `type`: `repo` is always given to the agent, `knowledge` at its trigger words,
          *     `agentskills` on request.
          *
-         *     `source`: where the file lies, as in `user/review.md`.
+         *     `source`: the path of the file, as in `user/review.md`.
          */
         ListedSkill: {
             /** Name */
