@@ -56,7 +56,9 @@ class Resources(BaseModel):
 
 
 class ServerInfo(BaseModel):
-    """How long this server has run, and what it uses. `uptime` and `idle_time` are in seconds."""
+    """The state of this server: how long it has run, and its resource use. `uptime` and `idle_time` are in
+    seconds.
+    """
 
     uptime: float
     idle_time: float

@@ -1,4 +1,4 @@
-"""What a browser needs to know before a user has signed in."""
+"""The configuration that a browser needs before a user has signed in."""
 
 from typing import Literal
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
 
 class WorkspaceLimit(BaseModel):
-    """How much a new workspace can hold. `bytes`: the limit; null means no limit.
+    """The size limit of a new workspace. `bytes`: the limit; null means no limit.
 
     `kept_by`: what enforces the limit. `disk`: a disk of that size. `watch`: a monitor that stops a sandbox
     whose workspace grows larger. `none`: nothing enforces it.
@@ -32,7 +32,7 @@ class WorkspaceLimit(BaseModel):
 
 
 class SandboxIsolation(BaseModel):
-    """How well sandboxes are separated from the server's machine.
+    """The isolation of sandboxes from the server's machine.
 
     `isolation`: what an agent cannot reach: everything on the machine (`full`), its files and network
     (`files`), or nothing (`none`). `is_isolated`: true if it is `full`. `warning`: what an agent could reach;

@@ -1,4 +1,4 @@
-"""Which requests a link to the agent server allows, and which headers such a request carries. Pure.
+"""Decides which requests a link to the agent server allows, and sets their headers. Pure.
 
 The holder of such a link can read, and can do what the app server lets the user do through the agent server
 anyway. The app server keeps records of some actions: new, deleted and imported conversations, models,

@@ -1,4 +1,4 @@
-"""Which headers of a request reach a sandbox, and which headers of its reply reach a browser. Pure.
+"""Decides which headers of a request reach a sandbox, and which headers of its reply reach a browser. Pure.
 
 Slipway's cookies and keys never reach the sandbox. No header of a reply can affect more than the page's own
 place.

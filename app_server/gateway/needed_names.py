@@ -1,5 +1,5 @@
-"""Which runtime plugins can be shown only where ports have host names. This is VS Code: it does not start in
-an opaque origin.
+"""Names the runtime plugins that can be shown only where ports have host names. This is VS Code: it does not
+start in an opaque origin.
 """
 
 from typing import Final

@@ -1,9 +1,9 @@
-"""What the gateway adds to pages that could not work at the place where they are shown.
+"""Changes pages that would not work at the place where they are shown.
 
-Most pages are written for the root of a host, for example those of most dev servers. If such a page is shown
-below a path, the gateway moves the addresses in its HTML below that path. An import map does this for
+Most pages are written for the root of a host, for example the pages of most dev servers. If such a page is
+shown below a path, the gateway moves the addresses in its HTML below that path. An import map does this for
 modules, and `below.js` for the requests that scripts make while they run. A browser may refuse storage to
-pages in a frame and to pages below a path: `storage.js` replaces it.
+pages in a frame and to pages below a path; `storage.js` provides a replacement.
 """
 
 import base64
@@ -34,7 +34,7 @@ _POLICY = b"content-security-policy"
 
 @dataclass(frozen=True)
 class Addition:
-    """What the gateway adds to each page of a reply.
+    """The elements that the gateway adds to each page of a reply.
 
     `head`: the HTML that begins the page's head. `hashes`: the hashes of the scripts in `head`. `prefix`: the
     path prefix of the place; None if the page has a separate host name.
@@ -46,8 +46,8 @@ class Addition:
 
     @classmethod
     def of(cls, prefix: str | None) -> Self:
-        """Returns the addition for a place. `prefix`: the path prefix of the place; None if the page has a
-        separate host name.
+        """Returns the elements to add for a place. `prefix`: the path prefix of the place; None if the page
+        has a separate host name.
         """
         script = _content("storage.js")
         if prefix is None:

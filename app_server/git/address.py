@@ -28,8 +28,8 @@ class InvalidRepository(AppError):
 
 @dataclass(frozen=True)
 class Address:
-    """Where a repository is. `url` is its full address and may contain a password; `public_url` is the same
-    address without credentials.
+    """The address of a repository. `url` is the full address and may contain a password; `public_url` is the
+    same address without credentials.
     """
 
     url: str

@@ -47,7 +47,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class GitResult:
-    """What a git command returned. `output`: the last 8192 characters of stdout and stderr together."""
+    """The result of a git command. `output`: the last 8192 characters of stdout and stderr together."""
 
     exit_code: int
     output: str

@@ -31,7 +31,7 @@ class UserGitInfo(BaseModel):
 
 @dataclass(frozen=True)
 class HostApi:
-    """How to ask a git host for the user of a token.
+    """The request that asks a git host for the user of a token.
 
     `url`: the address of the request. `read`: translates the host's reply into the protocol's fields.
     `scheme`: the scheme of the Authorization header.
@@ -43,8 +43,8 @@ class HostApi:
 
 
 def api_of(origin: str) -> HostApi:
-    """Returns how to ask this git host, chosen by its host name. A host with an unknown name is treated as a
-    Forgejo or Gitea.
+    """Returns the request for this git host, chosen by its host name. A host with an unknown name is treated
+    as a Forgejo or Gitea.
 
     Raises BadRequest `git_host_has_no_user` for a host that does not tell the user of a token.
     """

@@ -11,7 +11,7 @@ from app_server.core.database import Base, enum_column, now
 
 
 class PushScope(StrEnum):
-    """Which branches agents may push to: only branches that their own conversation made (`own`), or any
+    """The branches that agents may push to: only branches that their own conversation made (`own`), or any
     branch (`any`).
     """
 

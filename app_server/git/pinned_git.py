@@ -1,4 +1,4 @@
-"""How git connects to a host that a user has named: only to the address that the guard has checked."""
+"""Makes git connect to a host that a user has named only at the address that the guard has checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -25,8 +25,8 @@ async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[
 async def save_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, request: Request
 ) -> GitCredentialInfo:
-    """Adds a token, or replaces the token for the same host. It is used from the next clone, fetch or push
-    on.
+    """Adds a token, or replaces the token for the same host. The new token is used from the next clone, fetch
+    or push on.
     """
     cipher = request.state.cipher
     saved = await credentials.save_credential(session, cipher, user.id, body)

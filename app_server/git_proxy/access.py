@@ -123,7 +123,8 @@ class RepositoryAccess:
 
 def proxied_name(address: Address) -> str | None:
     """Returns the name by which sandboxes call the repository: `host/owner/name`. Returns None if the
-    repository cannot be reached over HTTP. A repository on this machine is called `local` and its path.
+    repository cannot be reached over HTTP. For a repository on this machine, the name is `local` followed by
+    its path.
     """
     if address.local_path is not None:
         return f"{LOCAL}{address.identity}"

@@ -1,4 +1,4 @@
-"""Streams the git host's reply to a push to the sandbox, and records the results in the reply."""
+"""Streams the git host's reply to a push to the sandbox. Stores the results that the reply reports."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -37,7 +37,9 @@ def fatal(message: str) -> bytes:
 
 
 class ReportReader:
-    """Reads a reply to a push while it is passed on. `outcomes` returns the result of each ref at the end."""
+    """Reads a reply to a push while it is passed on. At the end, `outcomes` returns the
+    result of each ref.
+    """
 
     def __init__(self, *, has_sideband: bool) -> None:
         self._has_sideband = has_sideband

@@ -36,8 +36,9 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 class UpstreamRepository:
     """A repository and what a conversation may do with it.
 
-    `url`: the address without credentials. `scope`: which branches agents may push to. `kept`: the branches
-    that the work began from.
+    `url`: the address without credentials. `credentials`: the user's credentials; None means that the host is
+    called without any. `scope`: which branches agents may push to. `kept`: the branches that the work began
+    from.
     """
 
     name: str

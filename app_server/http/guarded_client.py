@@ -75,7 +75,7 @@ class FairResolver:
 
 @dataclass(frozen=True)
 class Route:
-    """How to connect to a host: directly to this address, or through this proxy."""
+    """The way to a host: directly to `address`, or through `proxy`. The other field is None."""
 
     address: str | None = None
     proxy: UpstreamProxy | None = None

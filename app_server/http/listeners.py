@@ -16,11 +16,11 @@ from app_server.core.errors import ConfigurationError
 
 SHUTDOWN_SECONDS = 4
 ACCEPTED_AT_ONCE = 16
-"""How many connections are accepted in one turn of the event loop. asyncio would accept a whole backlog:
-thousands of connections would block all requests.
+"""The number of connections that are accepted in one turn of the event loop. asyncio would accept a whole
+backlog: thousands of connections would block all requests.
 """
 WAITING_CONNECTIONS = 2048
-"""How many connections the kernel keeps until they are accepted."""
+"""The number of connections that the kernel keeps until they are accepted."""
 
 
 class PortTaken(Exception):

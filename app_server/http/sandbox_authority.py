@@ -16,8 +16,8 @@ def certificate_file(config: Config) -> Path:
 
 
 def trust_variables(config: Config) -> dict[str, str]:
-    """Returns the environment variables that tell an agent server of the authority. Empty if there is no
-    certificate yet. Reads a small file, so it blocks briefly.
+    """Returns the environment variables that tell an agent server of the authority. The result is empty if
+    there is no certificate yet. Reads a small file, so it blocks briefly.
 
     The value is one line of base64, because PEM has several lines, which some container engines do not keep
     in a variable.

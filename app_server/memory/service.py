@@ -13,7 +13,7 @@ from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.memory.schemas import UpdateMemoryNote
 
 MAX_NOTES_GIVEN = 200
-"""How many notes a sandbox gets. Its agent server does not read more."""
+"""The limit of notes that a sandbox gets. Its agent server does not read more."""
 MAX_NOTES_KEPT = 400
 """The limit per repository. An agent is refused at 200; several agents at once may exceed that."""
 

@@ -1,4 +1,4 @@
-"""What a sandbox host works with: its engine, the relay for its sandboxes' connections, and its background
+"""The services of a sandbox host: its engine, the relay for its sandboxes' connections, and its background
 tasks.
 """
 

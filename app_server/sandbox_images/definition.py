@@ -1,4 +1,4 @@
-"""What the sandbox images are made from, and their names. A name is computed from the content, so equal
+"""The build files of the sandbox images, and the images' names. A name is computed from the content, so equal
 content has an equal name.
 """
 

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BaseImageInspection:
-    """What was found in a base image. A field is empty if nothing was found."""
+    """The result of an inspection of a base image. A field is empty if nothing was found."""
 
     distribution: str = ""
     release: str = ""

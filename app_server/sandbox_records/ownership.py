@@ -1,5 +1,5 @@
-"""Which app server a process sandbox belongs to, if several app servers share a database. Its files are on
-one machine only.
+"""Determines which app server a process sandbox belongs to, if several app servers share a database. The
+files of a process sandbox are on one machine only.
 
 Another server would start an empty sandbox in its place. Container sandboxes need no owner: all servers find
 them on the engine that they share.

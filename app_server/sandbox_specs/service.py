@@ -35,7 +35,8 @@ async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSp
 
 @dataclass(frozen=True)
 class Origin:
-    """What a new sandbox is made from. `base_image`: None means the one in the server's configuration.
+    """The base image and the plugins that a new sandbox is made from. `base_image`: None means the base image
+    in the server's configuration.
 
     `runtime_plugins`: the plugins that the sandbox offers; None means all plugins of its image.
     """

@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
 
 
 class ConfirmationMode(StrEnum):
-    """When the agent asks: before every step, before risky steps, or never."""
+    """The steps before which the agent asks: every step, risky steps, or none."""
 
     ALWAYS = "always"
     RISKY = "risky"

@@ -126,7 +126,7 @@ class RenameProfile(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """What the catalogue says about a model.
+    """The catalogue's data about a model.
 
     `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
     tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that

@@ -2147,8 +2147,8 @@ export interface paths {
         put?: never;
         /**
          * Save Git Credential
-         * @description Adds a token, or replaces the token for the same host. It is used from the next clone, fetch or push
-         *     on.
+         * @description Adds a token, or replaces the token for the same host. The new token is used from the next clone, fetch
+         *     or push on.
          */
         post: operations["save_git_credential_api_v1_settings_git_credentials_post"];
         delete?: never;
@@ -3603,7 +3603,7 @@ export interface components {
         };
         /**
          * ConfirmationMode
-         * @description When the agent asks: before every step, before risky steps, or never.
+         * @description The steps before which the agent asks: every step, risky steps, or none.
          * @enum {string}
          */
         ConfirmationMode: "always" | "risky" | "never";
@@ -4776,7 +4776,7 @@ export interface components {
         };
         /**
          * ModelFacts
-         * @description What the catalogue says about a model.
+         * @description The catalogue's data about a model.
          *
          *     `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
          *     tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
@@ -5324,7 +5324,7 @@ export interface components {
         PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
         /**
          * PushScope
-         * @description Which branches agents may push to: only branches that their own conversation made (`own`), or any
+         * @description The branches that agents may push to: only branches that their own conversation made (`own`), or any
          *     branch (`any`).
          * @enum {string}
          */
@@ -5651,7 +5651,7 @@ export interface components {
         };
         /**
          * SandboxIsolation
-         * @description How well sandboxes are separated from the server's machine.
+         * @description The isolation of sandboxes from the server's machine.
          *
          *     `isolation`: what an agent cannot reach: everything on the machine (`full`), its files and network
          *     (`files`), or nothing (`none`). `is_isolated`: true if it is `full`. `warning`: what an agent could reach;
@@ -6011,7 +6011,8 @@ export interface components {
         };
         /**
          * ServerInfo
-         * @description How long this server has run, and what it uses. `uptime` and `idle_time` are in seconds.
+         * @description The state of this server: how long it has run, and its resource use. `uptime` and `idle_time` are in
+         *     seconds.
          */
         ServerInfo: {
             /** Idle Time */
@@ -7133,7 +7134,7 @@ export interface components {
         };
         /**
          * WorkspaceLimit
-         * @description How much a new workspace can hold. `bytes`: the limit; null means no limit.
+         * @description The size limit of a new workspace. `bytes`: the limit; null means no limit.
          *
          *     `kept_by`: what enforces the limit. `disk`: a disk of that size. `watch`: a monitor that stops a sandbox
          *     whose workspace grows larger. `none`: nothing enforces it.
