@@ -66,7 +66,7 @@ MAX_PATCH_BYTES = 50 * 1024**2
 _BASH_EVENTS = "/api/bash/bash_events/search"
 HandOver = Literal["taken", "refused", "absent"]
 """The result of replacing a session key: `taken`: the new key is in use; `refused`: the server accepts none
-of the known keys; `absent`: our agent server did not answer.
+of the known keys; `absent`: nothing answered there, or what answered is not our agent server.
 """
 
 
@@ -336,8 +336,9 @@ class AgentClient(AgentFiles, AgentPages):
         return None if last and last[0].exit_code is not None else UUID(same.id)
 
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
-        """Returns the pieces of the command's output after this one. The last piece of all has an
-        `exit_code`.
+        """Returns the next pieces of the command's output, after the piece with the order `after_order`.
+
+        Only the last piece of the whole output has an `exit_code`.
         """
         params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
@@ -347,7 +348,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def offers(self, directory: str) -> list[Offer]:
-        """Returns what the project in this directory would run (its ProjectExecutables)."""
+        """Returns the offers of the project in this directory: what it contains that would run."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers

@@ -51,8 +51,9 @@ async def save_settings(
 ) -> Saved:
     """Changes the settings that are given; the others stay.
 
-    A change of the model changes the active profile. If the built-in profile is active, it stays as it is,
-    and the profile `default` is created and activated instead. A setting that cannot be changed is refused,
+    A change of the model changes the active profile. If the active profile is the built-in one or does not
+    belong to the user, it stays as it is, and the profile `default` is created or changed, and activated
+    instead. The same happens if no profile is active. A setting that cannot be changed is refused,
     unless it is sent with its current value.
     """
     if body.default_sandbox_spec_id not in {None, DEFAULT}:

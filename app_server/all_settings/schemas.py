@@ -147,7 +147,9 @@ class SaveSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_fixed(cls, given: Any) -> Any:
-        """Ignores fixed settings with their current value: clients send back what they received."""
+        """Ignores fixed settings that are null or have their fixed value: clients send back what they
+        received. Raises ValueError for any other value.
+        """
         if not isinstance(given, Mapping):
             return given
         fixed = Fixed().model_dump()

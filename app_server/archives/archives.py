@@ -58,7 +58,7 @@ class Archives:
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
         """Marks the sandbox as archived: from now on its workspace is this new archive. What remains of its
-        machine is marked as leftovers.
+        machine and of its old workspace is marked as leftovers.
         """
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)

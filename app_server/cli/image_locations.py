@@ -26,7 +26,7 @@ class Shelf:
 
     @property
     def where(self) -> str:
-        """The name of the host, to be printed at the end of a line."""
+        """The name of the host, to be printed at the end of a line; empty for this machine."""
         return f"  {self.host}" if self.host else ""
 
 

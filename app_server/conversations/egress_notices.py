@@ -23,7 +23,10 @@ async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[s
 
 
 def identity_of(conversation: Conversation) -> str | None:
-    """Returns the identity of the conversation's repository. Returns None if it has none."""
+    """Returns the identity of the conversation's repository.
+
+    Returns None if it has none, or if the repository was on this machine and is gone.
+    """
     if conversation.selected_repository is None:
         return None
     try:

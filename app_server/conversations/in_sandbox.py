@@ -41,7 +41,8 @@ async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collec
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """Returns the user and the directory of a conversation that calls a model.
+    """Returns the caller of a model: the user and the directory of the conversation, and whether it is
+    alone in the sandbox.
 
     Returns None if the conversation does not work in this sandbox. It runs only one query, because every
     model call needs it.

@@ -185,7 +185,8 @@ async def rename(
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
-    """Hides the conversation and its sub-conversations at once; the worker removes their data later.
+    """Hides the conversation and its sub-conversations at once and for good; the worker removes their data
+    later.
 
     Returns the ids of all deleted conversations. Raises what `require` raises.
     """
@@ -250,8 +251,10 @@ def sender_of(user: User, task: StartTask) -> str | None:
 async def queue_message(
     database: Database, user: User, conversation_id: UUID, message: SendMessageRequest, *, max_bytes: int
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting. Raises Conflict `conversation_ready` if it is
-    READY.
+    """Stores a message for a conversation that is starting.
+
+    Raises Conflict `conversation_ready` if it is READY, PayloadTooLarge, TooManyRequests, and what
+    `locked_task` raises.
     """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)

@@ -60,7 +60,10 @@ async def run_command(
 
 
 def _ending_with_us() -> list[str]:
-    """Returns the prefix for a command that makes it end when the server is killed."""
+    """Returns the prefix for a command that makes it end when the server is killed.
+
+    Returns an empty list if `setpriv` is not installed.
+    """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 

@@ -51,7 +51,10 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _api_version() -> str:
-    """Returns the engine's API version. The SDK would leave its connection open if no engine answers."""
+    """Returns the engine's API version.
+
+    The SDK does not determine it, because it would leave its connection open if no engine answers.
+    """
     import docker
 
     with closing(docker.from_env(version="1.24", timeout=CONNECT_TIMEOUT_SECONDS)) as client:

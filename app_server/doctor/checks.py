@@ -163,7 +163,7 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Reports which users may have images built, if sandboxes are containers."""
+    """Returns a warning if all users may have images built, else no findings. For Docker sandboxes."""
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
     return [

@@ -39,7 +39,10 @@ def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
 
 
 async def check_database(config: Config) -> list[Finding]:
-    """Checks whether the database can be read. An SQLite file is checked completely."""
+    """Checks whether the database can be read. The whole SQLite file is checked (`PRAGMA quick_check`).
+
+    Returns no findings if there is no SQLite file yet.
+    """
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
     damage = None

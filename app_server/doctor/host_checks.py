@@ -19,8 +19,9 @@ POLL_SECONDS = 0.1
 
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
-    """Checks whether the host answers and accepts the token, its version and memory, and whether a sandbox
-    starts there.
+    """Checks whether the host answers and accepts the token, and its version, memory, image and isolation.
+
+    If the host has an image, also checks whether a sandbox starts there.
     """
     name = f"host {told.name}"
     try:

@@ -29,9 +29,9 @@ class Broken(Exception):
 class Changes:
     """Changes to a request and its reply on the way.
 
-    `dropped`: header names to remove, in lower case. added: headers to add; `echoes` removes them from the
-    reply. proxy: set if `world` is a connection to this proxy instead of the host. keeper: stores the reply
-    in the package cache.
+    `dropped`: header names to remove, in lower case. added: headers to add; `echoes` masks their secrets in
+    the reply. proxy: set if `world` is a connection to this proxy instead of the host. keeper: stores the
+    reply in the package cache; the request is then sent with the headers SENT instead of the client's.
     """
 
     default_port: int = 80

@@ -91,7 +91,7 @@ async def of_repositories(session: AsyncSession, user_id: UUID) -> Sequence[Egre
 async def save(
     session: AsyncSession, user_id: UUID, scope: Scope, mode: EgressMode | None, hosts: Sequence[HostRule]
 ) -> EgressSetting:
-    """Replaces the setting. Raises Conflict `too_many_hosts`."""
+    """Replaces the mode and the hosts of a setting; ignored hosts stay. Raises Conflict `too_many_hosts`."""
     setting = await _locked(session, user_id, scope)
     setting.mode = mode
     setting.hosts = _few([*dict.fromkeys(map(str, hosts))])

@@ -47,7 +47,8 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
 
     frames: ascending by seq. The caller holds the conversation's row lock, so that only one appends at a
     time. Raises Conflict: `seq_gap` if a position is missing before the first new frame (with
-    `acknowledged_seq`), `seq_conflict` if a stored position or event id would get another content.
+    `acknowledged_seq`), `seq_conflict` if a stored position comes with another event id, or a stored event id
+    with another position.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -79,7 +80,7 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """Returns up to `limit` events after a position, as frames of the stream."""
+    """Returns up to `limit` events after `after_seq`, up to `through_seq`, as frames of the stream."""
     query = (
         select(StoredEvent.seq, StoredEvent.body)
         .where(

@@ -140,7 +140,7 @@ class _Source:
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
         """Yields the frames to send because of `frame`: stored earlier events that were not sent yet, then
-        the frame.
+        the frame. LOOK itself is not sent, nor is an event that was sent already.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):

@@ -115,8 +115,8 @@ def _project(conversation: Conversation, appended: Appended) -> bool:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the report's frames without those already stored. A repeated report must not repeat the pieces
-    of a reply.
+    """Returns the report's frames after the last event that was stored before; all frames if there is none. A
+    repeated report must not repeat the pieces of a reply.
     """
     new = {frame.seq for frame in appended.new}
     known = [

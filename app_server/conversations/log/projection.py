@@ -56,8 +56,9 @@ def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
 
 
 def title_of(content: Any) -> str | None:
-    """Returns the first line of the first text in a message's content, shortened. Returns None if there is no
-    text.
+    """Returns the first line that is not blank in the texts of a message's content, shortened.
+
+    Returns None if there is no such line.
     """
     parts = content if isinstance(content, list) else []
     texts = [
@@ -101,7 +102,7 @@ def _with_field(state: Projection, key: str, value: Any) -> Projection:
 
 def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
     """Returns the state with the total cost: of the agent's own calls and of all others (condensing, titles
-    …).
+    …). Returns the state unchanged if there are no metrics.
     """
     parts = [part for part in by_usage.values() if isinstance(part, Mapping)]
     if not parts:
@@ -127,7 +128,7 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
 
 
 def _number(part: Any, name: str) -> float | int:
-    """Returns the number in this field if JSON and every reader can represent it, else 0."""
+    """Returns the amount in this field if it is not negative and every JSON reader can hold it, else 0."""
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0

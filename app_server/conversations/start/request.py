@@ -64,7 +64,10 @@ async def with_spec(
 ) -> StartRequest:
     """Adds the sandbox spec that the settings give at this moment.
 
-    why_not: the reason why the user may not choose one; the default spec is used then.
+    A request for a snapshot that names no spec stays as it is, unless `why_not` is set.
+
+    why_not: the reason why the user may not choose a spec; None if the user may. With a reason, the default
+    spec is used, and a request for another one raises Forbidden `sandbox_specs_not_allowed`.
     """
     given = request.sandbox_spec_id
     if why_not and given not in {None, sandbox_specs.DEFAULT}:

@@ -62,7 +62,10 @@ async def _change(
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:
-    """Checks that the start has failed before the repository was fetched."""
+    """Checks that the start has failed before the conversation got any files.
+
+    Raises Conflict `start_not_failed`, `repository_is_there`.
+    """
     if task.status != StartStatus.ERROR:
         raise Conflict(
             "The start has not failed.",

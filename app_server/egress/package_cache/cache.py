@@ -79,7 +79,10 @@ class Wanted:
     _name: str
 
     async def serve(self, client: ClientSide) -> bool:
-        """Sends the file from the store. Returns False if it is not there. Raises OSError, Malformed."""
+        """Sends the file from the store. Raises OSError, Malformed.
+
+        Returns False if the file is not there, or if the program requires a fresh reply.
+        """
         if wants_new(self._asked):
             return False
         kept = await self._store.find(self._way.target.user_id, self._name)
