@@ -85,7 +85,8 @@ async def check_out(
     """Fetches a repository and returns a folder in `directory` with the files of a branch, without git's own
     data.
 
-    `branch`: None means the default branch. Raises the same errors as `pack`.
+    `branch`: None means the default branch. `credentials`, `guard`: as in `pack`. Raises the same errors as
+    `pack`.
     """
     clone, tree = directory / "clone.git", directory / "tree"
     await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)

@@ -19,7 +19,7 @@ MAX_REPLY_BYTES = 16 * 1024**2
 def mcp_client(
     guard: Guard | None, headers: Mapping[str, str], auth: "httpx2.Auth | None"
 ) -> "httpx2.AsyncClient":
-    """Returns an HTTP client for the MCP library.
+    """Returns an HTTP client for the MCP library. `headers` and `auth` are used for every call.
 
     `guard`: None for users who may call any address. With a guard, calls to private addresses raise Forbidden
     `private_address`.

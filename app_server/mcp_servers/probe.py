@@ -58,8 +58,9 @@ async def list_tools(
 ) -> list[McpToolInfo]:
     """Connects to the server and returns its tools, from at most MAX_TOOL_PAGES pages.
 
-    `guard`: see `mcp_client`. `refusals`: a list to which error responses of the server are added. Raises
-    ExceptionGroup, MCPError and httpx2.HTTPError.
+    `auth`: the sign-in to use; None means that only `headers` are sent. `guard`: see `mcp_client`.
+    `refusals`: a list to which error responses of the server are added. Raises ExceptionGroup, MCPError and
+    httpx2.HTTPError.
     """
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client

@@ -75,8 +75,9 @@ class Archiving:
         """Makes and returns a snapshot of a conversation's files. Programs in the sandbox are halted
         meanwhile, where that is possible. Raises the same errors as `archive`.
 
-        `conversation_id`: None means the conversation that the sandbox was made for. `folder`: the
-        conversation's folder in the project; None means the whole project.
+        `name`: the snapshot's name; None leaves it without a name. `conversation_id`: None means the
+        conversation that the sandbox was made for. `folder`: the conversation's folder in the project; None
+        means the whole project.
         """
         machines = self._machines
         with _as_unavailable():

@@ -57,9 +57,10 @@ async def pack_repository(
 ) -> PackedSpec:
     """Clones a repository, packs the files that its base image is built from, and returns them.
 
-    `path`: the devcontainer.json or Dockerfile; None means the first file at one of the usual places. Raises
-    BadRequest `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and `repository_…` or
-    `branch_not_found` if the repository cannot be cloned.
+    `path`: the devcontainer.json or Dockerfile; None means the first file at one of the usual places.
+    `credentials`, `guard`: as in `repository_bundle.pack`. Raises BadRequest `devcontainer_…`,
+    `dockerfile_missing`, `build_context_too_large`, and `repository_…` or `branch_not_found` if the
+    repository cannot be cloned.
     """
     scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
     try:

@@ -26,8 +26,10 @@ async def list_secrets(session: AsyncSession, user_id: UUID) -> Sequence[Secret]
 async def search_secrets(
     session: AsyncSession, user_id: UUID, *, name_contains: str | None, page_id: str | None, limit: int
 ) -> tuple[Sequence[Secret], str | None]:
-    """Returns a page of secrets, sorted by name, and the id of the next page (None at the end). The search
-    ignores the case of letters.
+    """Returns a page of secrets, sorted by name, and the id of the next page (None at the end).
+
+    `name_contains`: a part of the name, in upper or lower case; None finds all secrets. `page_id`: the page
+    to return; None means the first page.
     """
     query = select(Secret).where(Secret.user_id == user_id)
     if name_contains:

@@ -44,6 +44,9 @@ async def create_api_key(
 ) -> tuple[ApiKey, str]:
     """Makes an API key. Returns its row and the key itself, which cannot be read later. Raises Conflict
     `too_many_api_keys`.
+
+    `scopes` and `addresses`: limits of the key, see ApiKey; None means no limit. `expires_at`: None means
+    that the key does not expire.
     """
     if len(await list_api_keys(session, user)) >= MAX_API_KEYS:
         raise Conflict(
