@@ -1,6 +1,7 @@
 """`docker-compose.yml`, from the build to the main job done; a killed part; what the app server reaches."""
 
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -168,9 +169,9 @@ def assert_closed(deployment: Deployment) -> None:
         told = deployment.compose("ps", "-q").stdout.split()
         shown = subprocess.run(["docker", "inspect", *told], capture_output=True, text=True, check=True)
         assert secret not in shown.stdout
-    addresses = [line for line in deployment.compose("ps").stdout.splitlines() if "->" in line]
-    assert len(addresses) == 1
-    assert f"127.0.0.1:{deployment.port}->3000/tcp" in addresses[0]
+    ports = [each["NetworkSettings"]["Ports"] or {} for each in json.loads(shown.stdout)]
+    published = [(port, found) for each in ports for port, found in each.items() if found]
+    assert published == [("3000/tcp", [{"HostIp": "127.0.0.1", "HostPort": str(deployment.port)}])]
 
 
 def containers_of(conversation_id: str) -> str:
