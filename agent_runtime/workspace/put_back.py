@@ -114,7 +114,7 @@ def _remove_empty(directory: Path) -> None:
 
 def _keep_permissions(place: Path, staged: Path) -> None:
     """Gives the staged file the permissions of the present one. If the staged file is executable, it becomes
-    executable for all who may read it; else for nobody.
+    executable for all who may read it. Otherwise it is executable for no one.
     """
     old, new = place.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0

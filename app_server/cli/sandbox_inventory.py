@@ -110,8 +110,8 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """Returns the base images that users' sandboxes are built on or could be; in a sandbox host's home, those
-    of its own sandboxes.
+    """Returns the base images that users' sandboxes are built on or could be. In the home of a sandbox host,
+    returns those of the sandboxes on this host.
 
     Raises Unavailable if this cannot be determined.
     """

@@ -1,5 +1,5 @@
 """The routes of a server that was started before its user was known:
-POST /api/init tells it for whom it works.
+POST /api/init sends it the settings of that user.
 """
 
 import hmac

@@ -50,7 +50,7 @@ class ClientToolObservation(OwnObservation):
 class ClientTool(DescribedTool[ClientAction]):
     """A client's tool.
 
-    Its result is given at once, or later by `deliver`: nobody knows whether the client will act.
+    Its result is given at once, or later by `deliver`. The client may never act.
     """
 
     observation_type = ClientToolObservation

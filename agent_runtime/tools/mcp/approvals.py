@@ -78,7 +78,7 @@ class Approvals(BaseModel):
 
     def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
         """Returns the changes, with those marked that a user has
-        already refused, so that nobody is asked again.
+        already refused, so that the user is not asked again.
         """
         before = self.changes.get(server, {})
         refused = {one.fingerprint for one in before.values() if one.is_refused}

@@ -36,7 +36,7 @@ class McpServers:
     ) -> None:
         """approvals: the approved tools of the servers; it is updated by what servers offer.
 
-        ask_user: lets a person answer questions of servers during calls; None if nobody can answer.
+        ask_user: lets a person answer questions of servers during calls; None if no person can answer.
 
         credential_for: returns the key for a URL if the server's configuration has no credential.
 

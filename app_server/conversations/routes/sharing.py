@@ -1,4 +1,4 @@
-"""Routes by which the owner of a conversation sees and changes with whom it is shared."""
+"""Routes for the owner of a conversation: list, give and take away the access of other people."""
 
 from typing import Annotated
 from uuid import UUID
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing",
 
 @router.get("")
 async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Sharing:
-    """Returns with whom the conversation is shared.
+    """Returns the people who have access to the conversation.
 
     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
     """

@@ -18,7 +18,7 @@ class ShareRole(StrEnum):
 
 
 class ConversationShare(Base):
-    """One person with whom a conversation is shared."""
+    """The access of one person to a conversation of another person."""
 
     __tablename__ = "conversation_shares"
 

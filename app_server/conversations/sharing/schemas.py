@@ -14,7 +14,7 @@ class SharedPerson(BaseModel):
 
 
 class Sharing(BaseModel):
-    """With whom a conversation is shared. `everyone`: what every signed-in user may do; null: nothing."""
+    """The people who have access to a conversation. `everyone`: what every signed-in user may do, or null."""
 
     everyone: ShareRole | None
     people: list[SharedPerson]
@@ -33,7 +33,7 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person with whom a conversation can be shared."""
+    """A person who can be given access."""
 
     user_id: Id
     name: str

@@ -20,7 +20,7 @@ MAX_CANDIDATES = 20
 
 
 async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sharing:
-    """Returns with whom it is shared. Raises NotFound, Forbidden `conversation_access_missing`."""
+    """Returns the people who have access. Raises NotFound, Forbidden `conversation_access_missing`."""
     return await _show(session, await require_access(session, user_id, conversation_id, Access.OWN))
 
 

@@ -949,7 +949,7 @@ export interface paths {
         };
         /**
          * Get Sharing
-         * @description Returns with whom the conversation is shared.
+         * @description Returns the people who have access to the conversation.
          *
          *     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
          */
@@ -3400,7 +3400,7 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person with whom a conversation can be shared.
+         * @description A person who can be given access.
          */
         Candidate: {
             /** Name */
@@ -6326,7 +6326,7 @@ export interface components {
         };
         /**
          * Sharing
-         * @description With whom a conversation is shared. `everyone`: what every signed-in user may do; null: nothing.
+         * @description The people who have access to a conversation. `everyone`: what every signed-in user may do, or null.
          */
         Sharing: {
             everyone: components["schemas"]["ShareRole"] | null;
