@@ -1,0 +1,249 @@
+"""Calls to one git host with one user's token: headers, errors, limits and repetition, the same for all.
+
+The token goes only to the host that it belongs to. A redirect to another host is followed without it.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+
+from app_server.git_hosts import errors
+from app_server.git_hosts.rate_limits import RateLimits
+from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+
+TIMEOUT_SECONDS = 20.0
+MAX_REPLY_BYTES = 8 * 1024 * 1024
+MAX_REDIRECTS = 3
+_ATTEMPTS = 3
+_REASON_BYTES = 64 * 1024
+_REPEATED_STATUS = frozenset((500, 502, 503, 504))
+
+Result = TypeVar("Result")
+
+Query = Mapping[str, str | int | bool | None]
+ReasonOf = Callable[[Any], str]
+"""Finds the host's own words in the JSON of an error. Returns an empty text if there are none."""
+
+
+class _TryAgain(Exception):
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True)
+class HostReply:
+    """A good reply of a host, its body read. `headers` ignore case."""
+
+    status: int
+    headers: httpx.Headers
+    content: bytes
+    url: str
+
+    def json(self) -> Any:
+        """Returns the parsed body. Raises ValueError."""
+        return orjson.loads(self.content)
+
+    @property
+    def next_link(self) -> str | None:
+        """The address of the next page in the `Link` header (RFC 8288), None on the last page."""
+        links = httpx.Response(200, headers={"link": self.headers.get("link", "")}).links
+        return links.get("next", {}).get("url")
+
+
+@dataclass(frozen=True)
+class HostConnection:
+    """How to call a host. `api_url`: the beginning of all paths, without a slash at the end. `headers`: with
+    the token. `reason_of`: finds the host's own words in an error.
+
+    `missing_scope`: reads from the reply which permission the token lacks; None if it cannot be known.
+    """
+
+    host: str
+    api_url: str
+    headers: Mapping[str, str] = field(repr=False)
+    http: httpx.AsyncClient
+    limits: RateLimits
+    reason_of: ReasonOf
+    missing_scope: Callable[[httpx.Response, Any], str | None] = lambda _reply, _said: None
+
+    @property
+    def rate_key(self) -> str:
+        """Names this host and token without showing the token."""
+        token = repr(sorted(self.headers.items())).encode()
+        return f"{self.host} {hashlib.sha256(token).hexdigest()}"
+
+    async def get(
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        accept: str | None = None,
+        max_bytes: int = MAX_REPLY_BYTES,
+    ) -> HostReply:
+        """Reads something. Repeats the call twice if the host does not answer well.
+
+        `path`: below `api_url`, its parts already quoted, or a whole address on the same host, as in links to
+        the next page. Raises the errors of `errors.py`.
+        """
+        return await self._repeated("GET", path, query, None, accept, max_bytes)
+
+    async def send(self, method: str, path: str, body: Any = None, query: Query | None = None) -> HostReply:
+        """Changes something. `body`: sent as JSON. The call is made once: what a host did with a call that it
+        did not answer cannot be known.
+        """
+        try:
+            return await self._once(method, path, query, body, None, MAX_REPLY_BYTES)
+        except _TryAgain as error:
+            raise errors.failed(self.host, error.why) from error
+
+    async def find(
+        self, path: str, query: Query | None = None, *, accept: str | None = None
+    ) -> HostReply | None:
+        """Reads something that may be missing. Returns None for 404."""
+        from_host = await self._repeated(
+            "GET", path, query, None, accept, MAX_REPLY_BYTES, may_be_missing=True
+        )
+        return None if from_host.status == httpx.codes.NOT_FOUND else from_host
+
+    async def _repeated(
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: Any,
+        accept: str | None,
+        max_bytes: int,
+        *,
+        may_be_missing: bool = False,
+    ) -> HostReply:
+        attempts = AsyncRetrying(
+            retry=retry_if_exception_type(_TryAgain),
+            stop=stop_after_attempt(_ATTEMPTS),
+            wait=wait_exponential_jitter(initial=0.2, max=2.0),
+            reraise=True,
+        )
+        try:
+            async for attempt in attempts:
+                with attempt:
+                    return await self._once(
+                        method, path, query, body, accept, max_bytes, may_be_missing=may_be_missing
+                    )
+        except _TryAgain as error:
+            raise errors.failed(self.host, error.why) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _once(
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: Any,
+        accept: str | None,
+        max_bytes: int,
+        *,
+        may_be_missing: bool = False,
+    ) -> HostReply:
+        if wait := self.limits.wait_seconds(self.rate_key):
+            raise errors.rate_limited(self.host, wait)
+        url = self._url(path)
+        for _ in range(MAX_REDIRECTS + 1):
+            reply, content = await self._call(method, url, query, body, accept, max_bytes)
+            if reply.is_redirect and method == "GET" and "location" in reply.headers:
+                url, query = str(reply.url.join(reply.headers["location"])), None
+                continue
+            if may_be_missing and reply.status_code == httpx.codes.NOT_FOUND:
+                return HostReply(reply.status_code, reply.headers, b"", str(reply.url))
+            self._check(reply, content, wants_json=accept is None)
+            return HostReply(reply.status_code, reply.headers, content, str(reply.url))
+        raise errors.failed(self.host, "it redirects too often")
+
+    def _url(self, path: str) -> str:
+        if "://" not in path:
+            return self.api_url + path
+        if _origin(path) != _origin(self.api_url):
+            raise errors.failed(self.host, "its link to the next page leads to another host")
+        return path
+
+    async def _call(
+        self, method: str, url: str, query: Query | None, body: Any, accept: str | None, max_bytes: int
+    ) -> tuple[httpx.Response, bytes]:
+        is_own = _origin(url) == _origin(self.api_url)
+        headers = {**IDENTITY, "User-Agent": "slipway", **(self.headers if is_own else {})}
+        if accept:
+            headers["Accept"] = accept
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
+        try:
+            call = self.http.stream(
+                method,
+                url,
+                params=params or None,
+                headers=headers,
+                content=None if body is None else orjson.dumps(body),
+                timeout=TIMEOUT_SECONDS,
+                follow_redirects=False,
+            )
+            async with call as reply:
+                limit = max_bytes if reply.is_success else _REASON_BYTES
+                content = await whole_body(reply, limit, TIMEOUT_SECONDS)
+                return reply, content
+        except BodyTooLong as error:
+            raise errors.failed(self.host, "its answer is too long") from error
+        except httpx.HTTPError as error:
+            raise _TryAgain(str(error) or type(error).__name__) from error
+
+    def _check(self, reply: httpx.Response, content: bytes, *, wants_json: bool) -> None:
+        if wait := self.limits.note(self.rate_key, reply):
+            raise errors.rate_limited(self.host, wait)
+        is_json = "json" in reply.headers.get("content-type", "")
+        if reply.status_code in _REPEATED_STATUS:
+            raise _TryAgain(f"it answered {reply.status_code}")
+        if reply.is_redirect or (reply.is_success and content and wants_json and not is_json):
+            # Azure DevOps answers a bad token with its sign-in page, and so do proxies in companies.
+            raise errors.token_refused(self.host)
+        if not reply.is_success:
+            said = _parsed(content) if is_json else None
+            scope = self.missing_scope(reply, said)
+            raise errors.refused(self.host, reply.status_code, self.reason_of(said), missing_scope=scope)
+
+
+async def all_at_once(calls: Iterable[Awaitable[Result]], limit: int = 4) -> list[Result]:
+    """Awaits the calls, at most `limit` at a time, and returns their results in order. Raises the first error
+    once all have ended.
+    """
+    places = asyncio.Semaphore(limit)
+
+    async def one(call: Awaitable[Result]) -> Result:
+        async with places:
+            return await call
+
+    results = await asyncio.gather(*map(one, calls), return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+def _text(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except ValueError:
+        return None

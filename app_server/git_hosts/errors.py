@@ -1,0 +1,93 @@
+"""What can go wrong at a git host, as errors that say what a user can do.
+
+status at the host          error                        code
+401, a sign-in page         BadGateway 502               git_token_refused
+403                         Forbidden 403                git_host_forbidden
+404                         NotFound 404                 git_host_not_found
+409                         Conflict 409                 git_host_conflict
+400, 405, 406, 413, 422     BadRequest 400               git_host_refused
+410                         Gone 410                     git_host_feature_off
+423                         Conflict 409                 git_host_archived
+429, 503 with a wait        TooManyRequests 429          git_rate_limited
+others, no answer           BadGateway 502               git_host_failed
+(no such feature)           BadRequest 400               git_host_cannot
+"""
+
+import httpx
+
+from app_server.core.errors import (
+    AppError,
+    BadGateway,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Gone,
+    NotFound,
+    TooManyRequests,
+)
+
+_MAX_REASON_CHARACTERS = 500
+
+_Refusal = tuple[type[AppError], str, str, str | None]
+_NOT_TAKEN: _Refusal = (BadRequest, "git_host_refused", "{} refuses this", None)
+_REFUSALS: dict[int, _Refusal] = {
+    **dict.fromkeys((400, 405, 406, 413, 415, 422), _NOT_TAKEN),
+    403: (Forbidden, "git_host_forbidden", "{} does not allow this", "Check what the token may do."),
+    404: (
+        NotFound,
+        "git_host_not_found",
+        "{} has nothing there, or this token cannot see it",
+        "Check the name, and what the token may see.",
+    ),
+    409: (Conflict, "git_host_conflict", "{} has a conflict", None),
+    410: (Gone, "git_host_feature_off", "{} has this turned off", None),
+    423: (Conflict, "git_host_archived", "The repository at {} is archived", None),
+}
+
+
+def token_refused(host: str) -> AppError:
+    return BadGateway(
+        f"{host} refuses the token.",
+        code="git_token_refused",
+        fix="The token may have expired or been revoked. Add a new one in the settings, under Git hosts.",
+    )
+
+
+def failed(host: str, why: str) -> AppError:
+    return BadGateway(f"{host} could not be asked: {_short(why)}.", code="git_host_failed")
+
+
+def cannot(host: str, what: str) -> AppError:
+    return BadRequest(f"{host} cannot {what}.", code="git_host_cannot")
+
+
+def rate_limited(host: str, wait_seconds: float) -> AppError:
+    """Returns the error for calls that the host does not want now. `wait_seconds`: until it takes calls."""
+    seconds = max(1, round(wait_seconds))
+    return TooManyRequests(
+        f"{host} takes no more calls with this token for {seconds} s.",
+        code="git_rate_limited",
+        fix="Wait, or use another token.",
+        headers={"Retry-After": str(seconds)},
+    )
+
+
+def refused(host: str, status: int, reason: str, *, missing_scope: str | None = None) -> AppError:
+    """Returns the error for a status of the host, 400 or more.
+
+    `reason`: the host's own words, may be empty. `missing_scope`: the permission that the token lacks, or the
+    address at which it can be given.
+    """
+    if status == httpx.codes.UNAUTHORIZED:
+        return token_refused(host)
+    if status not in _REFUSALS:
+        return failed(host, f"it answered {status}" + (f", {_short(reason)}" if reason else ""))
+    kind, code, words, fix = _REFUSALS[status]
+    if status == httpx.codes.FORBIDDEN and missing_scope:
+        fix = f"The token needs: {missing_scope}."
+    return kind(words.format(host) + (f": {_short(reason)}" if reason else "."), code=code, fix=fix)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= _MAX_REASON_CHARACTERS else line[:_MAX_REASON_CHARACTERS] + "…"

@@ -1,0 +1,159 @@
+"""What a client of a git host can do. Each provider has one class that follows this protocol.
+
+A client translates between the host's JSON and our values, and does nothing else: it keeps nothing, decides
+nothing and knows no conversation. All methods raise the errors of `errors.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from app_server.git_hosts.schemas import (
+    Check,
+    Comment,
+    GitProvider,
+    HostBranch,
+    HostRepository,
+    HostTask,
+    HostUser,
+    Issue,
+    ItemKind,
+    NewPullRequest,
+    OpenedPullRequest,
+    Organization,
+    PullRequest,
+    PullRequestChanges,
+    PullRequestState,
+    Review,
+    ReviewThread,
+    Slice,
+)
+
+
+class GitHostClient(Protocol):
+    """A git host as one of its users sees it. `page`: None for the first page, else `Slice.next_page`.
+    `limit`: the wanted number of items on a page, 1 to 100; a host may return fewer.
+    """
+
+    provider: GitProvider
+    max_body_characters: int
+    """The longest body of a pull request or comment that the host takes. Longer ones are cut by the client,
+    with a sentence that says so."""
+
+    async def me(self) -> HostUser:
+        """Returns the user that the token belongs to."""
+        ...
+
+    async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
+        """Returns the namespaces in which the user may see repositories."""
+        ...
+
+    async def repositories(
+        self,
+        query: str = "",
+        *,
+        organization: str | None = None,
+        page: str | None = None,
+        limit: int = 30,
+    ) -> Slice[HostRepository]:
+        """Returns repositories of the user, those with the latest change first. `query`: a part of the name;
+        empty: all. `organization`: `Organization.id`, or the `installation_id` of one.
+        """
+        ...
+
+    async def repository(self, repository: str) -> HostRepository:
+        """Returns one repository."""
+        ...
+
+    async def branches(
+        self, repository: str, query: str = "", *, page: str | None = None, limit: int = 30
+    ) -> Slice[HostBranch]:
+        """Returns branches whose name contains `query`."""
+        ...
+
+    async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
+        """Returns the content of a file, at most 1 MiB. Returns None if there is no such file. `ref`: a
+        branch, tag or commit; None: the default branch.
+        """
+        ...
+
+    async def may_push(self, repository: str, login: str) -> bool:
+        """Returns whether this user of the host may push to the repository."""
+        ...
+
+    async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
+        """Opens a pull request in `repository`, the target. If there is an open one from the same branch to
+        the same base, returns that one: the call is safe to repeat.
+        """
+        ...
+
+    async def pull_request(self, repository: str, number: int) -> PullRequest:
+        """Returns one pull request, with its mergeability as far as the host knows it."""
+        ...
+
+    async def pull_requests(
+        self,
+        repository: str,
+        *,
+        state: PullRequestState = PullRequestState.OPEN,
+        head: str | None = None,
+        page: str | None = None,
+        limit: int = 30,
+    ) -> Slice[PullRequest]:
+        """Returns pull requests, the newest first. `head`: only those from this branch of the repository."""
+        ...
+
+    async def update_pull_request(
+        self, repository: str, number: int, changes: PullRequestChanges
+    ) -> PullRequest:
+        """Changes a pull request and returns it."""
+        ...
+
+    async def comments(
+        self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
+    ) -> Slice[Comment]:
+        """Returns the comments on an issue or a pull request, the oldest first."""
+        ...
+
+    async def add_comment(self, repository: str, kind: ItemKind, number: int, body: str) -> Comment:
+        """Adds a comment and returns it."""
+        ...
+
+    async def edit_comment(
+        self, repository: str, kind: ItemKind, number: int, comment_id: str, body: str
+    ) -> Comment:
+        """Replaces the text of a comment of the same user."""
+        ...
+
+    async def review_threads(self, repository: str, number: int) -> Sequence[ReviewThread]:
+        """Returns the review threads of a pull request, at most 200."""
+        ...
+
+    async def reviews(self, repository: str, number: int) -> Sequence[Review]:
+        """Returns the latest review of each reviewer."""
+        ...
+
+    async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
+        """Adds a comment to a review thread."""
+        ...
+
+    async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
+        """Marks a review thread as resolved. Raises `git_host_cannot` where the host has no such mark."""
+        ...
+
+    async def issue(self, repository: str, number: int) -> Issue:
+        """Returns one issue."""
+        ...
+
+    async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
+        """Returns the checks of the pull request's last commit, at most 200."""
+        ...
+
+    async def check_log(self, repository: str, check_id: str) -> str:
+        """Returns the end of a check's log, at most 64 KiB. `check_id`: `Check.id`."""
+        ...
+
+    async def suggested_tasks(self) -> Sequence[HostTask]:
+        """Returns what waits for the user: open pull requests of theirs with conflicts, failing checks or
+        unresolved comments, and open issues that are assigned to them. At most 50.
+        """
+        ...

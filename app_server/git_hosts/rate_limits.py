@@ -1,0 +1,91 @@
+"""How many calls a git host still takes with a token, as its replies say. Kept in memory of this server.
+
+Headers: GitHub `x-ratelimit-*` (reset in epoch seconds), GitLab `RateLimit-*`, Bitbucket and Azure DevOps
+`X-RateLimit-*`, all of them `Retry-After`. Azure DevOps sends `Retry-After` with good replies, too.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+MAX_TOKENS = 10_000
+_LEAST_WAIT_SECONDS = 60.0
+_MAX_WAIT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a host last said. `limit`, `remaining`: calls; None if it did not say. `resets_at`,
+    `blocked_until`: epoch seconds.
+    """
+
+    limit: int | None = None
+    remaining: int | None = None
+    resets_at: float | None = None
+    blocked_until: float = 0.0
+
+
+class RateLimits:
+    """Remembers the last word of each host for each token. `now`: epoch seconds, for tests."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._seen: OrderedDict[str, Allowance] = OrderedDict()
+
+    def wait_seconds(self, key: str) -> float:
+        """Returns how long no call should be made; 0 for calls at once."""
+        return max(0.0, self.of(key).blocked_until - self._now())
+
+    def of(self, key: str) -> Allowance:
+        """Returns what the host last said about this token. `key`: see `HostConnection.rate_key`."""
+        return self._seen.get(key, Allowance())
+
+    def note(self, key: str, reply: httpx.Response) -> float:
+        """Takes in the headers of a reply. Returns how many seconds the host wants no call, 0 if it does not
+        say so.
+        """
+        limit, remaining, reset = _numbers(reply.headers)
+        now = self._now()
+        resets_at = reset if reset is None or reset > now / 2 else now + reset
+        wait = _retry_after(reply.headers, now)
+        if is_limit := _is_limit(reply, remaining):
+            if wait is None and resets_at is not None and remaining == 0:
+                wait = resets_at - now
+            wait = _LEAST_WAIT_SECONDS if wait is None else wait
+        wait = min(max(wait or 0.0, 0.0), _MAX_WAIT_SECONDS)
+        if is_limit or wait or remaining is not None:
+            self._seen[key] = Allowance(limit, remaining, resets_at, now + wait if wait else 0.0)
+            self._seen.move_to_end(key)
+            while len(self._seen) > MAX_TOKENS:
+                self._seen.popitem(last=False)
+        return wait if is_limit else 0.0
+
+
+def _is_limit(reply: httpx.Response, remaining: int | None) -> bool:
+    if reply.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        return True
+    if reply.status_code == httpx.codes.FORBIDDEN:
+        return remaining == 0 or "retry-after" in reply.headers
+    return reply.status_code == httpx.codes.SERVICE_UNAVAILABLE and "retry-after" in reply.headers
+
+
+def _numbers(headers: httpx.Headers) -> tuple[int | None, int | None, float | None]:
+    def number(name: str) -> int | None:
+        text = headers.get(f"x-ratelimit-{name}") or headers.get(f"ratelimit-{name}") or ""
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+    return number("limit"), number("remaining"), number("reset")
+
+
+def _retry_after(headers: httpx.Headers, now: float) -> float | None:
+    text = headers.get("retry-after", "")
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    try:
+        return parsedate_to_datetime(text).timestamp() - now if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,279 @@
+"""What all git hosts have in common: the values that the clients of git hosts take and return.
+
+Names of repositories are paths as the host writes them, without the host: `owner/name`, `group/sub/name` at
+GitLab, `PROJECT/name` at Bitbucket Data Center, `organization/project/name` at Azure DevOps.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Item = TypeVar("Item")
+
+MAX_TITLE_CHARACTERS = 400
+"""Azure DevOps refuses longer titles. The other hosts take at least 255 characters."""
+
+
+class GitProvider(StrEnum):
+    """The protocol's names for the kinds of git hosts. Forgejo stands for Gitea, too."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    BITBUCKET = "bitbucket"
+    BITBUCKET_DATA_CENTER = "bitbucket_data_center"
+    AZURE_DEVOPS = "azure_devops"
+    FORGEJO = "forgejo"
+
+
+class Value(BaseModel):
+    """A value of a git host. It cannot be changed."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Slice(Value, Generic[Item]):
+    """One page of a list. `next_page`: the host's own mark of the next page; None on the last page."""
+
+    items: tuple[Item, ...]
+    next_page: str | None = None
+
+
+class HostUser(Value):
+    """A user of a git host. `scopes`: what the token may do, in the host's words; None if the host does not
+    say. `expires_at`: when the token ends; None if it does not end or the host does not say.
+    """
+
+    id: str
+    login: str
+    name: str | None = None
+    email: str | None = None
+    avatar_url: str = ""
+    company: str | None = None
+    scopes: tuple[str, ...] | None = None
+    expires_at: datetime | None = None
+
+
+class OwnerKind(StrEnum):
+    USER = "user"
+    ORGANIZATION = "organization"
+
+
+class Organization(Value):
+    """A namespace that holds repositories: an organisation, group, workspace or project. `installation_id`:
+    the id of an app's installation in it, if the host has such.
+    """
+
+    id: str
+    name: str
+    installation_id: str | None = None
+
+
+class HostRepository(Value):
+    """A repository. `clone_url`: its address for git over HTTP, without credentials. `can_push`: None if the
+    host does not say. `parent`: the repository that this one is a fork of.
+    """
+
+    id: str
+    full_name: str
+    clone_url: str
+    web_url: str
+    is_public: bool
+    default_branch: str | None = None
+    can_push: bool | None = None
+    is_archived: bool = False
+    owner_kind: OwnerKind | None = None
+    stars: int | None = None
+    pushed_at: datetime | None = None
+    parent: str | None = None
+
+
+class HostBranch(Value):
+    """A branch. `commit`: the hash of its last commit, 40 or 64 hexadecimal digits."""
+
+    name: str
+    commit: str
+    is_protected: bool = False
+    pushed_at: datetime | None = None
+
+
+class PullRequestState(StrEnum):
+    OPEN = "open"
+    MERGED = "merged"
+    CLOSED = "closed"
+
+
+class Mergeability(StrEnum):
+    """Whether the host could merge a pull request now. `checking`: the host is still finding out."""
+
+    CLEAN = "clean"
+    CONFLICTS = "conflicts"
+    BLOCKED = "blocked"
+    CHECKING = "checking"
+    UNKNOWN = "unknown"
+
+
+class PullRequest(Value):
+    """A pull request (at GitLab a merge request).
+
+    `number`: as users see it. `head`, `base`: branches without `refs/heads/`. `head_repository`: the full
+    name of the repository that `head` is in; None if that repository is gone. `head_commit`: its last commit.
+    """
+
+    number: int
+    title: str
+    body: str
+    url: str
+    state: PullRequestState
+    is_draft: bool
+    head: str
+    base: str
+    head_repository: str | None
+    head_commit: str | None
+    author: str
+    mergeability: Mergeability = Mergeability.UNKNOWN
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    updated_at: datetime | None = None
+
+
+Title = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS)]
+
+
+class NewPullRequest(Value):
+    """A pull request to open.
+
+    `head`: the branch with the changes. `head_repository`: the fork that `head` is in; None: the repository
+    itself. `labels`: names of labels. `reviewers`: logins. A host without labels leaves them out and says so
+    in `OpenedPullRequest.left_out`.
+    """
+
+    title: Title
+    body: str = ""
+    head: str
+    base: str
+    head_repository: str | None = None
+    is_draft: bool = False
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+
+
+class OpenedPullRequest(Value):
+    """The result of opening a pull request. `is_new`: False if there was an open one from the same branch,
+    which is returned then. `left_out`: sentences about what the host did not take, for the user to read.
+    """
+
+    pull_request: PullRequest
+    is_new: bool
+    left_out: tuple[str, ...] = ()
+
+
+class PullRequestChanges(Value):
+    """Changes of a pull request. A field that is None stays as it is."""
+
+    title: Title | None = None
+    body: str | None = None
+    base: str | None = None
+    is_draft: bool | None = None
+    state: PullRequestState | None = Field(default=None, description="open or closed; never merged")
+
+
+class ItemKind(StrEnum):
+    """What a number means: at some hosts issues and pull requests are numbered apart."""
+
+    ISSUE = "issue"
+    PULL_REQUEST = "pull_request"
+
+
+class Comment(Value):
+    """A comment on an issue or a pull request. `url`: None if the host has no page for it."""
+
+    id: str
+    author: str
+    body: str
+    created_at: datetime | None = None
+    url: str | None = None
+    is_by_system: bool = False
+
+
+class ReviewThread(Value):
+    """Review comments on one place of a pull request, oldest first. `line`: 1-based; None for a whole file or
+    an outdated place. `can_be_resolved`: whether the host can mark it as resolved.
+    """
+
+    id: str
+    path: str | None
+    line: int | None
+    is_resolved: bool
+    can_be_resolved: bool
+    comments: tuple[Comment, ...]
+
+
+class ReviewVerdict(StrEnum):
+    APPROVED = "approved"
+    CHANGES_REQUESTED = "changes_requested"
+    COMMENTED = "commented"
+
+
+class Review(Value):
+    """A review of a pull request as a whole. `body`: what the reviewer wrote; may be empty."""
+
+    author: str
+    verdict: ReviewVerdict
+    body: str = ""
+
+
+class Issue(Value):
+    """An issue (at Azure DevOps a work item). `body`: Markdown, or plain text made from the host's HTML."""
+
+    number: int
+    title: str
+    body: str
+    url: str
+    is_open: bool
+    author: str
+    labels: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+
+
+class CheckState(StrEnum):
+    PENDING = "pending"
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Check(Value):
+    """A check of a commit. `id`: for `check_log`; None if the host keeps no log of it."""
+
+    id: str | None
+    name: str
+    state: CheckState
+    url: str | None = None
+    summary: str = ""
+
+
+class TaskKind(StrEnum):
+    """Kinds of suggested tasks, by the protocol's names."""
+
+    MERGE_CONFLICTS = "MERGE_CONFLICTS"
+    FAILING_CHECKS = "FAILING_CHECKS"
+    UNRESOLVED_COMMENTS = "UNRESOLVED_COMMENTS"
+    OPEN_ISSUE = "OPEN_ISSUE"
+    OPEN_PR = "OPEN_PR"
+
+
+class HostTask(Value):
+    """Something at a git host that waits for its user: a pull request with a problem, or an issue."""
+
+    kind: TaskKind
+    repository: str
+    number: int
+    title: str
+
+
+def by_name(values: Sequence[HostBranch], query: str) -> tuple[HostBranch, ...]:
+    """Returns the branches whose name contains `query`, for hosts that cannot search. Ignores case."""
+    return tuple(branch for branch in values if query.casefold() in branch.name.casefold())

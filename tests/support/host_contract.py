@@ -1,0 +1,174 @@
+"""A transport for httpx that checks calls to a git host against the host's own OpenAPI document.
+
+    contract = HostContract(GITLAB, base="/api/v4").reply(201, {"iid": 7, ...})
+    client = httpx.AsyncClient(transport=contract)
+
+Each request must be an operation of the document: path, query and body are checked. Each queued answer is
+checked, too, so that a test cannot make up what a host would never say.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import unquote
+
+import httpx
+import jsonschema
+
+DOCUMENTS = Path(__file__).parent.parent / "fixtures" / "git_hosts"
+_METHODS = frozenset(("get", "post", "put", "patch", "delete"))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request that arrived. `values`: the parts of the path by name, unquoted."""
+
+    method: str
+    path: str
+    values: dict[str, str]
+    query: dict[str, str]
+    body: Any
+    headers: httpx.Headers
+
+
+@dataclass(frozen=True)
+class _Operation:
+    method: str
+    pattern: re.Pattern[str]
+    path: str
+    content: dict[str, Any]
+    parameters: list[dict[str, Any]]
+
+
+class HostContract(httpx.MockTransport):
+    """base: what stands before the paths of the document. greedy: parameters that may contain slashes.
+    not_required: fields that the document requires by mistake. extra_query: parameters that it leaves out.
+    """
+
+    def __init__(
+        self,
+        document: str,
+        *,
+        base: str = "",
+        greedy: Collection[str] = ("path", "filepath", "ref", "name"),
+        not_required: Collection[str] = (),
+        extra_query: Collection[str] = (),
+    ) -> None:
+        self.seen: list[Seen] = []
+        self._base = base
+        self._document = _as_json_schema(json.loads((DOCUMENTS / document).read_text(encoding="utf-8")))
+        self._not_required, self._extra_query = set(not_required), set(extra_query)
+        self._answers: list[tuple[int, Any, dict[str, str]]] = []
+        self._operations = sorted(
+            (
+                _Operation(method, _pattern(path, greedy), path, operation, self._parameters(item, operation))
+                for path, item in self._document["paths"].items()
+                for method, operation in item.items()
+                if method in _METHODS
+            ),
+            key=lambda operation: (operation.path.count("{"), -len(operation.path)),
+        )
+        super().__init__(self._answer)
+
+    def reply(self, status: int = 200, body: Any = None, headers: dict[str, str] | None = None) -> Self:
+        """Queues an answer. `body`: JSON, or bytes for a raw file."""
+        self._answers.append((status, body, headers or {}))
+        return self
+
+    @property
+    def is_used_up(self) -> bool:
+        return not self._answers
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        raw = request.url.raw_path.decode().split("?")[0]
+        assert raw.startswith(self._base), f"{raw} is not below {self._base}"
+        operation, values = self._operation(request.method.lower(), raw.removeprefix(self._base))
+        self._check_query(operation, request.url.params)
+        body = self._checked_body(operation, request)
+        query = dict(request.url.params)
+        self.seen.append(Seen(request.method, operation.path, values, query, body, request.headers))
+        assert self._answers, f"no answer is left for {request.method} {operation.path}"
+        status, answer, headers = self._answers.pop(0)
+        if isinstance(answer, bytes):
+            return httpx.Response(status, content=answer, headers=headers, request=request)
+        self._check_answer(operation, status, answer)
+        return httpx.Response(status, json=answer, headers=headers, request=request)
+
+    def _operation(self, method: str, path: str) -> tuple[_Operation, dict[str, str]]:
+        for operation in self._operations:
+            if operation.method == method and (match := operation.pattern.match(path)):
+                return operation, {name: unquote(value) for name, value in match.groupdict().items()}
+        raise AssertionError(f"the host has no such operation: {method.upper()} {path}")
+
+    def _check_query(self, operation: _Operation, given: httpx.QueryParams) -> None:
+        known = {p["name"].rstrip("[]"): p for p in operation.parameters if p["in"] == "query"}
+        for name in given:
+            is_known = name.rstrip("[]") in known or name in self._extra_query
+            assert is_known, f"{operation.path}: unknown query parameter {name}"
+        for name, parameter in known.items():
+            is_given = name in given or f"{name}[]" in given
+            assert is_given or not parameter.get("required"), f"{operation.path}: {name} is missing"
+
+    def _checked_body(self, operation: _Operation, request: httpx.Request) -> Any:
+        wanted = self._resolved(operation.content.get("requestBody", {}))
+        if not request.content:
+            assert not wanted.get("required"), f"{operation.path}: a body is required"
+            return None
+        assert wanted, f"{operation.path} takes no body"
+        kind = request.headers["content-type"].split(";")[0]
+        assert kind in wanted["content"] or kind.endswith("json"), f"{operation.path}: {kind}"
+        body = json.loads(request.content)
+        schema = next(iter(wanted["content"].values())).get("schema", {})
+        self._check(schema, body, f"{request.method} {operation.path} request")
+        return body
+
+    def _check_answer(self, operation: _Operation, status: int, answer: Any) -> None:
+        responses = operation.content["responses"]
+        stated = self._resolved(responses.get(str(status)) or responses.get("default") or {})
+        kinds = stated.get("content", {}).items()
+        schema = next((content.get("schema") for kind, content in kinds if "json" in kind), None)
+        if schema is not None and answer is not None:
+            self._check(schema, answer, f"{operation.method.upper()} {operation.path} {status} answer")
+
+    def _check(self, schema: dict[str, Any], value: Any, what: str) -> None:
+        whole = {**schema, "components": self._document.get("components", {})}
+        wrong = [
+            error
+            for error in jsonschema.Draft202012Validator(whole).iter_errors(value)
+            if not (error.validator == "required" and error.message.split("'")[1] in self._not_required)
+        ]
+        said = (f"{'/'.join(map(str, e.absolute_path)) or '.'}: {e.message[:160]}" for e in wrong[:4])
+        assert not wrong, f"{what}: {'; '.join(said)}"
+
+    def _parameters(self, item: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, Any]]:
+        both = item.get("parameters", []) + operation.get("parameters", [])
+        return [self._resolved(parameter) for parameter in both]
+
+    def _resolved(self, node: dict[str, Any]) -> dict[str, Any]:
+        while "$ref" in node:
+            steps = node["$ref"][2:].split("/")
+            node = functools.reduce(
+                lambda inside, step: inside[step.replace("~1", "/")], steps, self._document
+            )
+        return node
+
+
+def _pattern(path: str, greedy: Collection[str]) -> re.Pattern[str]:
+    def part(match: re.Match[str]) -> str:
+        return f"(?P<{match[1]}>{'.+' if match[1] in greedy else '[^/]+'})"
+
+    return re.compile(re.sub(r"\\\{(\w+)\\\}", part, re.escape(path)) + r"\Z")
+
+
+def _as_json_schema(node: Any) -> Any:
+    """Turns OpenAPI 3.0 into JSON Schema 2020-12: `nullable` becomes a union with null."""
+    if isinstance(node, list):
+        return [_as_json_schema(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {k: _as_json_schema(v) for k, v in node.items() if k not in {"example", "discriminator", "xml"}}
+    return {"anyOf": [kept, {"type": "null"}]} if kept.pop("nullable", False) else kept
