@@ -1,6 +1,12 @@
-"""The vendors of models, by the prefix of their models' names: the protocol and the address of each."""
+"""The vendors of models, by the prefix of their models' names: the protocol and the address of each. Also
+where their refusals say how long to wait.
+"""
 
+import math
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 UNREACHABLE = "llm_vendor_unreachable"
 WRONG_BASE_URL = "llm_base_url_wrong"
@@ -44,3 +50,50 @@ OTHER_PROTOCOLS = frozenset(
     }
 )
 """Vendors whose servers do not speak the OpenAI protocol, even at a configured base URL."""
+
+RETRY_HEADERS = ("retry-after", "retry-after-ms")
+"""The headers in which vendors say how long to wait. The second one is in milliseconds."""
+
+_RETRY_INFO = re.compile(r'retryDelay\\*"\s*:\s*\\*"(\d{1,9}(?:\.\d{1,9})?)s')
+"""Google's `google.rpc.RetryInfo` in an error's JSON, also if that JSON is a string within JSON."""
+
+
+def asked_seconds(headers: Mapping[str, str], body: str = "") -> float | None:
+    """Returns the seconds that a vendor asks to wait before the next call, or None if it states none that can
+    be read.
+
+    `headers`: of the refusal, with names in lower case. A number of milliseconds comes before a number of
+    seconds or a date. `body`: the refusal's text, in which Google states the wait. It counts if the headers
+    state none.
+    """
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    stated = headers.get("retry-after", "")
+    seconds = _number(stated)
+    if seconds is None:
+        seconds = _seconds_until(stated)
+    return _seconds_in(body) if seconds is None else seconds
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    # A wait without an end, or with no meaning, would end the retries.
+    return number if math.isfinite(number) else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return max((then - datetime.now(UTC)).total_seconds(), 0)
+
+
+def _seconds_in(body: str) -> float | None:
+    found = _RETRY_INFO.search(body)
+    return float(found[1]) if found else None

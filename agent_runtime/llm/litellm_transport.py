@@ -18,7 +18,7 @@ from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMConnectionError, LLMError, LLMNotAvailableError, error_for_status
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply
 from agent_runtime.llm.outgoing import outgoing
-from agent_runtime.llm.retry import asked_seconds
+from agent_runtime.vendors import asked_seconds
 
 _starting = threading.Lock()
 
@@ -129,14 +129,18 @@ def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
         "timeout": llm.stream_idle_timeout if llm.stream else llm.timeout,
         "stream": llm.stream,
         "num_retries": 0,
+        # Otherwise the `openai` package, which litellm uses for Azure, repeats failed calls by itself.
+        "max_retries": 0,
         "drop_params": True,
         **{name: value for name, value in optional.items() if value is not None},
     }
 
 
 def _retry_after(error: Exception) -> float | None:
-    headers = getattr(error, "litellm_response_headers", None) or {}
-    return asked_seconds({name.lower(): value for name, value in headers.items()})
+    # In a stream litellm wraps the vendor's refusal in an error without headers.
+    refusal = getattr(error, "original_exception", None) or error
+    headers = getattr(refusal, "litellm_response_headers", None) or {}
+    return asked_seconds({name.lower(): value for name, value in headers.items()}, str(error))
 
 
 def _without_key(llm: LLM, text: str) -> str:

@@ -18,9 +18,8 @@ from agent_runtime.llm.errors import (
 )
 from agent_runtime.llm.foreign import decode, whole
 from agent_runtime.llm.messages import Prompt, Reply
-from agent_runtime.llm.retry import asked_seconds
 from agent_runtime.metering.counts import a_dict
-from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS
+from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS, asked_seconds
 
 if TYPE_CHECKING:
     import httpx
@@ -108,7 +107,7 @@ async def _refusal(response: "httpx.Response", bearer: str | None) -> LLMError:
     if bearer:
         # Some vendors repeat the key they refuse.
         detail = detail.replace(bearer, MASK)
-    retry_after = asked_seconds(response.headers)
+    retry_after = asked_seconds(response.headers, received.decode(errors="replace"))
     return error_for_status(response.status_code, detail, retry_after_seconds=retry_after)
 
 

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import orjson
@@ -17,7 +18,13 @@ from app_server.llm_gateway.forwarding import bounds
 from app_server.llm_gateway.forwarding.additions import Additions
 from app_server.llm_gateway.forwarding.contents import without_addresses
 from app_server.llm_gateway.forwarding.fields import ChatFields
-from app_server.llm_gateway.forwarding.vendor_failures import RETRY_HEADERS, connection_failure, unreachable
+from app_server.llm_gateway.forwarding.vendor_failures import (
+    connection_failure,
+    refusal_in,
+    retry_headers,
+    unreachable,
+    words_of,
+)
 from app_server.llm_gateway.forwarding.vendors import Translated
 
 logger = logging.getLogger(__name__)
@@ -64,14 +71,13 @@ async def translate(
     limiter = CapacityLimiter(1)
     within = partial(_within, vendor, guard)
     try:
-        reply = await to_thread.run_sync(
-            within, lambda litellm: litellm.completion(**arguments), limiter=limiter, abandon_on_cancel=True
-        )
+        ask = partial(_first_of, arguments)
+        reply, pieces = await to_thread.run_sync(within, ask, limiter=limiter, abandon_on_cancel=True)
     except Exception as error:  # noqa: BLE001 (litellm lets out its own errors and every client's alike)
         return _refusal(vendor, error, added)
     if not body.get("stream"):
         return Response(orjson.dumps(reply.model_dump(exclude_none=True)), media_type="application/json")
-    return StreamingResponse(_chunks(within, iter(reply), limiter), media_type="text/event-stream")
+    return StreamingResponse(_chunks(within, pieces, limiter, added), media_type="text/event-stream")
 
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
@@ -89,30 +95,68 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
         return work(litellm)
 
 
+def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:
+    """Returns the reply, and the pieces of a streamed one. Waits for the first piece: litellm reports some
+    vendors' refusals no earlier, and only a reply that has not begun can take over their status.
+    """
+    reply = litellm.completion(**arguments)
+    if not arguments.get("stream"):
+        return reply, iter(())
+    pieces = iter(reply)
+    return reply, chain(list(islice(pieces, 1)), pieces)
+
+
 async def _chunks(
-    within: Callable[[Callable[[Any], Any]], Any], pieces: Iterator[Any], limiter: CapacityLimiter
+    within: Callable[[Callable[[Any], Any]], Any],
+    pieces: Iterator[Any],
+    limiter: CapacityLimiter,
+    added: Additions,
 ) -> AsyncIterator[bytes]:
+    """Yields the pieces as server-sent events. If the vendor fails in between, the last event is an `error`
+    with the reason, as OpenAI and OpenRouter send it, and no `[DONE]` follows.
+    """
     end = object()
     take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731
-    while (
-        piece := await to_thread.run_sync(within, take, limiter=limiter, abandon_on_cancel=True)
-    ) is not end:
-        yield b"data: " + orjson.dumps(piece.model_dump(exclude_none=True)) + b"\n\n"
-    yield _DONE
+    try:
+        while (
+            piece := await to_thread.run_sync(within, take, limiter=limiter, abandon_on_cancel=True)
+        ) is not end:
+            yield _event(piece.model_dump(exclude_none=True))
+    except Exception as error:  # noqa: BLE001 (as above)
+        status = _status_of(error) or BadGateway.status
+        logger.warning(
+            "the model's vendor broke off", extra={"status": status, "error": type(error).__name__}
+        )
+        yield added.hidden_in(_event(_reason(error, status)))
+    else:
+        yield _DONE
+
+
+def _event(content: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(content) + b"\n\n"
+
+
+def _status_of(error: Exception) -> int | None:
+    """Returns the HTTP status of an error that litellm raised, or None if it has no status of an error."""
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and 400 <= status < 600 else None
+
+
+def _reason(error: Exception, status: int) -> dict[str, Any]:
+    refusal = refusal_in(error)
+    return {"error": {"message": words_of(refusal), "type": type(refusal).__name__, "code": status}}
 
 
 def _refusal(vendor: Translated, error: Exception, added: Additions) -> Response:
     if (failure := connection_failure(error)) is not None:
         raise unreachable(failure, vendor.base_url) from error
-    status = getattr(error, "status_code", None)
+    status = _status_of(error)
     logger.warning("the model's vendor refused", extra={"status": status, "error": type(error).__name__})
-    if not isinstance(status, int) or not 400 <= status < 600:
+    if status is None:
         raise BadGateway(
             f"The model's vendor could not be asked ({type(error).__name__}).",
             code="llm_vendor_unreachable",
             fix="Check the model's name and base URL in the settings.",
         ) from error
-    content = orjson.dumps({"error": {"message": str(error), "type": type(error).__name__, "code": status}})
-    told = getattr(error, "litellm_response_headers", None) or {}
-    headers = {name: value for name, value in told.items() if name.lower() in RETRY_HEADERS}
-    return Response(added.hidden_in(content), status, headers=headers, media_type="application/json")
+    content = added.hidden_in(orjson.dumps(_reason(error, status)))
+    return Response(content, status, headers=retry_headers(error), media_type="application/json")

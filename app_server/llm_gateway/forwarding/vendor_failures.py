@@ -1,11 +1,11 @@
 """Errors that name the address of a model's server and say what is wrong with it."""
 
+import math
+
 import httpx
 
-from agent_runtime.vendors import UNREACHABLE, WRONG_BASE_URL
+from agent_runtime.vendors import RETRY_HEADERS, UNREACHABLE, WRONG_BASE_URL, asked_seconds
 from app_server.core.errors import BadGateway
-
-RETRY_HEADERS = ("retry-after", "retry-after-ms")
 
 _FIX = "Check the model's base URL in the settings, and that this server can reach it."
 
@@ -30,6 +30,33 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
         code=WRONG_BASE_URL,
         fix=_FIX,
     )
+
+
+def retry_headers(error: Exception) -> dict[str, str]:
+    """Returns the headers in which the vendor asks to wait, from an error of litellm. If the vendor states
+    the wait only in the body, as Google does, returns it as `retry-after`, in whole seconds. Returns no
+    header that cannot be read.
+    """
+    refusal = refusal_in(error)
+    told = getattr(refusal, "litellm_response_headers", None) or {}
+    headers = {name.lower(): value for name, value in told.items() if name.lower() in RETRY_HEADERS}
+    if asked_seconds(headers) is not None:
+        return headers
+    seconds = asked_seconds({}, words_of(refusal))
+    return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
+
+
+def words_of(refusal: Exception) -> str:
+    """Returns the text of an error of litellm, without the traceback that it may add."""
+    return str(refusal).partition("\nTraceback ")[0]
+
+
+def refusal_in(error: Exception) -> Exception:
+    """Returns the vendor's refusal, which litellm wraps in an error without headers if it arrives in a
+    stream.
+    """
+    original = getattr(error, "original_exception", None)
+    return original if isinstance(original, Exception) else error
 
 
 def connection_failure(error: BaseException) -> httpx.ConnectError | None:

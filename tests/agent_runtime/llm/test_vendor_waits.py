@@ -1,0 +1,128 @@
+"""Where vendors say how long to wait: in one of two headers, or, at Google, in the body."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from agent_runtime.llm import litellm_transport
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.errors import LLMRateLimitError
+from agent_runtime.vendors import asked_seconds
+from tests.agent_runtime.llm.test_complete import PROMPT
+
+# litellm's own code raises them.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+OPENAI = {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}
+ANTHROPIC = {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}
+GOOGLE = {
+    "error": {
+        "code": 429,
+        "message": "slow down",
+        "status": "RESOURCE_EXHAUSTED",
+        "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "53.4s"}],
+    }
+}
+
+
+@pytest.fixture(autouse=True)
+def no_shared_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of the gateway in this process leave a client to litellm that the gateway alone may use."""
+    monkeypatch.setattr(litellm_transport._import_litellm(), "aclient_session", None, raising=False)
+
+
+@contextmanager
+def refusing(body: Any, headers: dict[str, str]) -> Iterator[str]:
+    """A vendor that answers with this error, and is asked once."""
+    asked: list[str] = []
+
+    class Vendor(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.rfile.read(int(self.headers["content-length"]))
+            content = json.dumps(body).encode()
+            self.send_response(429)
+            for name, value in {**headers, "content-length": str(len(content))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Vendor) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+    assert len(asked) == 1
+
+
+async def wait_asked_by(client: LLMClient, vendor: str, **fields: Any) -> float | None:
+    place = "aws_bedrock_runtime_endpoint" if fields["model"].startswith("bedrock/") else "base_url"
+    with pytest.raises(LLMRateLimitError) as refused:
+        await client.complete(LLM(**{place: vendor}, num_retries=0, **fields), PROMPT)
+    return refused.value.retry_after_seconds
+
+
+KEY = {"api_key": "k"}
+AWS = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_region_name": "us-east-1"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("header", [("Retry-After", "7"), ("retry-after-ms", "7000")])
+@pytest.mark.parametrize(
+    ("fields", "body"),
+    [
+        ({"model": "openai/gpt-5", **KEY}, OPENAI),
+        ({"model": "openrouter/openai/gpt-5", **KEY}, OPENAI),
+        ({"model": "deepseek/deepseek-chat", **KEY}, OPENAI),
+        ({"model": "ollama/llama3", **KEY}, {"error": "server busy"}),
+        ({"model": "hosted_vllm/x", **KEY}, OPENAI),
+        ({"model": "azure/gpt-5", "api_version": "2024-10-21", **KEY}, OPENAI),
+        ({"model": "anthropic/claude-sonnet-4-5", **KEY}, ANTHROPIC),
+        ({"model": "gemini/gemini-2.5-pro", **KEY}, GOOGLE),
+        ({"model": "bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", **AWS}, {"message": "slow down"}),
+    ],
+    ids=lambda value: value.get("model", "") if isinstance(value, dict) else "",
+)
+async def test_the_header_of_each_vendor_is_read(
+    client: LLMClient, fields: dict[str, Any], body: Any, header: tuple[str, str], stream: bool
+):
+    with refusing(body, dict([header])) as vendor:
+        assert await wait_asked_by(client, vendor, stream=stream, **fields) == 7
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("model", ["gemini/gemini-2.5-pro", "openai/gemini-2.5-pro"])
+@pytest.mark.parametrize("body", [GOOGLE, [GOOGLE]])
+async def test_what_google_states_in_the_body_is_read(client: LLMClient, model: str, body: Any, stream: bool):
+    with refusing(body, {}) as vendor:
+        assert await wait_asked_by(client, vendor, model=model, stream=stream, **KEY) == 53.4
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7),
+        ({"retry-after-ms": "", "retry-after": "7"}, 7),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after-ms": "-inf", "retry-after": "7"}, 7),
+        ({"retry-after": "1e999"}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({}, None),
+    ],
+)
+def test_a_header_that_says_nothing_is_passed_over(headers: dict[str, str], seconds: float | None):
+    assert asked_seconds(headers) == seconds
