@@ -54,7 +54,7 @@ class SettingsStore:
         spec = specs.get(sandbox_specs.ALL_REPOSITORIES)
         tokens: dict[str, str | None] = {}
         for row in await list_credentials(session, user_id):
-            provider, host = provider_of(row.origin)
+            provider, host = provider_of(row.origin, row.provider)
             tokens.setdefault(provider, host)
         return SettingsInfo(
             agent_settings={

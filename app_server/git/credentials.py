@@ -18,6 +18,7 @@ from app_server.core.errors import Conflict, NotFound
 from app_server.git.address import Address
 from app_server.git.command import Credentials
 from app_server.git.models import GitCredential, PushScope
+from app_server.git.providers import GitProvider
 from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
 
 MAX_CREDENTIALS = 50
@@ -55,6 +56,11 @@ async def credentials_for(
     return Credentials(row.origin, row.username or _name_for(row.origin), cipher.decrypt(row.token_encrypted))
 
 
+async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str) -> GitCredential | None:
+    """Returns the user's stored token for a host, given as `https://host`. Returns None if there is none."""
+    return await _of_origin(session, user_id, origin)
+
+
 async def push_scope_of(session: AsyncSession, user_id: UUID, address: Address) -> PushScope:
     """Returns which branches of the repository the user lets agents push to."""
     row = await _of_origin(session, user_id, address.origin)
@@ -84,6 +90,7 @@ async def save_credential(
         row = GitCredential(user_id=user_id, origin=given.host)
         session.add(row)
     row.username, row.push_scope = given.username or None, given.push_scope
+    row.provider, row.api_url = given.provider, given.api_url
     row.token_encrypted = cipher.encrypt(given.token.get_secret_value())
     try:
         await session.flush()
@@ -97,16 +104,23 @@ async def save_credential(
 
 
 async def save_token(
-    session: AsyncSession, cipher: Cipher, user_id: UUID, origin: str, token: SecretStr
+    session: AsyncSession,
+    cipher: Cipher,
+    user_id: UUID,
+    origin: str,
+    token: SecretStr,
+    provider: GitProvider | None = None,
 ) -> None:
-    """Adds a token for this host, or replaces only the token of the stored row.
+    """Adds a token for this host, or replaces only the token of the stored row, and its provider if one is
+    given.
 
     Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
     """
     if row := await _of_origin(session, user_id, origin):
-        await change_credential(session, cipher, user_id, row.id, ChangeGitCredential(token=token))
+        changes = ChangeGitCredential(token=token, provider=provider)
+        await change_credential(session, cipher, user_id, row.id, changes)
     else:
-        given = SaveGitCredential(host=origin, token=token)
+        given = SaveGitCredential(host=origin, token=token, provider=provider)
         await save_credential(session, cipher, user_id, given)
 
 
@@ -119,6 +133,10 @@ async def change_credential(
     row = await _require(session, user_id, credential_id)
     if changes.token is not None:
         row.token_encrypted = cipher.encrypt(changes.token.get_secret_value())
+    if changes.provider is not None:
+        row.provider = changes.provider
+    if changes.api_url is not None:
+        row.api_url = changes.api_url
     if changes.username is not None:
         row.username = changes.username or None
     if changes.push_scope is not None:

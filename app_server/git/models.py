@@ -8,6 +8,7 @@ from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, enum_column, now
+from app_server.git.providers import GitProvider
 
 
 class PushScope(StrEnum):
@@ -30,6 +31,10 @@ class GitCredential(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     origin: Mapped[str] = mapped_column(String(300))
+    provider: Mapped[GitProvider | None] = mapped_column(enum_column(GitProvider))
+    """What kind of host it is, as the user has stated it. None: the host's name decides (provider_of)."""
+    api_url: Mapped[str | None] = mapped_column(String(500))
+    """Where the host's API is. None: where its provider has it."""
     username: Mapped[str | None] = mapped_column(String(200))
     token_encrypted: Mapped[str] = mapped_column(Text)
     push_scope: Mapped[PushScope] = mapped_column(enum_column(PushScope))

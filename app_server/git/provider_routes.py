@@ -15,7 +15,7 @@ from app_server.core.errors import BadRequest, Forbidden
 from app_server.git import credentials
 from app_server.git.host_user import UserGitInfo, api_of, ask
 from app_server.git.models import GitCredential
-from app_server.git.providers import HOSTS
+from app_server.git.providers import HOSTS, GitProvider
 from app_server.git.schemas import Origin, Token
 from app_server.users.models import ADMINISTRATORS
 
@@ -76,7 +76,8 @@ async def save_provider_tokens(
     for provider, given in body.provider_tokens.items():
         origin = _origin_of(provider, given.host)
         if given.token:
-            await credentials.save_token(session, request.state.cipher, user.id, origin, given.token)
+            kind = GitProvider(provider)
+            await credentials.save_token(session, request.state.cipher, user.id, origin, given.token, kind)
             target = (AuditTarget.GIT_HOST, origin)
             trail.record(session, AuditAction.GIT_CREDENTIAL_CHANGED, target, has_new_token=True)
     return Done(message="The tokens are saved.")
@@ -105,9 +106,9 @@ def _chosen(rows: Sequence[GitCredential], host: str | None) -> GitCredential:
 
 
 def _origin_of(provider: str, host: str | None) -> str:
-    if provider not in HOSTS:
+    if provider not in {*GitProvider}:
         raise BadRequest(f"There is no git provider {provider!r}.", code="git_provider_unknown")
-    if not (name := host or HOSTS[provider]):
+    if not (name := host or HOSTS[GitProvider(provider)]):
         raise BadRequest(f"{provider} needs a host.", code="git_host_missing")
     return _checked_origin(name)
 

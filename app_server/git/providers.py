@@ -1,31 +1,51 @@
 """The protocol's names for git hosts. Pure."""
 
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from app_server.git.address import HOST_OF_PROVIDER
 
-HOSTS: dict[str, str | None] = {
-    **HOST_OF_PROVIDER,
-    "azure_devops": "dev.azure.com",
-    "bitbucket_data_center": None,
+
+class GitProvider(StrEnum):
+    """The protocol's names for the kinds of git hosts. Forgejo stands for Gitea, too."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    BITBUCKET = "bitbucket"
+    BITBUCKET_DATA_CENTER = "bitbucket_data_center"
+    AZURE_DEVOPS = "azure_devops"
+    FORGEJO = "forgejo"
+
+
+HOSTS: dict[GitProvider, str | None] = {
+    **{GitProvider(name): host for name, host in HOST_OF_PROVIDER.items()},
+    GitProvider.AZURE_DEVOPS: "dev.azure.com",
+    GitProvider.BITBUCKET_DATA_CENTER: None,
 }
 """Maps a provider to its usual host. None: the provider has no usual host, so a host must be given."""
 
 
-def provider_of(origin: str) -> tuple[str, str | None]:
+def provider_of(origin: str, stated: GitProvider | None = None) -> tuple[GitProvider, str | None]:
     """Returns the provider for a host, and the host's name. The name is None if it is the provider's usual
     host.
+
+    `stated`: the provider that the user has given for this host; None: the host's name decides.
     """
     host = urlsplit(origin).netloc
+    provider = stated or _guess(host)
+    return provider, None if host == HOSTS[provider] else host
+
+
+def _guess(host: str) -> GitProvider:
     for provider, own in HOSTS.items():
         if host == own:
-            return provider, None
+            return provider
     for word, provider in (
-        ("github", "github"),
-        ("gitlab", "gitlab"),
-        ("bitbucket", "bitbucket_data_center"),
-        ("visualstudio", "azure_devops"),
+        ("github", GitProvider.GITHUB),
+        ("gitlab", GitProvider.GITLAB),
+        ("bitbucket", GitProvider.BITBUCKET_DATA_CENTER),
+        ("visualstudio", GitProvider.AZURE_DEVOPS),
     ):
         if word in host:
-            return provider, host
-    return "forgejo", host
+            return provider
+    return GitProvider.FORGEJO

@@ -3,11 +3,12 @@
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstraints, model_validator
 
 from app_server.core.database import Id, Timestamp
 from app_server.git.address import origin_of
 from app_server.git.models import GitCredential, PushScope
+from app_server.git.providers import GitProvider, provider_of
 
 
 def _origin(host: str) -> str:
@@ -37,28 +38,62 @@ Username = Annotated[
 ]
 
 
+def _api_url(url: str) -> str:
+    parts = urlsplit(url.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("give the whole address of the API, as in https://git.example.org/api/v4")
+    if "@" in parts.netloc:
+        raise ValueError("the address of the API contains no user")
+    return url.strip().rstrip("/")
+
+
+ApiUrl = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_api_url)]
+
+
 class SaveGitCredential(BaseModel):
-    """A new token for a git host. username: only for hosts that require a certain user name."""
+    """A new token for a git host. username: only for hosts that require a certain user name.
+
+    provider: what kind of host it is; null: its name decides. api_url: where the API of the host is; null:
+    where hosts of this kind have it.
+    """
 
     host: Origin
     token: Token
+    provider: GitProvider | None = None
+    api_url: ApiUrl | None = None
     username: Username | None = None
     push_scope: PushScope = PushScope.OWN
 
 
 class ChangeGitCredential(BaseModel):
-    """Changes of a stored token. Fields that are left out stay as they are."""
+    """Changes of a stored token. Fields that are left out stay as they are. api_url: only with a new token,
+    since the stored one must not be sent to another address.
+    """
 
     token: Token | None = None
+    provider: GitProvider | None = None
+    api_url: ApiUrl | None = None
     username: Username | None = None
     push_scope: PushScope | None = None
 
+    @model_validator(mode="after")
+    def _new_address_with_new_token(self) -> Self:
+        if self.api_url is not None and self.token is None:
+            raise ValueError("give the token again with a new address of the API")
+        return self
+
 
 class GitCredentialInfo(BaseModel):
-    """A stored token without its value. host: a host name, or a URL if the host is not reached over https."""
+    """A stored token without its value. host: a host name, or a URL if the host is not reached over https.
+
+    provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
+    """
 
     id: Id
     host: str
+    provider: GitProvider
+    has_stated_provider: bool
+    api_url: str | None
     username: str | None
     push_scope: PushScope
     updated_at: Timestamp
@@ -68,6 +103,9 @@ class GitCredentialInfo(BaseModel):
         return cls(
             id=row.id,
             host=row.origin.removeprefix("https://"),
+            provider=provider_of(row.origin, row.provider)[0],
+            has_stated_provider=row.provider is not None,
+            api_url=row.api_url,
             username=row.username,
             push_scope=row.push_scope,
             updated_at=row.updated_at,

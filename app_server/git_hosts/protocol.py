@@ -7,10 +7,10 @@ nothing and knows no conversation. All methods raise the errors of `errors.py`.
 from collections.abc import Sequence
 from typing import Protocol
 
+from app_server.git.providers import GitProvider
 from app_server.git_hosts.schemas import (
     Check,
     Comment,
-    GitProvider,
     HostBranch,
     HostRepository,
     HostTask,

@@ -17,17 +17,6 @@ MAX_TITLE_CHARACTERS = 400
 """Azure DevOps refuses longer titles. The other hosts take at least 255 characters."""
 
 
-class GitProvider(StrEnum):
-    """The protocol's names for the kinds of git hosts. Forgejo stands for Gitea, too."""
-
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    BITBUCKET = "bitbucket"
-    BITBUCKET_DATA_CENTER = "bitbucket_data_center"
-    AZURE_DEVOPS = "azure_devops"
-    FORGEJO = "forgejo"
-
-
 class Value(BaseModel):
     """A value of a git host. It cannot be changed."""
 

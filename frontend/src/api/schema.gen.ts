@@ -3410,9 +3410,13 @@ export interface components {
         };
         /**
          * ChangeGitCredential
-         * @description Changes of a stored token. Fields that are left out stay as they are.
+         * @description Changes of a stored token. Fields that are left out stay as they are. api_url: only with a new token,
+         *     since the stored one must not be sent to another address.
          */
         ChangeGitCredential: {
+            /** Api Url */
+            api_url?: string | null;
+            provider?: components["schemas"]["GitProvider"] | null;
             push_scope?: components["schemas"]["PushScope"] | null;
             /** Token */
             token?: string | null;
@@ -4145,12 +4149,19 @@ export interface components {
         /**
          * GitCredentialInfo
          * @description A stored token without its value. host: a host name, or a URL if the host is not reached over https.
+         *
+         *     provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
          */
         GitCredentialInfo: {
+            /** Api Url */
+            api_url: string | null;
+            /** Has Stated Provider */
+            has_stated_provider: boolean;
             /** Host */
             host: string;
             /** Id */
             id: string;
+            provider: components["schemas"]["GitProvider"];
             push_scope: components["schemas"]["PushScope"];
             /** Updated At */
             updated_at: string;
@@ -4167,6 +4178,12 @@ export interface components {
             /** Original */
             original?: string | null;
         };
+        /**
+         * GitProvider
+         * @description The protocol's names for the kinds of git hosts. Forgejo stands for Gitea, too.
+         * @enum {string}
+         */
+        GitProvider: "github" | "gitlab" | "bitbucket" | "bitbucket_data_center" | "azure_devops" | "forgejo";
         /**
          * GitPushInfo
          * @description One ref of a push. repository: `host/owner/name`. A commit of zeros: the ref did not exist before, or
@@ -5776,10 +5793,16 @@ export interface components {
         /**
          * SaveGitCredential
          * @description A new token for a git host. username: only for hosts that require a certain user name.
+         *
+         *     provider: what kind of host it is; null: its name decides. api_url: where the API of the host is; null:
+         *     where hosts of this kind have it.
          */
         SaveGitCredential: {
+            /** Api Url */
+            api_url?: string | null;
             /** Host */
             host: string;
+            provider?: components["schemas"]["GitProvider"] | null;
             /** @default own */
             push_scope: components["schemas"]["PushScope"];
             /**
