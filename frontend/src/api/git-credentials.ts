@@ -11,8 +11,32 @@ export type PushScope = (typeof PUSH_SCOPES)[number]
 /** A token for a git host. It is never sent to a browser. */
 export type GitCredential = Schemas['GitCredentialInfo']
 
+/** The kinds of git hosts, in the order in which they are offered. */
+export const GIT_PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'bitbucket_data_center',
+  'azure_devops',
+  'forgejo',
+] as const
+export type GitProvider = (typeof GIT_PROVIDERS)[number]
+
+/** The host that most users of a provider have. Bitbucket Data Center has none. */
+export const USUAL_HOSTS: Record<GitProvider, string> = {
+  github: 'github.com',
+  gitlab: 'gitlab.com',
+  bitbucket: 'bitbucket.org',
+  bitbucket_data_center: '',
+  azure_devops: 'dev.azure.com',
+  forgejo: 'codeberg.org',
+}
+
 export interface GitCredentialInput {
+  provider: GitProvider
   host: string
+  /** Empty: where hosts of this provider have their API. */
+  api_url: string
   /** Write-only. */
   token: string
   /** Empty: what most hosts take beside a token. */
@@ -21,6 +45,17 @@ export interface GitCredentialInput {
 }
 
 export const gitCredentialKeys = { all: ['git-credentials'] as const }
+
+/** The user at the host whom a stored token belongs to. Asks the host; `version` is new after each change. */
+export function hostUserQuery(host: string, version: string) {
+  return queryOptions({
+    queryKey: [...gitCredentialKeys.all, 'user', host, version] as const,
+    queryFn: ({ signal }) =>
+      request<Schemas['UserGitInfo']>(`/api/v1/users/git-info?host=${encodeURIComponent(host)}`, { signal }),
+    staleTime: 5 * 60_000,
+    retry: false,
+  })
+}
 
 /** Hosts only: tokens never come back. */
 export function gitCredentialsQuery() {
@@ -34,7 +69,8 @@ export function gitCredentialsQuery() {
 export function useSaveGitCredential() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (given: GitCredentialInput) => request<GitCredential>(ROOT, { method: 'POST', body: given }),
+    mutationFn: (given: GitCredentialInput) =>
+      request<GitCredential>(ROOT, { method: 'POST', body: { ...given, api_url: given.api_url || null } }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: gitCredentialKeys.all }),
     meta: { errorShownInline: true },
   })

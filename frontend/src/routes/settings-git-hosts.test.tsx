@@ -16,12 +16,16 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
         stored.push({
           id: 'c1',
           host: 'github.com',
+          provider: 'github',
+          has_stated_provider: true,
+          api_url: null,
           username: null,
           push_scope: 'own',
           updated_at: '2026-11-22T08:00:00Z',
         })
         return HttpResponse.json(stored[0], { status: 201 })
       }),
+      http.get('*/api/v1/users/git-info', () => HttpResponse.json({ id: '7', login: 'ada', avatar_url: '' })),
       http.patch('*/api/v1/settings/git-credentials/c1', async ({ request }) => {
         const body = (await request.json()) as Partial<GitCredential>
         sent.push(body)
@@ -35,6 +39,10 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
     ],
   })
   expect(await screen.findByText('No tokens')).toBeVisible()
+  await user.selectOptions(screen.getByLabelText('Kind of host'), 'GitLab')
+  expect(screen.getByLabelText('Host')).toHaveValue('gitlab.com')
+  await user.selectOptions(screen.getByLabelText('Kind of host'), 'GitHub')
+  await user.clear(screen.getByLabelText('Host'))
   await user.type(screen.getByLabelText('Host'), 'https://github.com/octocat')
   await user.type(screen.getByLabelText('Token'), 'abc')
   await user.click(screen.getByRole('button', { name: 'Save the token' }))
@@ -47,7 +55,9 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
   await user.type(screen.getByLabelText('Token'), 'd-token')
   await user.click(screen.getByRole('button', { name: 'Save the token' }))
   const scope = await screen.findByLabelText('What agents may push to at github.com')
-  expect(sent).toEqual([{ host: 'github.com', token: 'abcd-token', username: '', push_scope: 'own' }])
+  const added = { provider: 'github', host: 'github.com', token: 'abcd-token', api_url: null }
+  expect(sent).toEqual([{ ...added, username: '', push_scope: 'own' }])
+  expect(await screen.findByText('GitHub · connected as ada')).toBeVisible()
   await waitFor(() => expect(screen.getByLabelText('Token')).toHaveValue(''))
 
   await user.selectOptions(scope, 'Any branch')

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import {
   type GitCredential,
   gitCredentialsQuery,
+  hostUserQuery,
   PUSH_SCOPES,
   type PushScope,
   useChangePushScope,
@@ -72,7 +73,7 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
       <div className="min-w-0 flex-1 basis-40">
         <p className="truncate font-mono text-sm font-medium">{host}</p>
-        {credential.username && <p className="truncate text-sm text-muted">{credential.username}</p>}
+        <HostUser credential={credential} />
       </div>
       <Select
         aria-label={t('git_hosts.push_scope_of', { host })}
@@ -93,6 +94,27 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
         {t('git_hosts.delete')}
       </Button>
     </li>
+  )
+}
+
+/** Which user of the host the token belongs to, or why the host does not say. */
+function HostUser({ credential }: { credential: GitCredential }) {
+  const { t } = useTranslation()
+  const { host, updated_at, provider } = credential
+  const query = useQuery(hostUserQuery(host, updated_at))
+  const kind = t(`git_hosts.providers.${provider}`)
+  if (query.isPending) return <p className="text-sm text-muted">{t('git_hosts.checking', { kind })}</p>
+  if (query.isError) {
+    return (
+      <p role="alert" className="text-sm text-danger">
+        {kind} · {query.error.message}
+      </p>
+    )
+  }
+  return (
+    <p className="truncate text-sm text-muted">
+      {t('git_hosts.connected_as', { kind, login: query.data.login })}
+    </p>
   )
 }
 
