@@ -43,6 +43,8 @@ def at_least(risk: SecurityRisk, threshold: SecurityRisk) -> bool:
 FLOOR = frozenset(
     (
         "delete-tree",
+        "delete-in-container",
+        "delete-volumes",
         "find-delete",
         "drop-outside",
         "device",

@@ -60,6 +60,11 @@ def is_scratch_root(path: str) -> bool:
     return PurePosixPath(path) in _SCRATCH
 
 
+def is_scratch(path: str) -> bool:
+    """Whether the path is a directory for temporary files, or lies in one."""
+    return any(PurePosixPath(path).is_relative_to(root) for root in _SCRATCH)
+
+
 def is_credential(path: str) -> bool:
     return bool(_CREDENTIALS.search(path))
 

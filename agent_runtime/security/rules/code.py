@@ -10,6 +10,13 @@ _FETCHED = "runs a program that it fetches or decodes first"
 CODE = (
     Rule("fetch-to-exec", "HIGH", _FETCHED, of("go deno bun"), package_calls.runs_address),
     Rule(
+        "fetch-to-exec",
+        "HIGH",
+        _FETCHED,
+        of("npx npm uvx uv pipx pnpm pnpx yarn bunx bun"),
+        package_calls.runs_package_of_address,
+    ),
+    Rule(
         "fetched-package",
         "UNKNOWN",
         "runs a package that it fetches without asking",

@@ -1,4 +1,6 @@
-"""A test for the table of rules: whether a container could change or read the machine outside of it."""
+"""Tests for the table of rules: whether a container could change or read the machine outside of it, and
+whether volumes are deleted.
+"""
 
 import re
 
@@ -20,6 +22,20 @@ def opens_machine(call: Call, workspace: str) -> bool:
     return any(name == "DOCKER_HOST" for name, _ in assignments(call)) or any(
         _OPENING.search(text) or _opens_place(call, text, workspace) for text in (*call.texts, *pairs)
     )
+
+
+def deletes_volumes(call: Call, workspace: str) -> bool:
+    """Whether the call deletes volumes: `docker volume rm`, `docker system prune --volumes`, `docker compose
+    down -v`.
+    """
+    del workspace
+    words = [word.text for word in call.operands]
+    if "volume" in words[:1]:
+        return not {"rm", "remove", "prune"}.isdisjoint(words[1:2])
+    if words[:2] == ["system", "prune"]:
+        return call.has("--volumes")
+    is_compose = call.name == "docker-compose" or "compose" in words[:1]
+    return is_compose and "down" in words and call.has("-v", "--volumes")
 
 
 def _opens_place(call: Call, text: str, workspace: str) -> bool:

@@ -4,11 +4,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 from agent_runtime.security.rules.inline_code import can_harm
-from agent_runtime.security.shell.calls import Call, fed_text
+from agent_runtime.security.shell.calls import Call
+from agent_runtime.security.shell.makefiles import makefiles_of
+from agent_runtime.security.shell.texts import fed_text
 
 _INTERPRETER = re.compile(
     r"((python|pypy|perl|ruby|node|nodejs|php|lua|deno|bun|julia|Rscript|groovy|tclsh)[\d.]*|R)\Z"
@@ -53,7 +54,6 @@ _ESCAPES = {
     "npm": r"--script-shell",
     "pip": r"--editor",
 }
-_MAKEFILE = re.compile(r"(?:-\w*f|--(?:make)?file=?)(.*)", re.DOTALL)
 _SAME = {
     **dict.fromkeys(("gawk", "mawk", "nawk"), "awk"),
     **dict.fromkeys(("vi", "nvim", "ex", "view"), "vim"),
@@ -81,15 +81,8 @@ def names_makefile(call: Call, workspace: str) -> bool:
     """Whether the call names a makefile outside the workspace, or an unknown one, as `make -f` can. A
     makefile of the project is allowed.
     """
-    for at, word in enumerate(call.arguments):
-        option = _MAKEFILE.fullmatch(word.text)
-        if option is None:
-            continue
-        named = replace(word, text=option[1]) if option[1] else next(iter(call.arguments[at + 1 :]), None)
-        path = call.path(named) if named is not None else None
-        if path is None or not PurePosixPath(path).is_relative_to(workspace):
-            return True
-    return False
+    paths = map(call.path, makefiles_of(call))
+    return any(path is None or not PurePosixPath(path).is_relative_to(workspace) for path in paths)
 
 
 def _programs(call: Call) -> Iterator[str]:

@@ -47,6 +47,16 @@ def deletes_outside(call: Call, workspace: str) -> bool:
     return _is_any_outside(call, call.operands, workspace)
 
 
+def deletes_in_container(call: Call, workspace: str) -> bool:
+    """Whether the call deletes files of another container, recursively or for good, outside its temporary
+    directories.
+    """
+    del workspace
+    if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):
+        return False
+    return any(path and not places.is_scratch(path) for path in _paths(call, call.operands))
+
+
 def finds_and_deletes(call: Call, workspace: str) -> bool:
     if "-delete" not in call.texts:
         return False

@@ -1,12 +1,15 @@
 """Tests for the table of rules: where package managers fetch packages from, and where they install them."""
 
 import re
+from collections.abc import Iterator
 
 from agent_runtime.security.rules.environment import assignments
 from agent_runtime.security.rules.rule import of
 from agent_runtime.security.shell.calls import Call
 
-MANAGERS = of("pip pip3 pipx uv npm pnpm yarn npx pnpx bunx bun gem cargo go poetry python python3 composer")
+MANAGERS = of(
+    "pip pip3 pipx uv uvx npm pnpm yarn npx pnpx bunx bun gem cargo go poetry python python3 composer"
+)
 _ELSEWHERE = re.compile(
     r"(git\+|https?://|git://|ssh://|file:///|github:|gitlab:|git@)"
     r"|--(index-url|extra-index-url|find-links|trusted-host|registry|source|index|git|default-index)\b|^-[if]$|^-i\S"
@@ -32,6 +35,14 @@ _RUNS_PACKAGES = {
     "yarn": [["dlx"]],
     "bun": [["x"]],
 }
+_PACKAGE_OPTIONS = of("--from --with --spec -p --package")
+_OTHER_OPTIONS = of(
+    "--registry --index-url -i --index --default-index --extra-index-url --find-links -f --python -p --cache"
+    " --directory --project --env-file --prefix --with-requirements --pip-args --allow-build -c --call"
+)
+_PACKAGE_ADDRESS = re.compile(
+    r"(^|@\s*)(git\+|https?://|git://|ssh://|git@)|^(github|gitlab|bitbucket|gist):|^\w[\w.-]*/[\w.-]+(#|$)"
+)
 _MODULE = re.compile(r"[\w-]+(\.[\w-]+)+/\S*@\S")
 _PROGRAM_ADDRESS = re.compile(r"https?://")
 _USUAL_INDEX = re.compile(r"((direct|off)(,|\||\Z))*\Z")
@@ -70,6 +81,35 @@ def runs_package(call: Call, workspace: str) -> bool:
     return bool(words) if begins is None else any(words[: len(one)] == one for one in begins)
 
 
+def runs_package_of_address(call: Call, workspace: str) -> bool:
+    """Whether the call runs a package from an address and not from a registry, as in `uvx --from git+https://…`
+    and `npx github:x/y`.
+    """
+    del workspace
+    return any(map(_PACKAGE_ADDRESS.search, _packages_run(call)))
+
+
+def _packages_run(call: Call) -> Iterator[str]:
+    """Yields the packages that the call runs. What follows the first one are arguments of its program."""
+    words = [word.text for word in call.operands]
+    begins = [*_RUNS_PACKAGES.get(call.name, [[]]), *([["run"]] if call.name == "uv" else [])]
+    verbs = next((one for one in begins if words[: len(one)] == one), None)
+    if verbs is None:
+        return
+    left, texts = list(verbs), iter(call.texts)
+    for text in texts:
+        option, _, value = text.partition("=")
+        if option in _PACKAGE_OPTIONS and not (option == "-p" and call.name in {"uv", "uvx"}):
+            yield value or next(texts, "")
+        elif option in _OTHER_OPTIONS and not value:
+            next(texts, "")
+        elif text in left:
+            left.remove(text)
+        elif not text.startswith("-"):
+            yield text
+            return
+
+
 def sets_index(call: Call, workspace: str) -> bool:
     del workspace
     return any(
@@ -86,7 +126,7 @@ def changes_machine(call: Call, workspace: str) -> bool:
 def _installs(call: Call) -> bool:
     if call.name.startswith("python") and call.texts[:2] not in (["-m", "pip"], ["-m", "pipx"]):
         return False
-    return call.name in {"npx", "bunx", "pnpx"} or not _INSTALLS.isdisjoint(call.texts)
+    return call.name in {"npx", "bunx", "pnpx", "uvx"} or not _INSTALLS.isdisjoint(call.texts)
 
 
 def manages_machine(call: Call, workspace: str) -> bool:

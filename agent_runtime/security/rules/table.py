@@ -13,7 +13,8 @@ from agent_runtime.security.rules import (
 )
 from agent_runtime.security.rules.code import CODE
 from agent_runtime.security.rules.rule import Rule, of
-from agent_runtime.security.shell.calls import PRIVILEGED, Call, fed_text
+from agent_runtime.security.shell.calls import PRIVILEGED, Call
+from agent_runtime.security.shell.texts import fed_text
 
 _DEPLOYS = ("apply", "destroy", "up", "deploy", "import", "taint")
 _FORGE_MATTERS = of("delete merge release gist secret repo api ssh-key auth workflow variable")
@@ -67,6 +68,13 @@ _FILES = (
         "deletes outside the workspace",
         of("rm rmdir unlink srm shred"),
         file_effects.deletes_outside,
+    ),
+    Rule(
+        "delete-in-container",
+        "HIGH",
+        "deletes files of another container",
+        of("rm srm shred"),
+        file_effects.deletes_in_container,
     ),
     Rule(
         "delete-unknown",
@@ -155,6 +163,13 @@ _SYSTEM = (
         "deletes containers, images or volumes",
         of("docker podman nerdctl"),
         _with("prune", "rm", "rmi"),
+    ),
+    Rule(
+        "delete-volumes",
+        "HIGH",
+        "deletes volumes of containers, with the data in them",
+        of("docker podman nerdctl docker-compose"),
+        containers.deletes_volumes,
     ),
     Rule(
         "packages",

@@ -4,12 +4,15 @@ ones.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from agent_runtime.security.rules import links
+from agent_runtime.security.shell import makefiles
 from agent_runtime.security.shell.parser import MAX_DEPTH, Command, Redirect, parse
+from agent_runtime.security.shell.texts import fed_text, known_text, printed_text
 from agent_runtime.security.shell.words import Word
+from agent_runtime.security.shell.wrappers import OPERANDS, WRAPPERS
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 PRIVILEGED = frozenset(
@@ -17,41 +20,6 @@ PRIVILEGED = frozenset(
 )
 _UNKNOWN_ARGUMENT = Word("\0", is_known=False)
 
-# Programs that run another program, with those of their options that take a value.
-_WRAPPERS: Mapping[str, frozenset[str]] = {
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-T", "-U", "-D", "-R", "--user", "--group", "--chdir"}),
-    "doas": frozenset({"-u", "-C"}),
-    "pkexec": frozenset({"--user"}),
-    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
-    "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs"}),
-    "nice": frozenset({"-n", "--adjustment"}),
-    "ionice": frozenset({"-c", "-n", "-p"}),
-    "timeout": frozenset({"-k", "-s", "--kill-after", "--signal"}),
-    "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "chroot": frozenset({"--userspec", "--groups"}),
-    "flock": frozenset({"-w", "-E", "--timeout"}),
-    "strace": frozenset({"-o", "-e", "-p", "-s"}),
-    "watch": frozenset({"-n", "--interval"}),
-    "parallel": frozenset({"-j", "--jobs"}),
-    "exec": frozenset({"-a"}),
-    "time": frozenset({"-f", "-o", "--format", "--output"}),
-    "ltrace": frozenset({"-o", "-e", "-p", "-s", "-u"}),
-    "numactl": frozenset({"-N", "-m", "-C", "-i", "-p"}),
-    "runcon": frozenset({"-t", "-u", "-r", "-l"}),
-    "prlimit": frozenset({"-p", "--pid"}),
-    "screen": frozenset({"-S", "-t", "-c", "-s", "-h", "-e", "-T"}),
-    "systemd-run": frozenset({"-p", "-u", "--unit", "--slice"}),
-    **dict.fromkeys(
-        (
-            *("nohup", "setsid", "command", "builtin", "busybox", "toybox", "unshare", "fakeroot", "chrt"),
-            *("taskset", "catchsegv", "entr", "ssh-agent", "dbus-run-session", "xvfb-run", "setarch"),
-            *("linux32", "linux64", "run0", "gosu", "su-exec", "unbuffer", "faketime", "proxychains"),
-        ),
-        frozenset(),
-    ),
-}
-# The number of arguments that come before the program.
-_OPERANDS = dict.fromkeys(("timeout", "chroot", "flock", "chrt", "taskset", "setarch", "gosu", "su-exec"), 1)
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
 _EXEC_VALUES = frozenset(
     {"-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "--detach-keys", "--index"}
@@ -67,7 +35,8 @@ class Call:
     """One program as it would run. `directory`: where it runs; None if this is not known before.
 
     `wrappers`: the programs that start it, such as sudo. `command`: how it was written. `in_script`: whether
-    it is in a file that the judged command runs but has not written.
+    it is in a file that the judged command runs but has not written. `in_container`: whether it runs in
+    another container, with other files.
     """
 
     name: str
@@ -76,6 +45,7 @@ class Call:
     command: Command
     wrappers: tuple[str, ...] = ()
     in_script: bool = False
+    in_container: bool = False
 
     @property
     def options(self) -> frozenset[str]:
@@ -117,6 +87,7 @@ class Calls:
     found: list[Call] = field(default_factory=list)
     is_understood: bool = True
     directory: str | None = None
+    in_container: bool = False
     links: dict[str, str] = field(default_factory=dict)
     written: dict[str, str | None] = field(default_factory=dict)
     scripts: set[str] = field(default_factory=set)
@@ -146,7 +117,10 @@ def _collect(text: str, calls: Calls, depth: int) -> None:
     script = parse(text)
     calls.is_understood = calls.is_understood and script.is_understood
     for command in script.commands:
-        _take(Call(command.name, command.words[1:], calls.directory, command), calls, depth)
+        call = Call(
+            command.name, command.words[1:], calls.directory, command, in_container=calls.in_container
+        )
+        _take(call, calls, depth)
 
 
 def _take(call: Call, calls: Calls, depth: int) -> None:
@@ -157,7 +131,7 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
         calls.is_understood = False
     if depth > MAX_DEPTH:
         return
-    if call.name in {"cd", "pushd"}:
+    if call.name in {"cd", "pushd"} and call.in_container == calls.in_container:
         calls.directory = _changed_directory(call)
     if (link := links.made_link(call)) is not None:
         calls.links[link[0]] = link[1]
@@ -166,8 +140,12 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
     for script in _scripts(call):
         if script is None:
             calls.is_understood = False
+        elif call.in_container and not calls.in_container:
+            _collect_contained(script, calls, call.directory, depth + 1)
         else:
             _collect(script, calls, depth + 1)
+    if call.in_container:
+        return  # with files that cannot be read from here
     _run_files(call, calls, depth)
     calls.written |= links.written(call, printed_text(call.command))
 
@@ -184,6 +162,9 @@ def _run_files(call: Call, calls: Calls, depth: int) -> None:
         elif (text := links.on_disk(path)) is not None:
             calls.scripts.add(path)
             _collect_script(text, calls, depth + 1)
+    if (recipe := makefiles.recipe_of(call, calls.written)) is not None and recipe not in calls.scripts:
+        calls.scripts.add(recipe)
+        _collect_script(recipe, calls, depth + 1)
 
 
 def _collect_script(text: str, calls: Calls, depth: int) -> None:
@@ -191,6 +172,14 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
     _collect(text, inner, depth)
     # Scripts of a project do much that is only known when they run. This alone is no reason to ask.
     calls.found += [replace(one, in_script=True) for one in inner.found]
+
+
+def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
+    """Collects the calls of a script that runs in another container. They change no files of this one."""
+    inner = Calls(directory=directory, in_container=True)
+    _collect(text, inner, depth)
+    calls.is_understood = calls.is_understood and inner.is_understood
+    calls.found += inner.found
 
 
 def _files_run(call: Call) -> Iterator[str]:
@@ -209,22 +198,25 @@ def _inner(call: Call) -> Iterator[Call]:
     """Yields the calls that this call makes from its arguments."""
     if call.name == "find":
         yield from _found_by_find(call)
-    elif call.name in _CONTAINERS and (inner := _in_container(call)):
-        yield replace(_wrapped(call, inner), directory="/")
-    elif call.name in _WRAPPERS and not _only_asks(call) and (rest := behind(call)):
+    elif call.name in _CONTAINERS and "exec" in call.texts:
+        yield from _in_container(call)
+    elif call.name in WRAPPERS and not _only_asks(call) and (rest := behind(call)):
         yield _wrapped(
             call, _with_what_is_read(call, rest) if call.name in _TAKES_UNKNOWN_ARGUMENTS else rest
         )
 
 
-def _in_container(call: Call) -> tuple[Word, ...]:
-    """Returns the words that `docker exec` or `docker compose exec` runs."""
-    words = list(call.arguments)
-    while words and words.pop(0).text != "exec":
-        pass
+def _in_container(call: Call) -> Iterator[Call]:
+    """Yields what `docker exec` or `docker compose exec` runs, in the directory that it names, or in `/`."""
+    words, directory = list(call.arguments[call.texts.index("exec") + 1 :]), Word("/")
     while words and words[0].text.startswith("-"):
-        words = words[2 if words[0].text in _EXEC_VALUES else 1 :]
-    return tuple(words[1:])
+        option, _, value = words[0].text.partition("=")
+        if option in {"-w", "--workdir"}:
+            directory = replace(words[0], text=value) if value else next(iter(words[1:]), directory)
+        words = words[2 if option in _EXEC_VALUES and not value else 1 :]
+    if words[1:]:
+        inner = _wrapped(call, tuple(words[1:]))
+        yield replace(inner, directory=resolve(directory, "/"), in_container=True)
 
 
 def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -262,8 +254,8 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
 
 def behind(call: Call) -> tuple[Word, ...]:
     """Returns the program that a wrapper runs, with its arguments."""
-    with_value, words = _WRAPPERS[call.name], list(call.arguments)
-    operands = _OPERANDS.get(call.name, 0)
+    with_value, words = WRAPPERS[call.name], list(call.arguments)
+    operands = OPERANDS.get(call.name, 0)
     while words:
         text = words[0].text
         if text == "--":
@@ -302,16 +294,16 @@ def _scripts(call: Call) -> Iterator[str | None]:
     """Yields the texts that this call runs as scripts; None for a text that is not known before."""
     name, arguments = call.name, call.arguments
     if name == "eval":
-        yield _known(arguments)
+        yield known_text(arguments)
     elif name in SHELLS or name == "su":
         yield from _of_shell(call)
     elif name == "env" and (at := _split_string(arguments)) is not None:
         option = arguments[at].text.replace("--split-string", "-S").replace("-S=", "-S")
-        yield _known((Word(option.partition("-S")[2]), *arguments[at + 1 :]))
+        yield known_text((Word(option.partition("-S")[2]), *arguments[at + 1 :]))
     elif name in {"script", "flock"} and call.has("-c", "--command"):
         yield from _after_option(arguments, "c")
     elif name in _TAKES_TEXTS and (texts := [one for one in arguments if " " in one.text]):
-        yield from (_known((one,)) for one in texts)
+        yield from (known_text((one,)) for one in texts)
     elif name == "alias":
         yield from (value for one in arguments for _, is_set, value in [one.text.partition("=")] if is_set)
     elif name == "fc" or (name == "parallel" and not arguments):
@@ -333,7 +325,7 @@ def _after_option(arguments: tuple[Word, ...], letter: str) -> Iterator[str | No
         if text.startswith("--command=") and word.is_known:
             yield text.partition("=")[2]
         elif text == "--command" or re.fullmatch(rf"-[A-Za-z]*{letter}", text):
-            yield _known(arguments[at + 1 : at + 2])
+            yield known_text(arguments[at + 1 : at + 2])
 
 
 def _sourced(call: Call) -> Iterator[str | None]:
@@ -349,11 +341,13 @@ def _of_git(call: Call) -> Iterator[str | None]:
     for pair in (["bisect", "run"], ["submodule", "foreach"]):
         for at in range(len(texts) - 1):
             if texts[at : at + 2] == pair:
-                yield _known(tuple(word for word in call.arguments[at + 2 :] if word.text != "--recursive"))
+                yield known_text(
+                    tuple(word for word in call.arguments[at + 2 :] if word.text != "--recursive")
+                )
     if "rebase" in texts:
         for at, text in enumerate(texts):
             if text in {"-x", "--exec"}:
-                yield _known(call.arguments[at + 1 : at + 2])
+                yield known_text(call.arguments[at + 1 : at + 2])
             elif text.startswith("--exec="):
                 yield text.partition("=")[2]
 
@@ -361,7 +355,7 @@ def _of_git(call: Call) -> Iterator[str | None]:
 def _of_shell(call: Call) -> Iterator[str | None]:
     for at, word in enumerate(call.arguments):
         if word.text.startswith("-") and not word.text.startswith("--") and "c" in word.text:
-            yield _known(call.arguments[at + 1 : at + 2])
+            yield known_text(call.arguments[at + 1 : at + 2])
             return
     if call.name == "su" or call.operands or call.has("--version", "--help"):
         if any(not word.is_known for word in call.arguments):
@@ -371,29 +365,3 @@ def _of_shell(call: Call) -> Iterator[str | None]:
         yield fed_text(call.command)
     elif any(one.operator == "<" for one in call.redirects) or "xargs" in call.wrappers:
         yield None
-
-
-def fed_text(command: Command) -> str | None:
-    """The text that the command reads, if the script contains it in a here-document or prints it into the
-    pipe. None if it is not known.
-    """
-    if command.stdin is not None or command.source is None:
-        return command.stdin
-    return printed_text(command.source)
-
-
-def printed_text(source: Command) -> str | None:
-    """The text that the command prints, if the script contains it; None otherwise."""
-    if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
-        return fed_text(source)
-    if source.name not in {"echo", "printf"}:
-        return None
-    words = tuple(word for word in source.words[1:] if not word.text.startswith("-"))
-    if source.name == "printf" and words and words[0].text in {"%s", "%s\\n", "%s\n", "%b"}:
-        words = words[1:]
-    text = _known(words)
-    return None if text is None or "%" in text else text.replace("\\n", "\n")
-
-
-def _known(words: tuple[Word, ...]) -> str | None:
-    return " ".join(word.text for word in words) if all(word.is_known for word in words) else None

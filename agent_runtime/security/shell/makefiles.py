@@ -1,0 +1,117 @@
+"""What a call of `make` would run: the recipes of its makefile."""
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from agent_runtime.security.rules import links
+from agent_runtime.security.shell.texts import fed_text
+from agent_runtime.security.shell.words import Word
+
+if TYPE_CHECKING:
+    from agent_runtime.security.shell.calls import Call
+
+_DEFAULT_NAMES = ("GNUmakefile", "makefile", "Makefile")
+_FILE = re.compile(r"(?:-\w*?f|--(?:make)?file=?)(.*)", re.DOTALL)
+_DIRECTORY = re.compile(r"(?:-\w*?C|--directory=?)(.*)", re.DOTALL)
+_TARGETS = re.compile(r"(?P<targets>[^\s:=#][^:=#]*)::?(?![:=])(?P<needs>[^;#]*)(;(?P<recipe>.*))?")
+_VARIABLE = re.compile(r"\$(\$|\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}|.)")
+_CONTINUED = re.compile(r"\\\n")
+
+
+@dataclass(eq=False)
+class _Rule:
+    """One rule of a makefile, which may have several targets."""
+
+    needs: list[str]
+    recipe: list[str]
+
+
+def recipe_of(call: "Call", written: Mapping[str, str | None]) -> str | None:
+    """Returns as a shell script what the call runs, if it is `make` and its makefile can be read; None
+    otherwise.
+
+    `written`: the texts of files that were written before in the same command, by path.
+    """
+    if call.name not in {"make", "gmake"}:
+        return None
+    named, moved = makefiles_of(call), _values(call, _DIRECTORY)
+    place = replace(call, directory=call.path(moved[0])) if moved else call
+    for word in named or [Word(name) for name in _DEFAULT_NAMES]:
+        text = fed_text(call.command) if word.text == "-" else _text_at(place.path(word), written)
+        if text is not None:
+            return recipes(text, _goals(call, {*named, *moved}))
+    return None
+
+
+def makefiles_of(call: "Call") -> list[Word]:
+    """Returns the makefiles that the call names with `-f`."""
+    return _values(call, _FILE)
+
+
+def _values(call: "Call", option: re.Pattern[str]) -> list[Word]:
+    """Returns the values of an option, whether they stand in its word or in the next one."""
+    found: list[Word] = []
+    for at, word in enumerate(call.arguments):
+        if match := option.fullmatch(word.text):
+            found += [replace(word, text=match[1])] if match[1] else call.arguments[at + 1 : at + 2]
+    return found
+
+
+def _text_at(path: str | None, written: Mapping[str, str | None]) -> str | None:
+    if path is None:
+        return None
+    return written[path] if path in written else links.on_disk(path)
+
+
+def _goals(call: "Call", values: set[Word]) -> list[str]:
+    words = [word for word in call.operands if word not in values and "=" not in word.text]
+    return [word.text for word in words if not word.text.isdigit()]
+
+
+def recipes(text: str, goals: Sequence[str]) -> str:
+    """Returns as a shell script what `make` runs for these goals and all that they need. No goals mean the
+    first target. Returns all recipes if the makefile does not name a goal itself, as with pattern rules.
+
+    Variables of make become one variable of the shell that has no known value.
+    """
+    rules = _rules(text)
+    wanted = deque(goals or [name for name in rules if not name.startswith(".")][:1])
+    if any(goal not in rules for goal in wanted):
+        wanted = deque(rules)
+    found: dict[_Rule, None] = {}
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.popleft()
+        if name in seen:
+            continue
+        seen.add(name)
+        for rule in rules.get(name, ()):
+            if rule not in found:
+                found[rule] = None
+                wanted += rule.needs
+    return "\n".join(line for rule in found for line in rule.recipe)
+
+
+def _rules(text: str) -> dict[str, list[_Rule]]:
+    rules: dict[str, list[_Rule]] = {}
+    current = _Rule([], [])
+    for line in _CONTINUED.sub(" ", text).split("\n"):
+        if line.startswith("\t"):
+            current.recipe.append(_command(line))
+        elif match := _TARGETS.match(line):
+            recipe = [_command(match["recipe"])] if match["recipe"] else []
+            current = _Rule(match["needs"].replace("|", " ").split(), recipe)
+            for name in match["targets"].split():
+                rules.setdefault(name, []).append(current)
+    return rules
+
+
+def _command(line: str) -> str:
+    return _VARIABLE.sub(_for_shells, line.strip().lstrip("@-+ "))
+
+
+def _for_shells(variable: re.Match[str]) -> str:
+    return "$" if variable[1] == "$" else "${variable_of_make}"

@@ -1,0 +1,31 @@
+"""The texts that a command prints or reads, as far as they stand in the script."""
+
+from agent_runtime.security.shell.parser import Command
+from agent_runtime.security.shell.words import Word
+
+
+def fed_text(command: Command) -> str | None:
+    """The text that the command reads, if the script contains it in a here-document or prints it into the
+    pipe. None if it is not known.
+    """
+    if command.stdin is not None or command.source is None:
+        return command.stdin
+    return printed_text(command.source)
+
+
+def printed_text(source: Command) -> str | None:
+    """The text that the command prints, if the script contains it; None otherwise."""
+    if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
+        return fed_text(source)
+    if source.name not in {"echo", "printf"}:
+        return None
+    words = tuple(word for word in source.words[1:] if not word.text.startswith("-"))
+    if source.name == "printf" and words and words[0].text in {"%s", "%s\\n", "%s\n", "%b"}:
+        words = words[1:]
+    text = known_text(words)
+    return None if text is None or "%" in text else text.replace("\\n", "\n").replace("\\t", "\t")
+
+
+def known_text(words: tuple[Word, ...]) -> str | None:
+    """Returns the words as one text; None if a word is not known."""
+    return " ".join(word.text for word in words) if all(word.is_known for word in words) else None
