@@ -40,6 +40,8 @@ from app_server.egress.proxy import EgressProxy
 from app_server.egress.tls.authority import load_authority
 from app_server.events.open_streams import OpenStreams
 from app_server.gateway.exposed_urls import exposed_urls
+from app_server.git_hosts.rate_limits import RateLimits
+from app_server.git_hosts.suggested_tasks import SuggestedTasks
 from app_server.git_proxy.access import Moves
 from app_server.http.certificates import public_authorities
 from app_server.http.guarded_client import Guard, GuardedTransport
@@ -176,6 +178,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "exposed_urls": exposed_urls,
             "occupants_of": occupants_of,
             "git_moves": Moves(),
+            "git_rate_limits": RateLimits(),
+            "suggested_tasks": SuggestedTasks(),
             "fairness": Fairness(),
             "open_streams": OpenStreams(),
             "users_with_address": users_with_address,

@@ -35,6 +35,7 @@ from app_server.egress.credentials import routes as network_credentials
 from app_server.gateway import router as gateway
 from app_server.git import provider_routes
 from app_server.git import router as git_credentials
+from app_server.git_hosts import routes as git_search
 from app_server.git_proxy import router as git_proxy
 from app_server.llm_gateway import model_list, model_routes, trial_routes
 from app_server.llm_gateway import router as llm_gateway
@@ -42,6 +43,7 @@ from app_server.llm_gateway.limits import administration_routes, limit_routes
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_servers import router as mcp_servers
 from app_server.memory import router as memory
+from app_server.pull_requests import router as pull_requests
 from app_server.sandbox_reports import router as webhooks
 from app_server.sandbox_specs import router as sandbox_specs
 from app_server.sandboxes import router as sandboxes_router
@@ -78,6 +80,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (provider_routes.router, SETTINGS),  # before secrets: `git-providers` is no name of one
     (secrets.router, SETTINGS),
     (git_credentials.router, SETTINGS),
+    (git_search.router, SETTINGS),
     (mcp_servers.router, SETTINGS),
     (mcp_servers.sign_in_router, SETTINGS),
     (confirmation.router, SETTINGS),
@@ -104,6 +107,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (conversations.pending_router, WORK),
     (sharing_routes.router, WORK),
     (git_routes.router, WORK),
+    (pull_requests.router, WORK),
     (browser_routes.router, WORK),
     (command_routes.router, WORK),
     (skill_routes.router, WORK),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_runtime.context.foreign import failure
+from agent_runtime.foreign import failure
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult

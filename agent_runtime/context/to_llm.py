@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent_runtime.context.foreign import marked, marked_failure
+from agent_runtime.foreign import marked, marked_failure
 from agent_runtime.context.path_rules import reminder, texts_in
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.content import Content, ImageContent, TextContent

@@ -54,6 +54,7 @@ class AuditAction(StrEnum):
     CONVERSATION_UNSHARED = "conversation.unshared"
     CONVERSATION_EXPORTED = "conversation.exported"
     GIT_PUSHED = "git.pushed"
+    PULL_REQUEST_OPENED = "pull_request.opened"
     AUDIT_LOG_EXPORTED = "audit_log.exported"
     AUDIT_LOG_TRIMMED = "audit_log.trimmed"
     INSTALLATION_BACKED_UP = "installation.backed_up"

@@ -1,0 +1,117 @@
+"""Connects users to their git hosts: finds the token of a host and makes the client of its provider."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import httpx
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Forbidden
+from app_server.git import credentials
+from app_server.git.models import GitCredential
+from app_server.git.providers import HOSTS, GitProvider, provider_of
+from app_server.git_hosts.azure_devops import azure_devops
+from app_server.git_hosts.bitbucket_cloud import bitbucket_cloud
+from app_server.git_hosts.bitbucket_data_center import bitbucket_data_center
+from app_server.git_hosts.forgejo import forgejo
+from app_server.git_hosts.github import github
+from app_server.git_hosts.gitlab import gitlab
+from app_server.git_hosts.protocol import GitHostClient
+from app_server.git_hosts.rate_limits import RateLimits
+
+
+class _Factory(Protocol):
+    def __call__(
+        self,
+        origin: str,
+        token: str,
+        *,
+        username: str | None,
+        api_url: str | None,
+        http: httpx.AsyncClient,
+        limits: RateLimits,
+    ) -> GitHostClient: ...
+
+
+_FACTORIES: dict[GitProvider, _Factory] = {
+    GitProvider.GITHUB: github,
+    GitProvider.GITLAB: gitlab,
+    GitProvider.BITBUCKET: bitbucket_cloud,
+    GitProvider.BITBUCKET_DATA_CENTER: bitbucket_data_center,
+    GitProvider.AZURE_DEVOPS: azure_devops,
+    GitProvider.FORGEJO: forgejo,
+}
+
+
+@dataclass(frozen=True)
+class ConnectedHost:
+    """A git host with the client for one of its users. `origin`: `https://host`."""
+
+    origin: str
+    provider: GitProvider
+    client: GitHostClient
+
+
+@dataclass(frozen=True)
+class GitHosts:
+    """The git hosts of one user. `http`: for calls in this user's name (users/outgoing.py)."""
+
+    user_id: UUID
+    cipher: Cipher
+    http: httpx.AsyncClient
+    limits: RateLimits
+
+    async def at(self, session: AsyncSession, origin: str) -> ConnectedHost:
+        """Returns the host with this origin. Raises Forbidden `no_git_credential`."""
+        row = await credentials.credential_of_origin(session, self.user_id, origin)
+        if row is None:
+            raise _no_token(origin.removeprefix("https://"))
+        return self._connected(row)
+
+    async def named(self, session: AsyncSession, host: str) -> ConnectedHost:
+        """Returns the host with this name, as `github.com`, or with this origin. Raises Forbidden
+        `no_git_credential`.
+        """
+        return await self.at(session, host if "://" in host else f"https://{host}")
+
+    async def of_provider(self, session: AsyncSession, provider: GitProvider) -> ConnectedHost:
+        """Returns the user's host of this provider: the provider's usual host, else the first by name. Raises
+        Forbidden `no_git_credential`.
+        """
+        rows = [
+            row for row in await self._rows(session) if provider_of(row.origin, row.provider)[0] is provider
+        ]
+        usual = [row for row in rows if row.origin == f"https://{HOSTS[provider]}"]
+        for row in (*usual, *rows):
+            return self._connected(row)
+        raise _no_token(provider)
+
+    async def all(self, session: AsyncSession) -> Sequence[ConnectedHost]:
+        """Returns all hosts for which the user has stored a token, sorted by origin."""
+        return [self._connected(row) for row in await self._rows(session)]
+
+    async def _rows(self, session: AsyncSession) -> Sequence[GitCredential]:
+        return await credentials.list_credentials(session, self.user_id)
+
+    def _connected(self, row: GitCredential) -> ConnectedHost:
+        provider = provider_of(row.origin, row.provider)[0]
+        client = _FACTORIES[provider](
+            row.origin,
+            self.cipher.decrypt(row.token_encrypted),
+            username=row.username,
+            api_url=row.api_url,
+            http=self.http,
+            limits=self.limits,
+        )
+        return ConnectedHost(row.origin, provider, client)
+
+
+def _no_token(host: str) -> Forbidden:
+    return Forbidden(
+        f"There is no token for {host}.",
+        code="no_git_credential",
+        fix="Add one in the settings, under Git hosts.",
+    )

@@ -1,0 +1,22 @@
+"""Finds the full name of a repository in the path of its address. Pure."""
+
+from urllib.parse import unquote
+
+from app_server.git.providers import GitProvider
+
+
+def name_in(provider: GitProvider, path: str) -> str:
+    """Returns the full name, as `HostRepository.full_name`. `path`: of the address for git, without the host
+    and a final `.git`.
+
+    Azure DevOps: `organization/project/_git/name`, where the project is left out if it has the same name.
+    Bitbucket Data Center: `scm/PROJECT/name`.
+    """
+    parts = [unquote(part) for part in path.strip("/").split("/")]
+    if provider is GitProvider.AZURE_DEVOPS and "_git" in parts:
+        at = parts.index("_git")
+        before, name = parts[:at], parts[at + 1 :]
+        return "/".join([*before, *(name if len(before) > 1 else name * 2)])
+    if provider is GitProvider.BITBUCKET_DATA_CENTER and parts[0] == "scm":
+        return "/".join(parts[1:])
+    return "/".join(parts)

@@ -1,0 +1,82 @@
+"""Drafts the title and the text of a pull request from what happened in the conversation. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+MAX_COMMANDS = 10
+MAX_SUMMARY_CHARACTERS = 4000
+_MAX_COMMAND_CHARACTERS = 200
+_EDITS = frozenset(("FileEditorAction", "ApplyPatchAction", "WriteFileAction", "EditAction"))
+_READS = frozenset(("view", "view_image"))
+
+
+def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str) -> str:
+    """Returns the text of a pull request: what the agent said at the end, which files changed, which commands
+    ran after the last edit and how they ended, and a link to the conversation.
+
+    events: the end of the log, the oldest first. statistics: `git diff --stat`.
+    """
+    sections = [_summary(events) or "What was changed, and why:"]
+    if statistics:
+        sections.append(f"## Changed files\n\n{_fenced(statistics)}")
+    if commands := _commands_after_last_edit(events):
+        lines = "\n".join(f"- `{command}`: {_outcome(code)}" for command, code in commands)
+        sections.append(f"## Commands run after the last edit\n\n{lines}")
+    sections.append(f"[The conversation with each step]({link})")
+    return "\n\n".join(sections)
+
+
+def _summary(events: Sequence[dict[str, Any]]) -> str:
+    for event in reversed(events):
+        action = event.get("action") or {}
+        if event.get("kind") == "ActionEvent" and action.get("kind") == "FinishAction":
+            return _cut(str(action.get("message", "")))
+        if event.get("kind") == "MessageEvent" and event.get("source") == "agent":
+            content = (event.get("llm_message") or {}).get("content") or []
+            return _cut("\n\n".join(part["text"] for part in content if isinstance(part.get("text"), str)))
+    return ""
+
+
+def _commands_after_last_edit(events: Sequence[dict[str, Any]]) -> list[tuple[str, int | None]]:
+    last = max((at for at, event in enumerate(events) if _is_edit(event)), default=-1)
+    found: list[tuple[str, int | None]] = []
+    for event in events[last + 1 :]:
+        observation = event.get("observation") or {}
+        command = observation.get("command")
+        if observation.get("kind") != "TerminalObservation" or not isinstance(command, str) or not command:
+            continue
+        code = observation.get("exit_code")
+        found.append((_one_line(command), code if isinstance(code, int) else None))
+    return found[-MAX_COMMANDS:]
+
+
+def _is_edit(event: dict[str, Any]) -> bool:
+    action = event.get("action") or {}
+    return action.get("kind") in _EDITS and action.get("command") not in _READS
+
+
+def _outcome(code: int | None) -> str:
+    match code:
+        case 0:
+            return "passed"
+        case None | -1:
+            return "did not end"
+        case _:
+            return f"failed with exit code {code}"
+
+
+def _one_line(command: str) -> str:
+    line = " ".join(command.split()).replace("`", "'")
+    return line if len(line) <= _MAX_COMMAND_CHARACTERS else line[:_MAX_COMMAND_CHARACTERS] + "…"
+
+
+def _cut(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_SUMMARY_CHARACTERS else text[:MAX_SUMMARY_CHARACTERS] + "…"
+
+
+def _fenced(text: str) -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"

@@ -1,0 +1,264 @@
+"""Routes for the pull requests of a conversation."""
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Depends, Request
+
+from agent_runtime.events.content import TextContent
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.conversations import service as conversations
+from app_server.conversations.models import Conversation
+from app_server.conversations.routes.dependencies import (
+    OwnedConversation,
+    OwnedWorkplace,
+    SeenConversation,
+    Viewer,
+)
+from app_server.conversations.schemas import SendMessageRequest
+from app_server.core.errors import AppError, Conflict
+from app_server.git_hosts.routes import CurrentGitHosts
+from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequestChanges, ReviewVerdict
+from app_server.pull_requests import evidence, messages, refresh, service, working_tree
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.repository_of import HostedRepository, repository_of
+from app_server.pull_requests.schemas import (
+    Asked,
+    ChangePullRequest,
+    CreatedPullRequest,
+    CreatePullRequest,
+    PullRequestInfo,
+    PullRequestProposal,
+)
+from app_server.users.models import User
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/pull-requests", tags=["Pull requests"])
+
+MAX_CHECKS_WITH_LOGS = 5
+
+
+async def _repository(
+    hosts: CurrentGitHosts, request: Request, conversation: OwnedConversation
+) -> HostedRepository:
+    # A session that ends before the host is asked: hosts may take seconds.
+    async with request.state.database.read() as session:
+        return await repository_of(session, hosts, conversation)
+
+
+Repository = Annotated[HostedRepository, Depends(_repository)]
+"""The repository of the conversation in the path, which must belong to the current user."""
+
+
+async def _pull_request(
+    request: Request, conversation: OwnedConversation, pull_request_id: UUID
+) -> ConversationPullRequest:
+    async with request.state.database.read() as session:
+        return await service.require(session, conversation.id, pull_request_id)
+
+
+OwnedPullRequest = Annotated[ConversationPullRequest, Depends(_pull_request)]
+
+
+@router.get("")
+async def list_pull_requests(
+    user: CurrentUser, hosts: CurrentGitHosts, conversation: SeenConversation, request: Request
+) -> list[PullRequestInfo]:
+    """Returns the pull requests of the conversation, the newest first. For the owner, the hosts of open ones
+    are asked first if the stored answer is older than 20 s.
+    """
+    database = request.state.database
+    async with database.read() as session:
+        rows = await service.rows_of(session, conversation.id)
+    if conversation.user_id == user.id:
+        for row in rows:
+            if refresh.is_stale(row):
+                await refresh.refresh(database, hosts, row.id)
+    async with database.read() as session:
+        return [PullRequestInfo.of(row) for row in await service.rows_of(session, conversation.id)]
+
+
+@router.get("/proposal")
+async def propose_pull_request(
+    repository: Repository, conversation: OwnedConversation, place: OwnedWorkplace, request: Request
+) -> PullRequestProposal:
+    """Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
+    Nothing is created.
+    """
+    tree = await working_tree.look_at(place)
+    async with request.state.database.read() as session:
+        events = await service.latest_events(session, conversation.id)
+    client = repository.host.client
+    base = conversation.selected_branch or (await client.repository(repository.name)).default_branch or "main"
+    head = tree.branch if tree.branch and tree.branch != base else f"slipway/{conversation.id.hex[:8]}"
+    known = await client.branches(repository.name, head, limit=100)
+    link = f"{request.state.config.base_url}/conversations/{conversation.id.hex}"
+    title = tree.subjects[-1] if len(tree.subjects) == 1 else conversation.title or "Changes by an agent"
+    return PullRequestProposal(
+        repository=repository.name,
+        git_provider=repository.host.provider,
+        title=" ".join(title.split())[:200],
+        body=evidence.body_of(events, tree.statistics, link),
+        head=head,
+        base=base,
+        uncommitted_files=tree.uncommitted_files,
+        commits=list(tree.subjects),
+        is_pushed=any(branch.name == head and branch.commit == tree.head for branch in known.items),
+    )
+
+
+@router.post("", status_code=201)
+async def create_pull_request(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    repository: Repository,
+    conversation: OwnedConversation,
+    viewer: Viewer,
+    body: CreatePullRequest,
+    request: Request,
+) -> CreatedPullRequest:
+    """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
+    to run if something is to be pushed. Repeating the call returns the open pull request of the branch.
+
+    409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
+    """
+    database = request.state.database
+    async with database.read() as session:
+        await service.require_room(session, user.id, repository)
+        place = await conversations.workplace(session, viewer, user.id, conversation.id)
+    await working_tree.push(place, body.head, body.title)
+    opened = await service.open_at_host(
+        repository,
+        NewPullRequest(
+            title=body.title,
+            body=body.body,
+            head=body.head,
+            base=body.base,
+            is_draft=body.draft,
+            labels=tuple(body.labels),
+            reviewers=tuple(body.reviewers),
+        ),
+    )
+    async with database.session() as session:
+        kept = await session.get_one(Conversation, conversation.id)
+        row = await service.keep(session, kept, repository, opened.pull_request)
+        target = (
+            AuditTarget.REPOSITORY,
+            f"{repository.host.origin.removeprefix('https://')}/{repository.name}",
+        )
+        trail.record(
+            session, AuditAction.PULL_REQUEST_OPENED, target, number=row.number, head=row.head, base=row.base
+        )
+        shown = PullRequestInfo.of(row)
+    return CreatedPullRequest(pull_request=shown, is_new=opened.is_new, left_out=list(opened.left_out))
+
+
+@router.post("/{pull_request_id}/refresh")
+async def refresh_pull_request(
+    hosts: CurrentGitHosts, pull_request: OwnedPullRequest, request: Request
+) -> PullRequestInfo:
+    """Asks the host now, and returns the pull request."""
+    return await _refreshed(request, hosts, pull_request)
+
+
+@router.patch("/{pull_request_id}")
+async def change_pull_request(
+    repository: Repository,
+    hosts: CurrentGitHosts,
+    pull_request: OwnedPullRequest,
+    body: ChangePullRequest,
+    request: Request,
+) -> PullRequestInfo:
+    """Changes title, text or draft state at the host."""
+    changes = PullRequestChanges(title=body.title, body=body.body, is_draft=body.draft)
+    await repository.host.client.update_pull_request(pull_request.repository, pull_request.number, changes)
+    return await _refreshed(request, hosts, pull_request)
+
+
+@router.post("/{pull_request_id}/address-review")
+async def address_review(
+    user: CurrentUser,
+    repository: Repository,
+    viewer: Viewer,
+    pull_request: OwnedPullRequest,
+    request: Request,
+) -> Asked:
+    """Sends the unresolved review comments to the agent as one message. When the branch has moved after that,
+    each thread is answered.
+
+    409 `nothing_to_address`.
+    """
+    client = repository.host.client
+    threads = await client.review_threads(pull_request.repository, pull_request.number)
+    reviews = await client.reviews(pull_request.repository, pull_request.number)
+    unresolved = [thread for thread in threads if not thread.is_resolved and thread.comments]
+    wanting = [one for one in reviews if one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.body]
+    if not unresolved and not wanting:
+        raise Conflict("No review comment waits for an answer.", code="nothing_to_address")
+    message_id = await _send(
+        request, viewer, user, pull_request, messages.about_review(pull_request, unresolved, wanting)
+    )
+    async with request.state.database.session() as session:
+        row = await session.get_one(ConversationPullRequest, pull_request.id)
+        row.asked_threads = [thread.id for thread in unresolved[: messages.MAX_THREADS]]
+        row.asked_at_commit = row.head_commit
+    return Asked(message_id=message_id, count=len(unresolved) + len(wanting))
+
+
+@router.post("/{pull_request_id}/fix-checks")
+async def fix_checks(
+    user: CurrentUser,
+    repository: Repository,
+    viewer: Viewer,
+    pull_request: OwnedPullRequest,
+    request: Request,
+) -> Asked:
+    """Sends the failing checks with the ends of their logs to the agent. 409 `nothing_to_address`."""
+    client = repository.host.client
+    found = await client.pull_request(pull_request.repository, pull_request.number)
+    checks = await client.checks(pull_request.repository, found)
+    failing = [check for check in checks if check.state is CheckState.FAILED]
+    if not failing:
+        raise Conflict("No check fails.", code="nothing_to_address")
+    with_logs = [(check, await _log_of(repository, check.id)) for check in failing[:MAX_CHECKS_WITH_LOGS]]
+    text = messages.about_checks(pull_request, with_logs)
+    message_id = await _send(request, viewer, user, pull_request, text)
+    return Asked(message_id=message_id, count=len(failing))
+
+
+async def _log_of(repository: HostedRepository, check_id: str | None) -> str:
+    if check_id is None:
+        return ""
+    try:
+        return await repository.host.client.check_log(repository.name, check_id)
+    except AppError as error:
+        # The check itself is worth the message: the agent can run it in the sandbox.
+        return f"(The log could not be read: {error.detail})"
+
+
+async def _send(
+    request: Request, viewer: Viewer, user: User, pull_request: ConversationPullRequest, text: str
+) -> str:
+    message = SendMessageRequest(id=uuid4().hex, content=[TextContent(text=text)])
+    state = request.state
+    reply = await conversations.send_message(
+        state.database,
+        viewer,
+        user,
+        pull_request.conversation_id,
+        message,
+        max_bytes=state.config.max_message_bytes,
+    )
+    if reply.message is not None:
+        state.start_worker.wake()
+    return str(message.id)
+
+
+async def _refreshed(
+    request: Request, hosts: CurrentGitHosts, pull_request: ConversationPullRequest
+) -> PullRequestInfo:
+    database = request.state.database
+    await refresh.refresh(database, hosts, pull_request.id)
+    async with database.read() as session:
+        return PullRequestInfo.of(await session.get_one(ConversationPullRequest, pull_request.id))

@@ -1,0 +1,114 @@
+"""Opens pull requests for conversations, and keeps what their hosts say about them."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.core.database import now
+from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.events import log
+from app_server.git_hosts.schemas import (
+    NewPullRequest,
+    OpenedPullRequest,
+    PullRequest,
+    PullRequestState,
+)
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.repository_of import HostedRepository
+
+MAX_OPEN_IN_REPOSITORY = 20
+_EVENTS_OF_EVIDENCE = 400
+
+
+async def rows_of(session: AsyncSession, conversation_id: UUID) -> Sequence[ConversationPullRequest]:
+    """Returns the pull requests of a conversation, the newest first."""
+    query = select(ConversationPullRequest).where(ConversationPullRequest.conversation_id == conversation_id)
+    return (await session.scalars(query.order_by(ConversationPullRequest.created_at.desc()))).all()
+
+
+async def require(
+    session: AsyncSession, conversation_id: UUID, pull_request_id: UUID
+) -> ConversationPullRequest:
+    """Returns one pull request of the conversation. Raises NotFound `pull_request_not_found`."""
+    row = await session.get(ConversationPullRequest, pull_request_id)
+    if row is None or row.conversation_id != conversation_id:
+        raise NotFound("The conversation has no such pull request.", code="pull_request_not_found")
+    return row
+
+
+async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[dict[str, object]]:
+    """Returns the end of the conversation's log, the oldest event first."""
+    last = await log.last_seq(session, conversation_id)
+    first = max(1, last - _EVENTS_OF_EVIDENCE + 1)
+    bodies = await log.read_bodies(session, conversation_id, from_seq=first, limit=_EVENTS_OF_EVIDENCE)
+    return [orjson.loads(body) for body in bodies]
+
+
+async def require_room(session: AsyncSession, user_id: UUID, repository: HostedRepository) -> None:
+    """Checks that agents have not opened too many pull requests in one repository.
+
+    Raises Conflict `too_many_pull_requests`.
+    """
+    query = select(func.count()).where(
+        ConversationPullRequest.user_id == user_id,
+        ConversationPullRequest.origin == repository.host.origin,
+        ConversationPullRequest.repository == repository.name,
+        ConversationPullRequest.state == PullRequestState.OPEN,
+    )
+    if (await session.scalar(query) or 0) >= MAX_OPEN_IN_REPOSITORY:
+        raise Conflict(
+            f"{repository.name} has {MAX_OPEN_IN_REPOSITORY} open pull requests of your agents.",
+            code="too_many_pull_requests",
+            fix="Merge or close some of them first.",
+        )
+
+
+async def open_at_host(repository: HostedRepository, new: NewPullRequest) -> OpenedPullRequest:
+    """Opens the pull request at its host. Raises BadRequest `same_branch` and the errors of git hosts."""
+    if new.head == new.base and new.head_repository is None:
+        raise BadRequest("A pull request needs two different branches.", code="same_branch")
+    return await repository.host.client.create_pull_request(repository.name, new)
+
+
+async def keep(
+    session: AsyncSession, conversation: Conversation, repository: HostedRepository, found: PullRequest
+) -> ConversationPullRequest:
+    """Stores a pull request with its conversation, or updates the stored one. Returns its row."""
+    query = select(ConversationPullRequest).where(
+        ConversationPullRequest.conversation_id == conversation.id,
+        ConversationPullRequest.origin == repository.host.origin,
+        ConversationPullRequest.repository == repository.name,
+        ConversationPullRequest.number == found.number,
+    )
+    row: ConversationPullRequest | None = await session.scalar(query)
+    if row is None:
+        row = ConversationPullRequest(
+            conversation_id=conversation.id,
+            user_id=conversation.user_id,
+            provider=repository.host.provider,
+            origin=repository.host.origin,
+            repository=repository.name,
+            number=found.number,
+            checks=[],
+            reviews=[],
+            unresolved_threads=0,
+            asked_threads=[],
+        )
+        session.add(row)
+    describe(row, found)
+    if found.number not in conversation.pr_number:
+        conversation.pr_number = [*conversation.pr_number, found.number]
+    await session.flush()
+    return row
+
+
+def describe(row: ConversationPullRequest, found: PullRequest) -> None:
+    """Takes over what the host says about the pull request."""
+    row.url, row.title, row.state = found.url, found.title, found.state
+    row.is_draft, row.head, row.base = found.is_draft, found.head, found.base
+    row.head_commit, row.mergeability = found.head_commit, found.mergeability
+    row.problem, row.refreshed_at = None, now()

@@ -1,0 +1,81 @@
+"""Looks at the work in the sandbox, commits it and pushes it through the git proxy.
+
+All of it is git in the sandbox, as the agent would run it: the app server reads what git prints and trusts
+none of it.
+"""
+
+import shlex
+from dataclasses import dataclass
+
+from app_server.conversations.service import Workplace
+from app_server.core.errors import Conflict
+
+LOOK_SECONDS = 30
+PUSH_SECONDS = 300
+MAX_COMMITS = 20
+_MAX_OUTPUT_CHARACTERS = 2000
+_COMMIT = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True)
+class WorkingTree:
+    """What git says about the conversation's directory. branch: empty if no branch is checked out. head: the
+    last commit, empty in a repository without commits. subjects: of the commits since the conversation began,
+    the newest first. statistics: `git diff --stat` since then.
+    """
+
+    branch: str
+    head: str
+    uncommitted_files: int
+    subjects: tuple[str, ...]
+    statistics: str
+
+
+async def look_at(place: Workplace) -> WorkingTree:
+    """Returns the state of the conversation's directory. Raises Conflict `git_failed`."""
+    since = shlex.quote(place.base_commit or "HEAD")
+    script = (
+        "git branch --show-current && (git rev-parse -q --verify HEAD || echo -) "
+        "&& git status --porcelain | wc -l && echo --- "
+        f"&& (git log --no-decorate --format=%s -n {MAX_COMMITS} {since}..HEAD 2>/dev/null || true) "
+        f"&& echo --- && (git diff --stat {since} 2>/dev/null | tail -n 30 || true)"
+    )
+    printed = await _run(place, script, LOOK_SECONDS, "Git could not look at the work.")
+    first, _, rest = printed.partition("---\n")
+    subjects, _, statistics = rest.partition("---\n")
+    lines = first.split("\n")
+    if len(lines) < 3 or not lines[2].strip().isdigit():
+        raise Conflict("Git could not look at the work.", code="git_failed")
+    head = lines[1].strip()
+    return WorkingTree(
+        branch=lines[0].strip(),
+        head=head if set(head) <= _COMMIT else "",
+        uncommitted_files=int(lines[2]),
+        subjects=tuple(line for line in subjects.split("\n") if line),
+        statistics=statistics.rstrip(),
+    )
+
+
+async def push(place: Workplace, branch: str, message: str) -> None:
+    """Commits what is not committed and pushes it to `branch` of the host.
+
+    message: of the commit. Raises Conflict `git_failed` with git's words: the git proxy or the host may
+    refuse the push.
+    """
+    name = shlex.quote(branch)
+    script = (
+        f'if [ "$(git branch --show-current)" != {name} ]; then '
+        f"git switch -q -c {name} 2>/dev/null || git switch -q {name}; fi && "
+        'if [ -n "$(git status --porcelain)" ]; then '
+        f"git add -A && git commit -q -m {shlex.quote(message)}; fi && "
+        f"git push -q -u origin HEAD:refs/heads/{name}"
+    )
+    await _run(place, script, PUSH_SECONDS, "The work could not be pushed.")
+
+
+async def _run(place: Workplace, script: str, seconds: int, failure: str) -> str:
+    output = await place.client.execute_command(script, cwd=place.directory, timeout_seconds=seconds)
+    if output.exit_code != 0:
+        said = (output.stderr or output.stdout or "").strip()[-_MAX_OUTPUT_CHARACTERS:]
+        raise Conflict(f"{failure} {said}".strip(), code="git_failed", output=said)
+    return output.stdout or ""
