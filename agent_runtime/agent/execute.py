@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_runtime.foreign import failure
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult
+from agent_runtime.foreign import failure
 from agent_runtime.tools.claims import EVERYTHING, NOTHING, Claim, conflict
 from agent_runtime.tools.tool import AnyTool, CallSuspendedError
 from agent_runtime.tools.truncate import truncate_middle

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent_runtime.foreign import marked, marked_failure
 from agent_runtime.context.path_rules import reminder, texts_in
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.content import Content, ImageContent, TextContent
@@ -15,6 +14,7 @@ from agent_runtime.events.observation import (
     UserRejectObservation,
 )
 from agent_runtime.events.vendor_state import VendorState
+from agent_runtime.foreign import marked, marked_failure
 from agent_runtime.tools.tool import is_foreign
 
 ChatMessage = dict[str, Any]

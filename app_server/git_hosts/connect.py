@@ -13,12 +13,8 @@ from app_server.core.errors import Forbidden
 from app_server.git import credentials
 from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS, GitProvider, provider_of
-from app_server.git_hosts.azure_devops import azure_devops
-from app_server.git_hosts.bitbucket_cloud import bitbucket_cloud
-from app_server.git_hosts.bitbucket_data_center import bitbucket_data_center
-from app_server.git_hosts.forgejo import forgejo
-from app_server.git_hosts.github import github
-from app_server.git_hosts.gitlab import gitlab
+from app_server.git_hosts import errors
+from app_server.git_hosts.github.client import github
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.rate_limits import RateLimits
 
@@ -38,11 +34,6 @@ class _Factory(Protocol):
 
 _FACTORIES: dict[GitProvider, _Factory] = {
     GitProvider.GITHUB: github,
-    GitProvider.GITLAB: gitlab,
-    GitProvider.BITBUCKET: bitbucket_cloud,
-    GitProvider.BITBUCKET_DATA_CENTER: bitbucket_data_center,
-    GitProvider.AZURE_DEVOPS: azure_devops,
-    GitProvider.FORGEJO: forgejo,
 }
 
 
@@ -98,6 +89,8 @@ class GitHosts:
 
     def _connected(self, row: GitCredential) -> ConnectedHost:
         provider = provider_of(row.origin, row.provider)[0]
+        if provider not in _FACTORIES:
+            raise errors.cannot(provider, "be used for more than git yet")
         client = _FACTORIES[provider](
             row.origin,
             self.cipher.decrypt(row.token_encrypted),

@@ -124,22 +124,20 @@ async def create_pull_request(
     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
     """
     database = request.state.database
+    new = NewPullRequest(
+        title=body.title,
+        body=body.body,
+        head=body.head,
+        base=body.base,
+        is_draft=body.draft,
+        labels=tuple(body.labels),
+        reviewers=tuple(body.reviewers),
+    )
     async with database.read() as session:
-        await service.require_room(session, user.id, repository)
+        await service.check_new(session, user.id, repository, new)
         place = await conversations.workplace(session, viewer, user.id, conversation.id)
     await working_tree.push(place, body.head, body.title)
-    opened = await service.open_at_host(
-        repository,
-        NewPullRequest(
-            title=body.title,
-            body=body.body,
-            head=body.head,
-            base=body.base,
-            is_draft=body.draft,
-            labels=tuple(body.labels),
-            reviewers=tuple(body.reviewers),
-        ),
-    )
+    opened = await repository.host.client.create_pull_request(repository.name, new)
     async with database.session() as session:
         kept = await session.get_one(Conversation, conversation.id)
         row = await service.keep(session, kept, repository, opened.pull_request)

@@ -13,7 +13,6 @@ from app_server.core.errors import BadRequest, Conflict, NotFound
 from app_server.events import log
 from app_server.git_hosts.schemas import (
     NewPullRequest,
-    OpenedPullRequest,
     PullRequest,
     PullRequestState,
 )
@@ -48,11 +47,16 @@ async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[di
     return [orjson.loads(body) for body in bodies]
 
 
-async def require_room(session: AsyncSession, user_id: UUID, repository: HostedRepository) -> None:
-    """Checks that agents have not opened too many pull requests in one repository.
+async def check_new(
+    session: AsyncSession, user_id: UUID, repository: HostedRepository, new: NewPullRequest
+) -> None:
+    """Checks a pull request before anything is pushed: its branches differ, and the user's agents have not
+    too many open ones in the repository.
 
-    Raises Conflict `too_many_pull_requests`.
+    Raises BadRequest `same_branch`, Conflict `too_many_pull_requests`.
     """
+    if new.head == new.base and new.head_repository is None:
+        raise BadRequest("A pull request needs two different branches.", code="same_branch")
     query = select(func.count()).where(
         ConversationPullRequest.user_id == user_id,
         ConversationPullRequest.origin == repository.host.origin,
@@ -65,13 +69,6 @@ async def require_room(session: AsyncSession, user_id: UUID, repository: HostedR
             code="too_many_pull_requests",
             fix="Merge or close some of them first.",
         )
-
-
-async def open_at_host(repository: HostedRepository, new: NewPullRequest) -> OpenedPullRequest:
-    """Opens the pull request at its host. Raises BadRequest `same_branch` and the errors of git hosts."""
-    if new.head == new.base and new.head_repository is None:
-        raise BadRequest("A pull request needs two different branches.", code="same_branch")
-    return await repository.host.client.create_pull_request(repository.name, new)
 
 
 async def keep(

@@ -3,14 +3,16 @@
     contract = HostContract(GITLAB, base="/api/v4").reply(201, {"iid": 7, ...})
     client = httpx.AsyncClient(transport=contract)
 
-Each request must be an operation of the document: path, query and body are checked. Each queued answer is
-checked, too, so that a test cannot make up what a host would never say.
+Each request must be an operation of the document: path, query and body are checked. Each answer is checked,
+too, so that a test cannot make up what a host would never say. With `respond`, a stateful stand-in answers
+instead of the queue.
 """
 
+import copy
 import functools
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -35,6 +37,10 @@ class Seen:
     headers: httpx.Headers
 
 
+Answer = tuple[int, Any, dict[str, str]]
+"""Status, body (JSON, or bytes for a raw file) and headers."""
+
+
 @dataclass(frozen=True)
 class _Operation:
     method: str
@@ -57,12 +63,16 @@ class HostContract(httpx.MockTransport):
         greedy: Collection[str] = ("path", "filepath", "ref", "name"),
         not_required: Collection[str] = (),
         extra_query: Collection[str] = (),
+        respond: Callable[[Seen], Answer] | None = None,
     ) -> None:
         self.seen: list[Seen] = []
         self._base = base
-        self._document = _as_json_schema(json.loads((DOCUMENTS / document).read_text(encoding="utf-8")))
+        read = json.loads((DOCUMENTS / document).read_text(encoding="utf-8"))
+        self._examples = read.get("components", {}).get("examples", {})
+        self._document = _as_json_schema(read)
         self._not_required, self._extra_query = set(not_required), set(extra_query)
-        self._answers: list[tuple[int, Any, dict[str, str]]] = []
+        self._answers: list[Answer] = []
+        self._respond = respond or self._next_answer
         self._operations = sorted(
             (
                 _Operation(method, _pattern(path, greedy), path, operation, self._parameters(item, operation))
@@ -79,6 +89,10 @@ class HostContract(httpx.MockTransport):
         self._answers.append((status, body, headers or {}))
         return self
 
+    def example(self, name: str) -> Any:
+        """An example of the document, by its name, which the test may change."""
+        return copy.deepcopy(self._examples[name]["value"])
+
     @property
     def is_used_up(self) -> bool:
         return not self._answers
@@ -90,13 +104,17 @@ class HostContract(httpx.MockTransport):
         self._check_query(operation, request.url.params)
         body = self._checked_body(operation, request)
         query = dict(request.url.params)
-        self.seen.append(Seen(request.method, operation.path, values, query, body, request.headers))
-        assert self._answers, f"no answer is left for {request.method} {operation.path}"
-        status, answer, headers = self._answers.pop(0)
+        seen = Seen(request.method, operation.path, values, query, body, request.headers)
+        self.seen.append(seen)
+        status, answer, headers = self._respond(seen)
         if isinstance(answer, bytes):
             return httpx.Response(status, content=answer, headers=headers, request=request)
         self._check_answer(operation, status, answer)
         return httpx.Response(status, json=answer, headers=headers, request=request)
+
+    def _next_answer(self, seen: Seen) -> Answer:
+        assert self._answers, f"no answer is left for {seen.method} {seen.path}"
+        return self._answers.pop(0)
 
     def _operation(self, method: str, path: str) -> tuple[_Operation, dict[str, str]]:
         for operation in self._operations:

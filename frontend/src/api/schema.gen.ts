@@ -855,6 +855,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/pull-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Pull Requests
+         * @description Returns the pull requests of the conversation, the newest first. For the owner, the hosts of open ones
+         *     are asked first if the stored answer is older than 20 s.
+         */
+        get: operations["list_pull_requests_api_v1_app_conversations__conversation_id__pull_requests_get"];
+        put?: never;
+        /**
+         * Create Pull Request
+         * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
+         *     to run if something is to be pushed. Repeating the call returns the open pull request of the branch.
+         *
+         *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
+         */
+        post: operations["create_pull_request_api_v1_app_conversations__conversation_id__pull_requests_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/pull-requests/proposal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Propose Pull Request
+         * @description Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
+         *     Nothing is created.
+         */
+        get: operations["propose_pull_request_api_v1_app_conversations__conversation_id__pull_requests_proposal_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/pull-requests/{pull_request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Pull Request
+         * @description Changes title, text or draft state at the host.
+         */
+        patch: operations["change_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/pull-requests/{pull_request_id}/address-review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Address Review
+         * @description Sends the unresolved review comments to the agent as one message. When the branch has moved after that,
+         *     each thread is answered.
+         *
+         *     409 `nothing_to_address`.
+         */
+        post: operations["address_review_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__address_review_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/pull-requests/{pull_request_id}/fix-checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fix Checks
+         * @description Sends the failing checks with the ends of their logs to the agent. 409 `nothing_to_address`.
+         */
+        post: operations["fix_checks_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__fix_checks_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/pull-requests/{pull_request_id}/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refresh Pull Request
+         * @description Asks the host now, and returns the pull request.
+         */
+        post: operations["refresh_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__refresh_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/respond-to-confirmation": {
         parameters: {
             query?: never;
@@ -1295,6 +1427,90 @@ export interface paths {
          *     message, it stays asleep.
          */
         delete: operations["take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/git/branches/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Branches
+         * @description Returns branches of a repository whose name contains `query`.
+         */
+        get: operations["search_branches_api_v1_git_branches_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/git/installations/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Installations
+         * @description Returns the ids of the namespaces in which the user may see repositories: installations of an app where
+         *     the host has such, else organisations, groups, workspaces or projects.
+         */
+        get: operations["search_installations_api_v1_git_installations_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/git/repositories/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Repositories
+         * @description Returns repositories of the user at one host. `query`: a part of the name, or the URL of a repository
+         *     at this host. `sort_order`: sorts each page; by forks is not possible.
+         */
+        get: operations["search_repositories_api_v1_git_repositories_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/git/suggested-tasks/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Suggested Tasks
+         * @description Returns what waits for the user at all their hosts: open pull requests of theirs with conflicts,
+         *     failing checks or unresolved comments, and issues that are assigned to them. A host that fails is named in
+         *     `failed_hosts` and hides nothing of the others.
+         */
+        get: operations["search_suggested_tasks_api_v1_git_suggested_tasks_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3281,12 +3497,22 @@ export interface components {
             updated_at: string;
         };
         /**
+         * Asked
+         * @description The message that was sent to the agent. count: how many review threads or checks it is about.
+         */
+        Asked: {
+            /** Count */
+            count: number;
+            /** Message Id */
+            message_id: string;
+        };
+        /**
          * AuditAction
          * @description What was done or refused: `THING.CHANGE`. Names may be added, but never renamed, because stored rows
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "pull_request.opened" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -3372,6 +3598,17 @@ export interface components {
             /** Logout Token */
             logout_token: string;
         };
+        /** Branch */
+        Branch: {
+            /** Commit Sha */
+            commit_sha: string;
+            /** Last Push Date */
+            last_push_date?: string | null;
+            /** Name */
+            name: string;
+            /** Protected */
+            protected: boolean;
+        };
         /**
          * BrowserTab
          * @description A tab of the agent's browser. Its title is untrusted text.
@@ -3444,6 +3681,18 @@ export interface components {
             role?: ("admin" | "member" | "viewer") | null;
         };
         /**
+         * ChangePullRequest
+         * @description Changes of a pull request. Fields that are left out stay as they are.
+         */
+        ChangePullRequest: {
+            /** Body */
+            body?: string | null;
+            /** Draft */
+            draft?: boolean | null;
+            /** Title */
+            title?: string | null;
+        };
+        /**
          * ChangeSecret
          * @description Changes of a secret. If `value` is left out, the stored value stays.
          */
@@ -3513,6 +3762,29 @@ export interface components {
             /** Top P */
             top_p?: number | null;
         };
+        /**
+         * Check
+         * @description A check of a commit. `id`: for `check_log`; None if the host keeps no log of it.
+         */
+        Check: {
+            /** Id */
+            id: string | null;
+            /** Name */
+            name: string;
+            state: components["schemas"]["CheckState"];
+            /**
+             * Summary
+             * @default
+             */
+            summary: string;
+            /** Url */
+            url?: string | null;
+        };
+        /**
+         * CheckState
+         * @enum {string}
+         */
+        CheckState: "pending" | "passed" | "failed" | "skipped";
         /** CheckpointChange */
         CheckpointChange: {
             /** Path */
@@ -3775,6 +4047,39 @@ export interface components {
             port?: number | null;
         };
         /**
+         * CreatePullRequest
+         * @description A pull request to open. head: the branch to push to; it is made if it is not there. Changes that are
+         *     not committed are committed with the title as the message.
+         */
+        CreatePullRequest: {
+            /** Base */
+            base: string;
+            /**
+             * Body
+             * @default
+             */
+            body: string;
+            /**
+             * Draft
+             * @default true
+             */
+            draft: boolean;
+            /** Head */
+            head: string;
+            /**
+             * Labels
+             * @default []
+             */
+            labels: string[];
+            /**
+             * Reviewers
+             * @default []
+             */
+            reviewers: string[];
+            /** Title */
+            title: string;
+        };
+        /**
          * CreateSandboxSpec
          * @description A new spec made from an image, from a Dockerfile that copies no files, or from a repository whose
          *     `base` the user has seen.
@@ -3817,6 +4122,18 @@ export interface components {
             prefix: string;
             /** Scopes */
             scopes: components["schemas"]["Permission"][] | null;
+        };
+        /**
+         * CreatedPullRequest
+         * @description The opened pull request. is_new: false if the branch had an open one already. left_out: what the host
+         *     did not take, in sentences.
+         */
+        CreatedPullRequest: {
+            /** Is New */
+            is_new: boolean;
+            /** Left Out */
+            left_out: string[];
+            pull_request: components["schemas"]["PullRequestInfo"];
         };
         /**
          * CredentialKind
@@ -4026,6 +4343,16 @@ export interface components {
             port: number;
             /** Url */
             url: string;
+        };
+        /**
+         * FailedHost
+         * @description A host that could not be asked, and why.
+         */
+        FailedHost: {
+            /** Detail */
+            detail: string;
+            /** Host */
+            host: string;
         };
         /**
          * FeatureFlags
@@ -4774,6 +5101,12 @@ export interface components {
             title: string;
         };
         /**
+         * Mergeability
+         * @description Whether the host could merge a pull request now. `checking`: the host is still finding out.
+         * @enum {string}
+         */
+        Mergeability: "clean" | "conflicts" | "blocked" | "checking" | "unknown";
+        /**
          * MetricsSnapshot
          * @description What a conversation has cost, in dollars and tokens.
          */
@@ -5050,6 +5383,11 @@ export interface components {
             /** Text */
             text?: string | null;
         };
+        /**
+         * OwnerKind
+         * @enum {string}
+         */
+        OwnerKind: "user" | "organization";
         /** Page[AppConversation] */
         Page_AppConversation_: {
             /** Items */
@@ -5061,6 +5399,13 @@ export interface components {
         Page_AuditEntryInfo_: {
             /** Items */
             items: components["schemas"]["AuditEntryInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[Branch] */
+        Page_Branch_: {
+            /** Items */
+            items: components["schemas"]["Branch"][];
             /** Next Page Id */
             next_page_id?: string | null;
         };
@@ -5082,6 +5427,13 @@ export interface components {
         Page_Provider_: {
             /** Items */
             items: components["schemas"]["Provider"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[Repository] */
+        Page_Repository_: {
+            /** Items */
+            items: components["schemas"]["Repository"][];
             /** Next Page Id */
             next_page_id?: string | null;
         };
@@ -5119,6 +5471,13 @@ export interface components {
             items: {
                 [key: string]: unknown;
             }[];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[str] */
+        Page_str_: {
+            /** Items */
+            items: string[];
             /** Next Page Id */
             next_page_id?: string | null;
         };
@@ -5334,6 +5693,80 @@ export interface components {
             user_id?: null;
         };
         /**
+         * PullRequestInfo
+         * @description A pull request of the conversation, as its host last described it. `problem`: why the host could not be
+         *     asked the last time; then the other fields are older.
+         */
+        PullRequestInfo: {
+            /** Base */
+            base: string;
+            /** Checks */
+            checks: components["schemas"]["Check"][];
+            /** Created At */
+            created_at: string;
+            git_provider: components["schemas"]["GitProvider"];
+            /** Head */
+            head: string;
+            /** Head Commit */
+            head_commit: string | null;
+            /** Id */
+            id: string;
+            /** Is Draft */
+            is_draft: boolean;
+            /** Is Review Being Addressed */
+            is_review_being_addressed: boolean;
+            mergeability: components["schemas"]["Mergeability"];
+            /** Number */
+            number: number;
+            /** Problem */
+            problem: string | null;
+            /** Refreshed At */
+            refreshed_at: string;
+            /** Repository */
+            repository: string;
+            /** Reviews */
+            reviews: components["schemas"]["Review"][];
+            state: components["schemas"]["PullRequestState"];
+            /** Title */
+            title: string;
+            /** Unresolved Threads */
+            unresolved_threads: number;
+            /** Url */
+            url: string;
+        };
+        /**
+         * PullRequestProposal
+         * @description A draft of a pull request, made from the work in the conversation, for the user to edit.
+         *
+         *     uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
+         *     created. is_pushed: whether the host has the branch at its present commit. commits: subjects of the
+         *     commits since the base, the newest first, at most 20.
+         */
+        PullRequestProposal: {
+            /** Base */
+            base: string;
+            /** Body */
+            body: string;
+            /** Commits */
+            commits: string[];
+            git_provider: components["schemas"]["GitProvider"];
+            /** Head */
+            head: string;
+            /** Is Pushed */
+            is_pushed: boolean;
+            /** Repository */
+            repository: string;
+            /** Title */
+            title: string;
+            /** Uncommitted Files */
+            uncommitted_files: number;
+        };
+        /**
+         * PullRequestState
+         * @enum {string}
+         */
+        PullRequestState: "open" | "merged" | "closed";
+        /**
          * PushOutcome
          * @description The result of a push. `refused`: refused by Slipway. `rejected`: rejected by the git host. `unknown`:
          *     not finished, or interrupted before the host reported a result.
@@ -5406,6 +5839,37 @@ export interface components {
         RenameProfile: {
             /** New Name */
             new_name: string;
+        };
+        /**
+         * Repository
+         * @description A repository at a git host. `clone_url`: what a conversation can be started with.
+         */
+        Repository: {
+            /** Can Push */
+            can_push?: boolean | null;
+            /** Clone Url */
+            clone_url: string;
+            /** Full Name */
+            full_name: string;
+            git_provider: components["schemas"]["GitProvider"];
+            /** Id */
+            id: string;
+            /**
+             * Is Archived
+             * @default false
+             */
+            is_archived: boolean;
+            /** Is Public */
+            is_public: boolean;
+            /** Link Header */
+            link_header?: null;
+            /** Main Branch */
+            main_branch?: string | null;
+            owner_type?: components["schemas"]["OwnerKind"] | null;
+            /** Pushed At */
+            pushed_at?: string | null;
+            /** Stargazers Count */
+            stargazers_count?: number | null;
         };
         /**
          * RepositoryBase
@@ -5508,6 +5972,25 @@ export interface components {
             /** Selected Repository */
             selected_repository?: string | null;
         };
+        /**
+         * Review
+         * @description A review of a pull request as a whole. `body`: what the reviewer wrote; may be empty.
+         */
+        Review: {
+            /** Author */
+            author: string;
+            /**
+             * Body
+             * @default
+             */
+            body: string;
+            verdict: components["schemas"]["ReviewVerdict"];
+        };
+        /**
+         * ReviewVerdict
+         * @enum {string}
+         */
+        ReviewVerdict: "approved" | "changes_requested" | "commented";
         /**
          * RewindRequest
          * @description What to rewind: files, chat or both.
@@ -6558,6 +7041,12 @@ export interface components {
             size_bytes: number;
         };
         /**
+         * SortOrder
+         * @description How a page of repositories is sorted. Without it: in the host's order, the latest change first.
+         * @enum {string}
+         */
+        SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
+        /**
          * SpendingLimit
          * @description The limit that the user has set. `raised`: dollars added to the limit for the present period.
          *
@@ -6833,6 +7322,34 @@ export interface components {
             title: string;
         };
         /**
+         * SuggestedTaskInfo
+         * @description Something that waits for the user at a git host. `host`: its name, as `github.com`.
+         */
+        SuggestedTaskInfo: {
+            git_provider: components["schemas"]["GitProvider"];
+            /** Host */
+            host: string;
+            /** Issue Number */
+            issue_number: number;
+            /** Repo */
+            repo: string;
+            task_type: components["schemas"]["TaskKind"];
+            /** Title */
+            title: string;
+        };
+        /** SuggestedTaskPage */
+        SuggestedTaskPage: {
+            /**
+             * Failed Hosts
+             * @default []
+             */
+            failed_hosts: components["schemas"]["FailedHost"][];
+            /** Items */
+            items: components["schemas"]["SuggestedTaskInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /**
          * SwitchProfile
          * @description The saved model to switch to.
          */
@@ -6840,6 +7357,12 @@ export interface components {
             /** Profile Name */
             profile_name: string;
         };
+        /**
+         * TaskKind
+         * @description Kinds of suggested tasks, by the protocol's names.
+         * @enum {string}
+         */
+        TaskKind: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
         /**
          * TaskType
          * @enum {string}
@@ -8689,6 +9212,235 @@ export interface operations {
             };
         };
     };
+    list_pull_requests_api_v1_app_conversations__conversation_id__pull_requests_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequestInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_pull_request_api_v1_app_conversations__conversation_id__pull_requests_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreatePullRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedPullRequest"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    propose_pull_request_api_v1_app_conversations__conversation_id__pull_requests_proposal_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequestProposal"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                pull_request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePullRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequestInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    address_review_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__address_review_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                pull_request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Asked"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fix_checks_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__fix_checks_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                pull_request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Asked"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    refresh_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__refresh_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pull_request_id: string;
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequestInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post: {
         parameters: {
             query?: never;
@@ -9519,6 +10271,148 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_branches_api_v1_git_branches_search_get: {
+        parameters: {
+            query: {
+                repository: string;
+                query?: string;
+                page_id?: string | null;
+                limit?: number;
+                provider: components["schemas"]["GitProvider"];
+                /** @description Which host, if there are several */
+                host?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Branch_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_installations_api_v1_git_installations_search_get: {
+        parameters: {
+            query: {
+                page_id?: string | null;
+                limit?: number;
+                provider: components["schemas"]["GitProvider"];
+                /** @description Which host, if there are several */
+                host?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_str_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_repositories_api_v1_git_repositories_search_get: {
+        parameters: {
+            query: {
+                query?: string | null;
+                installation_id?: string | null;
+                page_id?: string | null;
+                limit?: number;
+                sort_order?: components["schemas"]["SortOrder"] | null;
+                provider: components["schemas"]["GitProvider"];
+                /** @description Which host, if there are several */
+                host?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Repository_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_suggested_tasks_api_v1_git_suggested_tasks_search_get: {
+        parameters: {
+            query?: {
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestedTaskPage"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -47,6 +47,7 @@ export const AUDIT_ACTIONS = [
   'conversation.unshared',
   'conversation.exported',
   'git.pushed',
+  'pull_request.opened',
   'audit_log.exported',
   'audit_log.trimmed',
   'installation.backed_up',

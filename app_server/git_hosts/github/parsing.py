@@ -1,0 +1,206 @@
+"""Translates GitHub's JSON into our values. Pure. Source: https://docs.github.com/en/rest."""
+
+from datetime import datetime
+from typing import Any
+
+from app_server.git_hosts.schemas import (
+    Check,
+    CheckState,
+    Comment,
+    HostBranch,
+    HostRepository,
+    HostUser,
+    Issue,
+    Mergeability,
+    Organization,
+    OwnerKind,
+    PullRequest,
+    PullRequestState,
+    Review,
+    ReviewVerdict,
+)
+
+Json = dict[str, Any]
+
+_MERGEABILITY = {
+    "dirty": Mergeability.CONFLICTS,
+    "blocked": Mergeability.BLOCKED,
+    "behind": Mergeability.BLOCKED,
+    "draft": Mergeability.BLOCKED,
+}
+_VERDICTS = {
+    "APPROVED": ReviewVerdict.APPROVED,
+    "CHANGES_REQUESTED": ReviewVerdict.CHANGES_REQUESTED,
+    "COMMENTED": ReviewVerdict.COMMENTED,
+}
+_SKIPPED = frozenset(("skipped", "neutral", "cancelled", "stale"))
+_STATES = {"success": CheckState.PASSED, "failure": CheckState.FAILED, "error": CheckState.FAILED}
+
+
+def user(found: Json, scopes: tuple[str, ...] | None, expires_at: datetime | None) -> HostUser:
+    return HostUser(
+        id=str(found["id"]),
+        login=found["login"],
+        name=found.get("name"),
+        email=found.get("email"),
+        avatar_url=found.get("avatar_url") or "",
+        company=found.get("company"),
+        scopes=scopes,
+        expires_at=expires_at,
+    )
+
+
+def organization(found: Json) -> Organization:
+    return Organization(id=found["login"], name=found["login"])
+
+
+def installation(found: Json) -> Organization:
+    account = found.get("account") or {}
+    name = account.get("login") or account.get("slug") or str(found["id"])
+    return Organization(id=name, name=name, installation_id=str(found["id"]))
+
+
+def repository(found: Json) -> HostRepository:
+    may = found.get("permissions") or {}
+    owner = (found.get("owner") or {}).get("type")
+    return HostRepository(
+        id=str(found["id"]),
+        full_name=found["full_name"],
+        clone_url=found.get("clone_url") or f"{found['html_url']}.git",
+        web_url=found["html_url"],
+        is_public=not found["private"],
+        default_branch=found.get("default_branch"),
+        can_push=may.get("push"),
+        is_archived=bool(found.get("archived")),
+        owner_kind=OwnerKind.ORGANIZATION if owner == "Organization" else OwnerKind.USER,
+        stars=found.get("stargazers_count"),
+        pushed_at=found.get("pushed_at"),
+        parent=(found.get("parent") or {}).get("full_name"),
+    )
+
+
+def branch(found: Json) -> HostBranch:
+    return HostBranch(
+        name=found["name"], commit=found["commit"]["sha"], is_protected=bool(found.get("protected"))
+    )
+
+
+def branch_of_ref(found: Json) -> HostBranch:
+    return HostBranch(name=found["ref"].removeprefix("refs/heads/"), commit=found["object"]["sha"])
+
+
+def pull_request(found: Json) -> PullRequest:
+    if found.get("merged_at") or found.get("merged"):
+        state = PullRequestState.MERGED
+    else:
+        state = PullRequestState.OPEN if found["state"] == "open" else PullRequestState.CLOSED
+    head, repo = found["head"], found["head"].get("repo")
+    return PullRequest(
+        number=found["number"],
+        title=found["title"],
+        body=found.get("body") or "",
+        url=found["html_url"],
+        state=state,
+        is_draft=bool(found.get("draft")),
+        head=head["ref"],
+        base=found["base"]["ref"],
+        head_repository=repo["full_name"] if repo else None,
+        head_commit=head["sha"],
+        author=_login(found),
+        mergeability=_mergeability(found),
+        labels=tuple(label["name"] for label in found.get("labels") or ()),
+        reviewers=tuple(one["login"] for one in found.get("requested_reviewers") or ()),
+        updated_at=found.get("updated_at"),
+    )
+
+
+def _mergeability(found: Json) -> Mergeability:
+    if "mergeable" not in found:
+        return Mergeability.UNKNOWN  # lists do not have it
+    if found["mergeable"] is None:
+        return Mergeability.CHECKING if found["state"] == "open" else Mergeability.UNKNOWN
+    if not found["mergeable"]:
+        return Mergeability.CONFLICTS
+    return _MERGEABILITY.get(found.get("mergeable_state") or "", Mergeability.CLEAN)
+
+
+def comment(found: Json) -> Comment:
+    return Comment(
+        id=str(found["id"]),
+        author=_login(found),
+        body=found.get("body") or "",
+        created_at=found.get("created_at"),
+        url=found.get("html_url"),
+    )
+
+
+def issue(found: Json) -> Issue:
+    labels = [label if isinstance(label, str) else label.get("name") or "" for label in found["labels"]]
+    return Issue(
+        number=found["number"],
+        title=found["title"],
+        body=found.get("body") or "",
+        url=found["html_url"],
+        is_open=found["state"] == "open",
+        author=_login(found),
+        labels=tuple(labels),
+        assignees=tuple(one["login"] for one in found.get("assignees") or ()),
+    )
+
+
+def reviews(found: list[Json]) -> list[Review]:
+    """Returns the latest review of each reviewer. A comment does not replace a verdict."""
+    latest: dict[str, Review] = {}
+    for one in found:
+        verdict = _VERDICTS.get(one["state"])
+        author = _login(one)
+        if one["state"] == "DISMISSED":
+            latest.pop(author, None)
+        elif verdict and not (verdict is ReviewVerdict.COMMENTED and author in latest):
+            latest[author] = Review(author=author, verdict=verdict, body=one.get("body") or "")
+    return list(latest.values())
+
+
+def check_run(found: Json) -> Check:
+    output = found.get("output") or {}
+    if found["status"] != "completed":
+        state = CheckState.PENDING
+    elif found["conclusion"] == "success":
+        state = CheckState.PASSED
+    else:
+        state = CheckState.SKIPPED if found["conclusion"] in _SKIPPED else CheckState.FAILED
+    is_job = ((found.get("app") or {}).get("slug")) == "github-actions"
+    return Check(
+        id=str(found["id"]) if is_job else None,
+        name=found["name"],
+        state=state,
+        url=found.get("html_url") or found.get("details_url"),
+        summary=output.get("title") or "",
+    )
+
+
+def status(found: Json) -> Check:
+    return Check(
+        id=None,
+        name=found["context"],
+        state=_STATES.get(found["state"], CheckState.PENDING),
+        url=found.get("target_url"),
+        summary=found.get("description") or "",
+    )
+
+
+def reason_of(said: Any) -> str:
+    """Returns GitHub's words for an error: its message, and those of the fields."""
+    if not isinstance(said, dict):
+        return ""
+    inner = [
+        one if isinstance(one, str) else one.get("message") or f"{one.get('field', '')} {one.get('code', '')}"
+        for one in said.get("errors") or ()
+        if isinstance(one, str | dict)
+    ]
+    return "; ".join(text.strip() for text in (str(said.get("message") or ""), *inner) if text.strip())
+
+
+def _login(found: Json) -> str:
+    # The account may be deleted.
+    return (found.get("user") or {}).get("login") or "ghost"

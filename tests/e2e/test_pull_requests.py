@@ -1,0 +1,98 @@
+"""From a task to a merged pull request: real git, GitHub's API as a checked stand-in, a scripted model."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.github_host import GitHubHost, OpenThread
+from tests.support.live_trees import files_with
+from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.server import AppServerProcess, start_conversation, wait_for_status
+
+CANARY = "canary-token-91aa"
+
+
+def test_a_task_becomes_a_pull_request_that_is_reviewed_and_merged(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    scripted_llm.script(
+        call("terminal", command="echo 4 > depth.txt"),
+        say("The depth is measured now."),
+        call("terminal", command="echo 5 > depth.txt && git commit -qam 'Measure again' && git push -q"),
+        say("Addressed."),
+    )
+    with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
+        host.git.make("team/harbour")
+        host.git.tokens[CANARY] = "write"
+        client.post("/settings/git-credentials", json=host.credential).raise_for_status()
+        clone_url = found_by_typing(client)
+        conversation = start_conversation(
+            client, "Measure it.", selected_repository=clone_url, git_provider="github"
+        )
+        wait_for_status(client, conversation, "finished")
+        pull = opened(client, host, conversation)
+        route = f"/app-conversations/{conversation}/pull-requests/{pull['id']}"
+
+        host.pulls[0].threads.append(OpenThread("T1", "depth.txt", 1, [("grace", "Is it not 5?")]))
+        host.pulls[0].checks["tests"] = "failure"
+        page = posted(client, f"{route}/refresh")
+        assert (page["unresolved_threads"], page["checks"][0]["state"]) == (1, "failed")
+        assert posted(client, f"{route}/address-review")["count"] == 1
+        scripted_llm.wait_for_request(4)
+        wait_for_status(client, conversation, "finished")
+        assert posted(client, f"{route}/refresh")["is_review_being_addressed"] is False
+        assert host.pulls[0].threads[0].comments[-1][1].startswith("Addressed in the commits up to")
+
+        host.pulls[0].checks["tests"] = "success"
+        host.merge(1)
+        page = posted(client, f"{route}/refresh")
+        assert (page["state"], page["checks"][0]["state"]) == ("merged", "passed")
+        host.revoked = True
+        assert posted(client, f"{route}/refresh")["problem"].endswith("refuses the token.")
+        assert host.violations == []
+    assert "Is it not 5?" in str(scripted_llm.requests)
+    assert CANARY not in str(scripted_llm.requests)
+    assert CANARY not in scripted_server.output()
+    assert files_with(scripted_server.home, CANARY) == []
+
+
+def found_by_typing(client: httpx.Client) -> str:
+    """The address of the repository, found as the picker finds it."""
+    found = client.get("/git/repositories/search", params={"provider": "github", "query": "harb"})
+    (repository,) = found.raise_for_status().json()["items"]
+    assert (repository["full_name"], repository["main_branch"]) == ("team/harbour", "main")
+    words = {"provider": "github", "repository": "team/harbour", "query": "mai"}
+    (branch,) = client.get("/git/branches/search", params=words).raise_for_status().json()["items"]
+    assert (branch["name"], branch["protected"]) == ("main", True)
+    (task,) = client.get("/git/suggested-tasks/search").raise_for_status().json()["items"]
+    assert (task["task_type"], task["issue_number"]) == ("OPEN_ISSUE", 4)
+    return str(repository["clone_url"])
+
+
+def opened(client: httpx.Client, host: GitHubHost, conversation: str) -> dict[str, Any]:
+    """The pull request of the conversation's work, opened from its proposal; and once more, which is safe."""
+    route = f"/app-conversations/{conversation}/pull-requests"
+    draft = client.get(f"{route}/proposal").raise_for_status().json()
+    assert (draft["base"], draft["uncommitted_files"], draft["is_pushed"]) == ("main", 1, False)
+    assert "The depth is measured now." in draft["body"]
+    assert conversation in draft["body"]
+
+    refused = client.post(route, json={"title": "Measure", "head": "main", "base": "main"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "same_branch")
+    asked = {name: draft[name] for name in ("title", "body", "head", "base")}
+    created = client.post(route, json={**asked, "labels": ["depth"], "reviewers": ["grace"]})
+    assert created.status_code == 201, (created.text, host.violations)
+    pull: dict[str, Any] = created.json()["pull_request"]
+    assert (pull["number"], pull["state"], pull["is_draft"]) == (1, "open", True)
+    assert (host.pulls[0].labels, host.pulls[0].reviewers) == (["depth"], ["grace"])
+    assert f"refs/heads/{draft['head']}" in host.git.branches("team/harbour")
+    again = posted(client, route, asked)
+    assert (again["is_new"], again["pull_request"]["id"]) == (False, pull["id"])
+    (shown,) = client.get(f"/app-conversations?ids={conversation}").raise_for_status().json()
+    assert shown["pr_number"] == [1]
+    return pull
+
+
+def posted(client: httpx.Client, route: str, body: Any = None) -> Any:
+    return client.post(route, json=body).raise_for_status().json()
