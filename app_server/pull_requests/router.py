@@ -25,7 +25,7 @@ from app_server.pull_requests import evidence, messages, refresh, service, worki
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.repository_of import HostedRepository, repository_of
 from app_server.pull_requests.schemas import (
-    Asked,
+    AgentAsked,
     ChangePullRequest,
     CreatedPullRequest,
     CreatePullRequest,
@@ -181,7 +181,7 @@ async def address_review(
     viewer: Viewer,
     pull_request: OwnedPullRequest,
     request: Request,
-) -> Asked:
+) -> AgentAsked:
     """Sends the unresolved review comments to the agent as one message. When the branch has moved after that,
     each thread is answered.
 
@@ -201,7 +201,7 @@ async def address_review(
         row = await session.get_one(ConversationPullRequest, pull_request.id)
         row.asked_threads = [thread.id for thread in unresolved[: messages.MAX_THREADS]]
         row.asked_at_commit = row.head_commit
-    return Asked(message_id=message_id, count=len(unresolved) + len(wanting))
+    return AgentAsked(message_id=message_id, count=len(unresolved) + len(wanting))
 
 
 @router.post("/{pull_request_id}/fix-checks")
@@ -211,7 +211,7 @@ async def fix_checks(
     viewer: Viewer,
     pull_request: OwnedPullRequest,
     request: Request,
-) -> Asked:
+) -> AgentAsked:
     """Sends the failing checks with the ends of their logs to the agent. 409 `nothing_to_address`."""
     client = repository.host.client
     found = await client.pull_request(pull_request.repository, pull_request.number)
@@ -222,7 +222,7 @@ async def fix_checks(
     with_logs = [(check, await _log_of(repository, check.id)) for check in failing[:MAX_CHECKS_WITH_LOGS]]
     text = messages.about_checks(pull_request, with_logs)
     message_id = await _send(request, viewer, user, pull_request, text)
-    return Asked(message_id=message_id, count=len(failing))
+    return AgentAsked(message_id=message_id, count=len(failing))
 
 
 async def _log_of(repository: HostedRepository, check_id: str | None) -> str:

@@ -111,7 +111,7 @@ class ChangePullRequest(BaseModel):
     draft: bool | None = None
 
 
-class Asked(BaseModel):
+class AgentAsked(BaseModel):
     """The message that was sent to the agent. count: how many review threads or checks it is about."""
 
     message_id: str

@@ -3337,6 +3337,16 @@ export interface components {
             /** Spent */
             spent: number;
         };
+        /**
+         * AgentAsked
+         * @description The message that was sent to the agent. count: how many review threads or checks it is about.
+         */
+        AgentAsked: {
+            /** Count */
+            count: number;
+            /** Message Id */
+            message_id: string;
+        };
         /** AgentSettingsDiff */
         AgentSettingsDiff: {
             /**
@@ -3495,16 +3505,6 @@ export interface components {
             trigger: string | null;
             /** Updated At */
             updated_at: string;
-        };
-        /**
-         * Asked
-         * @description The message that was sent to the agent. count: how many review threads or checks it is about.
-         */
-        Asked: {
-            /** Count */
-            count: number;
-            /** Message Id */
-            message_id: string;
         };
         /**
          * AuditAction
@@ -9363,7 +9363,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Asked"];
+                    "application/json": components["schemas"]["AgentAsked"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -9395,7 +9395,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Asked"];
+                    "application/json": components["schemas"]["AgentAsked"];
                 };
             };
             /** @description A problem (RFC 9457) */
