@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent_runtime.agent.agent import Agent
+    from agent_runtime.agent.default import default_agent
     from agent_runtime.client.callbacks import EventCallback, StreamCallback
     from agent_runtime.client.conversation import Conversation
     from agent_runtime.client.docker_workspace import DockerWorkspace
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
 else:
     _NAMES_OF = {
         "agent.agent": ("Agent",),
+        "agent.default": ("default_agent",),
         "client.callbacks": ("EventCallback", "StreamCallback"),
         "client.conversation": ("Conversation",),
         "client.docker_workspace": ("DockerWorkspace",),
@@ -264,5 +266,6 @@ __all__ = [
     "UserRejectObservation",
     "Workspace",
     "WorkspaceError",
+    "default_agent",
     "replay",
 ]

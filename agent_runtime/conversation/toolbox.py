@@ -1,7 +1,7 @@
 """The tools of one conversation."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.plugins.apply import sub_agents_of
 from agent_runtime.secrets.registry import Secrets
-from agent_runtime.tools.arguments import model_schema
+from agent_runtime.tools.arguments import Asked, model_schema
 from agent_runtime.tools.delegation import ALONE, Delegation
 from agent_runtime.tools.external.client_tool import ClientTool, ClientToolSpec
 from agent_runtime.tools.invoke_skill import InvokeSkillTool
@@ -55,7 +55,7 @@ class Toolbox:
         )
         self._own = _make_tools(spec, agent, self._context)
         self._filter = agent.filter_tools_regex
-        self._requires_risk = False
+        self._asked: Collection[Asked] = ()
         self._hide_secrets(agent)
         self._servers = McpServers(
             agent.mcp_config,
@@ -84,9 +84,9 @@ class Toolbox:
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
-    def require_risk(self, is_required: bool) -> None:
-        """Sets whether the model must state a risk with each tool call."""
-        self._requires_risk = is_required
+    def ask_about_calls(self, asked: Collection[Asked]) -> None:
+        """Sets what the model says about each tool call besides its arguments."""
+        self._asked = asked
         self._adopt()
 
     def expect_changes(self) -> None:
@@ -126,7 +126,7 @@ class Toolbox:
         tools: dict[str, AnyTool] = {**self._own, **self._servers.tools}
         self.tools: Mapping[str, AnyTool] = {name: tool for name, tool in tools.items() if self._wants(name)}
         self.schemas: Sequence[dict[str, JsonValue]] = [
-            model_schema(tool, requires_risk=self._requires_risk) for tool in self.tools.values()
+            model_schema(tool, asked=self._asked) for tool in self.tools.values()
         ]
 
 

@@ -135,8 +135,8 @@ class Working:
         self.emit(*self.mcp_approvals.keep())
 
     def apply_analyzer(self) -> None:
-        """Sets in each tool's schema whether the model must state the risk of its calls."""
-        self._toolbox.require_risk(asks_model(analyzer_of(self.spec, self.state)))
+        """Sets in each tool's schema what the model says about its calls for the analyzer."""
+        self._toolbox.ask_about_calls(asks_model(analyzer_of(self.spec, self.state)))
 
     def messages(self) -> Sequence[bytes]:
         """Returns the messages that the model sees. They are complete whenever no call is unanswered."""

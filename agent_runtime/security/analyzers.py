@@ -116,11 +116,21 @@ def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
     return None if value is None else read_kind(_ANALYZER, value, "security analyzer")
 
 
-def asks_model(analyzer: AnyAnalyzer | None) -> bool:
-    """Whether the model must state the risk of its calls."""
-    if isinstance(analyzer, EnsembleSecurityAnalyzer):
-        return any(map(asks_model, analyzer.analyzers))
-    return isinstance(analyzer, LLMSecurityAnalyzer)
+def asks_model(analyzer: AnyAnalyzer | None) -> frozenset[Literal["security_risk", "summary"]]:
+    """Returns what the model must say about its calls for this analyzer. Empty if the analyzer needs nothing
+    of the model.
+    """
+    match analyzer:
+        case EnsembleSecurityAnalyzer():
+            return frozenset().union(*map(asks_model, analyzer.analyzers))
+        case LLMSecurityAnalyzer():
+            return frozenset({"security_risk", "summary"})
+        case PatternSecurityAnalyzer() if (
+            analyzer.injection_high_patterns or analyzer.injection_medium_patterns
+        ):
+            return frozenset({"summary"})
+        case _:
+            return frozenset()
 
 
 def _matches(patterns: list[list[str]], risk: SecurityRisk, text: str) -> Iterator[Finding]:

@@ -1,11 +1,14 @@
 """Describes tools to a model, and converts the model's arguments to Actions."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Literal
 
 from pydantic import JsonValue, ValidationError
 
 from agent_runtime.tools.tool import ActionT, AnyTool, Tool
 
+Asked = Literal["security_risk", "summary"]
+"""What a model can be asked to say about a call besides the arguments of the tool."""
 SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
 
@@ -13,21 +16,22 @@ class ToolArgumentError(Exception):
     """The arguments do not fit the tool. The text is for the model: it names parameters, never values."""
 
 
-def model_schema(tool: AnyTool, *, requires_risk: bool = False) -> dict[str, JsonValue]:
-    """Returns the tool as an OpenAI function: its own parameters and those that every tool has.
+def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, JsonValue]:
+    """Returns the tool as an OpenAI function: its own parameters first, then those in `asked`.
 
-    requires_risk: whether a call that changes something must state its risk.
+    asked: what the model says about each call besides its arguments. A risk is asked only of calls that
+    change something, and is required of these.
     """
     own = tool.parameters()
     own_properties = own.get("properties")
-    properties = {
-        **_common_parameters(tool),
-        **(own_properties if isinstance(own_properties, dict) else {}),
-    }
-    parameters: dict[str, JsonValue] = {"type": "object", **own, "properties": properties}
-    if requires_risk and "security_risk" in properties:
+    common = _common_parameters(tool, asked)
+    # A tool may have a parameter of the same name, which counts.
+    properties = {**(own_properties if isinstance(own_properties, dict) else {})}
+    added = {name: schema for name, schema in common.items() if name not in properties}
+    parameters: dict[str, JsonValue] = {"type": "object", **own, "properties": {**properties, **added}}
+    if "security_risk" in added:
         needed = own.get("required", [])
-        parameters["required"] = ["security_risk", *(needed if isinstance(needed, list) else [])]
+        parameters["required"] = [*(needed if isinstance(needed, list) else []), "security_risk"]
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
@@ -51,14 +55,12 @@ def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> 
         raise ToolArgumentError(_explain(tool, error)) from error
 
 
-def _common_parameters(tool: AnyTool) -> dict[str, JsonValue]:
+def _common_parameters(tool: AnyTool, asked: Collection[Asked]) -> dict[str, JsonValue]:
     summary: dict[str, JsonValue] = {
         "type": "string",
         "description": "What this call does, in about ten words: the verb and its object. "
         "People read it while they follow your work. Example: 'Run the unit tests of the parser'.",
     }
-    if tool.annotations.readOnlyHint:
-        return {"summary": summary}
     risk: dict[str, JsonValue] = {
         "type": "string",
         "description": "Your judgement of the harm this call could do: LOW reads or makes changes that are "
@@ -66,7 +68,12 @@ def _common_parameters(tool: AnyTool) -> dict[str, JsonValue]:
         "HIGH reaches outside the workspace or may lose or leak data. UNKNOWN if you cannot tell.",
         "enum": list(SECURITY_RISKS),
     }
-    return {"security_risk": risk, "summary": summary}
+    found: dict[str, JsonValue] = {}
+    if "security_risk" in asked and not tool.annotations.readOnlyHint:
+        found["security_risk"] = risk
+    if "summary" in asked:
+        found["summary"] = summary
+    return found
 
 
 def _explain(tool: AnyTool, error: ValidationError) -> str:

@@ -36,7 +36,6 @@ ALIASES: Mapping[str, str] = {
     "command": "terminal",
     "execute": "terminal",
     "execute_bash": "terminal",
-    "git": "terminal",
     "reset": "terminal",
     "str_replace": "file_editor",
     "str_replace_editor": "file_editor",

@@ -67,6 +67,13 @@ EXAMPLES: dict[tuple[Path, str], Example] = {
     (README, "A tool of your own"): Example(
         (call("weather", city="Lisbon"), echo), ("Lisbon: 21 °F, sunny",)
     ),
+    (LIBRARY, "An agent without choosing tools"): Example(
+        MEND,
+        (
+            "['terminal', 'file_editor', 'grep', 'task_tracker']",
+            "It subtracted. Now the tests pass.",
+        ),
+    ),
     (LIBRARY, "Watch it work"): Example(
         (call("terminal", command="echo Python 3"), say("It is 3.")),
         ('→ terminal {"command":"echo Python 3"}', "← Python 3", "It is 3."),

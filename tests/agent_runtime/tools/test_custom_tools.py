@@ -68,7 +68,7 @@ def test_its_schema_and_kinds_follow_from_the_class(context: ToolContext):
     assert isinstance(function, dict)
     assert function["name"] == "count_lines"
     assert function["description"] == "Count the lines of a text file."
-    assert list(function["parameters"]["properties"]) == ["summary", "path"]
+    assert list(function["parameters"]["properties"]) == ["path"]
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ NAMES = [*(CALLED.get(name, name) for name in tool_names() if name not in OURS |
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schema_has_the_parameters_of_the_protocol(tools: dict[str, AnyTool], name: str):
-    schema = model_schema(tools[name])
+    schema = model_schema(tools[name], asked=("security_risk", "summary"))
     assert schema["type"] == "function"
     function = schema["function"]
     assert function["name"] == name
@@ -77,8 +77,26 @@ def test_the_schema_has_the_parameters_of_the_protocol(tools: dict[str, AnyTool]
     assert all(item["description"] for item in properties.values())
     for own in OFF_WIRE.get(name, ()):
         del properties[own]
-    assert without_descriptions(function["parameters"]) == SCHEMAS[name]
-    assert list(properties) == list(SCHEMAS[name]["properties"])
+    ours = without_descriptions(function["parameters"])
+    said = set(ours["properties"]) - set(tools[name].parameters()["properties"])
+    assert ours["properties"] == SCHEMAS[name]["properties"]
+    # A risk is required of calls that change something. The protocol only offers it.
+    assert [n for n in ours.get("required", []) if n not in said] == SCHEMAS[name].get("required", [])
+    assert [n for n in properties if n not in said] == [
+        n for n in SCHEMAS[name]["properties"] if n not in said
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_arguments_of_a_tool_come_first_and_nothing_is_asked_without_an_analyzer(tools, name):
+    own = list(tools[name].parameters()["properties"])
+
+    def properties(*asked):
+        return list(model_schema(tools[name], asked=asked)["function"]["parameters"]["properties"])
+
+    assert properties() == own
+    said = [n for n in ("security_risk", "summary") if n in properties("security_risk", "summary")]
+    assert properties("security_risk", "summary") == own + said
 
 
 def test_kinds_are_the_class_names_of_the_protocol(tools: dict[str, AnyTool]):

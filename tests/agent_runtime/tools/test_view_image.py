@@ -84,7 +84,7 @@ def test_the_model_gives_a_path_and_clients_see_the_view_of_a_file(tool: ViewIma
     function = model_schema(tool)["function"]
 
     assert isinstance(function, dict)
-    assert list(function["parameters"]["properties"]) == ["summary", "path"]
+    assert list(function["parameters"]["properties"]) == ["path"]
     assert parse_arguments(tool, {"path": "a.png"}).to_wire() == {
         "command": "view",
         "path": "a.png",

@@ -1,0 +1,39 @@
+"""An agent with what most work on software needs, for programs that do not choose tools themselves."""
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.context.condense import LLMSummarizingCondenser
+from agent_runtime.llm.capabilities import capabilities, listed
+from agent_runtime.llm.config import LLM
+from agent_runtime.tools.registry import ToolSpec
+
+DEFAULT_EFFORT = "medium"
+DEFAULT_TOOLS = ("terminal", "file_editor", "grep", "task_tracker")
+"""Every further tool costs tokens in each request and makes the choice harder. What these lack, for example a
+search for names of files, the terminal does.
+"""
+
+
+def default_agent(llm: LLM) -> Agent:
+    """Returns an agent that can read, search, change and run code, and keep a plan of its work.
+
+    Long conversations are summarized by the same model before they fill its window; the cost is counted under
+    `condenser`. A model that takes a reasoning effort is asked for a medium one, unless `llm` says otherwise.
+    A model that writes good patches also has `apply_patch`. To change anything, copy the result:
+    `default_agent(llm).model_copy(update={"mcp_config": {...}})`.
+    """
+    model = _with_effort(llm)
+    names = [*DEFAULT_TOOLS, *(["apply_patch"] if listed(llm).writes_patches else [])]
+    return Agent(
+        llm=model,
+        tools=[ToolSpec(name=name) for name in names],
+        condenser=LLMSummarizingCondenser(llm=model.model_copy(update={"usage_id": "condenser"})),
+    )
+
+
+def _with_effort(llm: LLM) -> LLM:
+    """Only where the catalogue lists this effort for the model: others may refuse the parameter."""
+    is_said = llm.reasoning_effort is not None or llm.thinking_budget is not None
+    is_known = DEFAULT_EFFORT in (listed(llm).efforts or ())
+    if is_said or not (is_known and capabilities(llm).takes_effort):
+        return llm
+    return llm.model_copy(update={"reasoning_effort": DEFAULT_EFFORT})
