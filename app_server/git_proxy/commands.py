@@ -12,6 +12,7 @@ MAX_SHALLOW_LINES = 10_000
 """A shallow clone sends one line for each commit at which its history ends."""
 MAX_LIST_BYTES = 1024**2
 _LINES_AT_ONCE = 200
+_PAUSE_SECONDS = 0.01
 _TOO_SHALLOW = (
     f"The history of the clone ends at more than {MAX_SHALLOW_LINES} commits. "
     "Run git fetch --unshallow first."
@@ -19,6 +20,11 @@ _TOO_SHALLOW = (
 _OBJECT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _COMMAND = re.compile(rf"({_OBJECT}) ({_OBJECT}) (refs/[^\x00-\x20\x7f~^:?*\[\\]+)")
 _SHALLOW = re.compile(rf"shallow {_OBJECT}")
+# The same lines as they arrive, behind their lengths: both kinds of object names, with or without a line end.
+_SHALLOW_LINES = re.compile(
+    rb"(?:0035shallow [0-9a-f]{40}\n|0034shallow [0-9a-f]{40}"
+    rb"|004dshallow [0-9a-f]{64}\n|004cshallow [0-9a-f]{64})+"
+)
 # check-ref-format(1): what two programs might read as two names.
 _AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
 
@@ -74,7 +80,8 @@ async def read_commands(reader: Reader) -> CommandList:
         elif zero:
             raise ProtocolError("Capabilities stand at the first command alone.")
         if not commands and _SHALLOW.fullmatch(text.rstrip("\n")):
-            shallow_lines += 1
+            # Thousands of these lines are usual. Read one by one they would hold the event loop for long.
+            shallow_lines += 1 + reader.take(_SHALLOW_LINES).count(b"shallow")
             if shallow_lines > MAX_SHALLOW_LINES:
                 raise ProtocolError(_TOO_SHALLOW)
             continue
@@ -99,7 +106,7 @@ async def _lines(reader: Reader) -> AsyncIterator[bytes]:
         yield line
         count += 1
         if count % _LINES_AT_ONCE == 0:
-            await asyncio.sleep(0)  # many lines come in one piece, and others wait for the loop
+            await asyncio.sleep(_PAUSE_SECONDS)  # so that others get most of the event loop's time
 
 
 def _decoded(line: bytes) -> str:

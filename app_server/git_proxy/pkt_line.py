@@ -3,6 +3,7 @@
 Source: gitprotocol-common(5).
 """
 
+import re
 from collections.abc import AsyncIterator, Iterator
 
 MAX_LINE_BYTES = 65520
@@ -75,6 +76,15 @@ class Reader:
         size = length_of(await self._exactly(4))
         return await self._exactly(size) if size else None
 
+    def take(self, lines: re.Pattern[bytes]) -> bytes:
+        """Returns what matches `lines` at the beginning of the bytes that have arrived, and takes it as read.
+        Returns no bytes if nothing matches. `lines`: matches whole packet lines only.
+        """
+        match = lines.match(self._held)
+        size = match.end() if match else 0
+        del match  # while it exists, the bytearray cannot be cut
+        return self._taken(size)
+
     async def rest(self) -> AsyncIterator[bytes]:
         """Yields the part of the body that has not been read yet. It can be called again after an
         interruption and then continues there.
@@ -97,6 +107,9 @@ class Reader:
             if not piece:
                 raise ProtocolError("The request ended in the middle of a packet line.")
             self._held += piece
+        return self._taken(size)
+
+    def _taken(self, size: int) -> bytes:
         taken = bytes(self._held[:size])
         del self._held[:size]
         self._seen += taken

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app_server.git_proxy.commands import MAX_COMMANDS, read_commands
+from app_server.git_proxy.commands import MAX_COMMANDS, MAX_SHALLOW_LINES, read_commands
 from app_server.git_proxy.pkt_line import FLUSH, ProtocolError, Reader, encode, lines_of
 from app_server.git_proxy.push_report import ReportReader, refused
 
@@ -43,6 +43,21 @@ async def test_a_list_is_read_however_it_comes_and_nothing_of_the_pack_is(step: 
         ("refs/heads/y", False, True),
     ]
     assert rest == b"PACK...."
+
+
+@pytest.mark.parametrize("step", [7, 1000, 65536])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("digits", [40, 64])
+async def test_lines_of_a_shallow_clone_are_counted_however_they_come(
+    step: int, end: bytes, digits: int
+) -> None:
+    shallow = encode(b"shallow " + b"a" * digits + end)
+    commands, rest = await read(shallow * 50 + listed(line()) + b"PACK....", step)
+    assert len(commands) == 1  # type: ignore[arg-type]
+    assert rest == b"PACK...."
+    await read(shallow * MAX_SHALLOW_LINES + listed(line()))
+    with pytest.raises(ProtocolError, match="unshallow"):
+        await read(shallow * (MAX_SHALLOW_LINES + 1) + listed(line()))
 
 
 async def test_a_client_that_tries_the_door_asks_for_nothing() -> None:

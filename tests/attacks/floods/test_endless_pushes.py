@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app_server.git_proxy.commands import MAX_LIST_BYTES, MAX_SHALLOW_LINES, read_commands
-from app_server.git_proxy.pkt_line import ProtocolError, Reader, encode, lines_of
+from app_server.git_proxy.pkt_line import FLUSH, ProtocolError, Reader, encode, lines_of
 from app_server.git_proxy.push_report import MAX_REPORT_BYTES, ReportReader
 from tests.app_server.git_proxy.conftest import Sandbox
 
@@ -51,6 +51,27 @@ async def test_reading_takes_time_in_proportion_to_the_bytes() -> None:
     for _ in range(FLOOD_BYTES // len(SHALLOW)):
         await reader.line()
     assert time.process_time() - began < MAX_WAIT_SECONDS
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+async def test_many_lines_of_a_shallow_clone_take_few_turns_of_the_loop(end: bytes) -> None:
+    lines = encode(b"shallow " + b"a" * 40 + end) * MAX_SHALLOW_LINES
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for at in range(0, len(lines), PIECE_BYTES):
+            yield lines[at : at + PIECE_BYTES]
+        yield FLUSH
+
+    read = 0
+
+    class Counted(Reader):
+        async def line(self) -> bytes | None:
+            nonlocal read
+            read += 1
+            return await super().line()
+
+    await read_commands(Counted(pieces()))
+    assert read < 3 * len(lines) / PIECE_BYTES + 3
 
 
 @pytest.mark.parametrize(
