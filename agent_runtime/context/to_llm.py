@@ -145,14 +145,22 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns a command's output as the model reads it, then where the command ran and how it ended."""
-    lines = [f"{metadata.get('prefix') or ''}{output}{metadata.get('suffix') or ''}"]
-    if working_dir := metadata.get("working_dir"):
-        lines.append(f"[Current working directory: {working_dir}]")
-    if interpreter := metadata.get("py_interpreter_path"):
-        lines.append(f"[Python interpreter: {interpreter}]")
-    if (exit_code := metadata.get("exit_code", -1)) != -1:
+    """Returns a command's output as the model reads it, then where the command ran and how it ended.
+
+    The suffix says how it ended, in its own line. Only where it does not, the exit code is added.
+    """
+    suffix = metadata.get("suffix") or ""
+    lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]
+    exit_code = metadata.get("exit_code", -1)
+    if exit_code != -1 and f"exit code {exit_code}." not in suffix:
         lines.append(f"[Command finished with exit code {exit_code}]")
+    where = [
+        f"{name}: {metadata[field]}"
+        for name, field in (("Directory", "working_dir"), ("Python", "py_interpreter_path"))
+        if metadata.get(field)
+    ]
+    if where:
+        lines.append(f"[{'. '.join(where)}]")
     return "\n".join(lines)
 
 

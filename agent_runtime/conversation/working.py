@@ -105,6 +105,10 @@ class Working:
     def max_iterations(self) -> int:
         return self.spec.request.max_iterations
 
+    @property
+    def expects_finish(self) -> bool:
+        return self.spec.request.expects_finish
+
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events in one transaction, then updates the state and publishes them.
 

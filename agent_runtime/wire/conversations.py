@@ -112,6 +112,8 @@ class StartConversationRequest(BaseModel):
 
     ask_when_stuck: true if there is a user who can be asked: by an agent that is stuck, before it is stopped,
     and by MCP servers in the middle of a call.
+    expects_finish: true if the agent works through a task alone, so that a reply without a call, such as "Now
+    I will run the tests.", is not the end: the agent is told once to go on or to call `finish`.
     consent: the hashes of the offers (hooks, MCP servers and plugins of the project) that may run.
     mcp_approved: MCP tools that were approved in other conversations, by server and tool name, as in
     `agent_state.mcp_approved` of their logs.
@@ -137,6 +139,7 @@ class StartConversationRequest(BaseModel):
     stuck_detection: bool = True
     stuck_detection_thresholds: StuckDetectionThresholds | None = None
     ask_when_stuck: bool = False
+    expects_finish: bool = False
     confirmation_policy: JsonObject = {"kind": "NeverConfirm"}
     security_analyzer: JsonObject | None = None
     secrets: dict[str, Any] = {}

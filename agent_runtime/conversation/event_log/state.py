@@ -11,6 +11,7 @@ from agent_runtime.agent import stuck
 from agent_runtime.context.path_rules import names_in
 from agent_runtime.conversation.event_log.sub_agent_task import TASKS, Task, answered
 from agent_runtime.conversation.run.goal import GOAL, Goal
+from agent_runtime.conversation.run.nudge import is_told_to_finish
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.condensation import Condensation, CondensationRequest
@@ -53,6 +54,8 @@ class State:
     the model has not seen.
     `critique`: the critic's last result on the end of a turn; `critiques`: the number of these results;
     `stop_denials`: how often Stop hooks have sent the agent back. All three since the user's last message.
+    `replied_without_call`: the agent's last reply is a message, not a call. `told_to_finish`: the agent was
+    told since its last call to go on or to finish.
     `wants_condensation`: a condensation was requested and is neither made nor failed yet. `given_rules`: the
     path rules that a result has contained.
     `agent`: the agent as it was last changed, without keys. `agent`, `title`, `tags`: None while the values
@@ -92,6 +95,8 @@ class State:
     stop_denials: int = 0
     critique: CriticResult | None = None
     critiques: int = 0
+    replied_without_call: bool = False
+    told_to_finish: bool = False
     blocked_messages: dict[str, str] = field(default_factory=dict)
     blocked_actions: dict[str, str] = field(default_factory=dict)
 
@@ -187,17 +192,25 @@ def _apply_message(state: State, event: MessageEvent) -> State:
     state = replace(state, trail=stuck.after_message(state.trail, event))
     if event.source == "agent":
         state = _apply_critique(state, event.critic_result)
-        return replace(state, final_response=event.llm_message.text)
+        return replace(state, final_response=event.llm_message.text, replied_without_call=True)
     activated = tuple(dict.fromkeys((*state.activated_skills, *event.activated_skills)))
     unseen = (*state.unseen_messages, (state.last_seq, event.id))
     state = replace(state, unseen_messages=unseen, activated_skills=activated)
     if event.source != "user":
-        return state
-    return replace(state, last_user_message_id=event.id, stop_denials=0, critique=None, critiques=0)
+        return replace(state, told_to_finish=state.told_to_finish or is_told_to_finish(event))
+    return replace(
+        state,
+        last_user_message_id=event.id,
+        stop_denials=0,
+        critique=None,
+        critiques=0,
+        replied_without_call=False,
+        told_to_finish=False,
+    )
 
 
 def _apply_action(state: State, event: ActionEvent) -> State:
-    state = replace(state, pending=(*state.pending, event))
+    state = replace(state, pending=(*state.pending, event), replied_without_call=False, told_to_finish=False)
     return _apply_critique(state, event.critic_result) if event.tool_name == FINISH else state
 
 

@@ -121,6 +121,8 @@ def build(
         security_analyzer=analyzer_of(mode),
         consent=list(consent),
         ask_when_stuck=request.ask_when_stuck,
+        # Without a person who reads along, a reply such as "Now I will run the tests." must not be the end.
+        expects_finish=not request.ask_when_stuck or request.goal is not None,
         mcp_approved=dict(mcp_approved),
     )
 

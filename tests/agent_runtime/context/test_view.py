@@ -3,6 +3,7 @@
 from typing import Any
 
 import orjson
+import pytest
 
 from agent_runtime.context.system_prompt import render_system_prompt
 from agent_runtime.context.view import View
@@ -64,23 +65,31 @@ def test_what_is_said_between_a_call_and_its_result_comes_after_the_result():
     assert [message["role"] for message in seen] == ["assistant", "tool", "user"]
 
 
-def test_a_commands_result_tells_where_it_ran_and_how_it_ended():
+@pytest.mark.parametrize(
+    ("suffix", "ending"),
+    [
+        ("\n[S]", ["[S]", "[Command finished with exit code 2]"]),
+        (
+            "\n[The command completed with exit code 2.]",
+            ["[The command completed with exit code 2.]"],
+        ),
+    ],
+)
+def test_a_commands_result_tells_once_where_it_ran_and_how_it_ended(suffix: str, ending: list[str]):
     metadata = {
         "exit_code": 2,
         "working_dir": "/w",
         "py_interpreter_path": "/p",
         "prefix": "",
-        "suffix": "\n[S]",
+        "suffix": suffix,
     }
 
     (_, answer) = messages(action("1"), result("1", {**text("out"), "metadata": metadata}))
 
     assert answer["content"].splitlines() == [
         "out",
-        "[S]",
-        "[Current working directory: /w]",
-        "[Python interpreter: /p]",
-        "[Command finished with exit code 2]",
+        *ending,
+        "[Directory: /w. Python: /p]",
     ]
 
 

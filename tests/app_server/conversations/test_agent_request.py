@@ -11,7 +11,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.tools.delegation import Delegation
 from agent_runtime.tools.registry import create_tools
 from agent_runtime.tools.tool import ToolContext
-from agent_runtime.wire import StartConversationRequest
+from agent_runtime.wire import SendMessageRequest, StartConversationRequest
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start.agent_request import build
 from app_server.settings.models import LLMProfile
@@ -91,6 +91,10 @@ def test_the_browser_is_asked_for_only_where_there_is_one():
 def test_an_agent_asks_its_user_before_it_gives_up_unless_nobody_is_there():
     assert requested().ask_when_stuck
     assert not requested(ask_when_stuck=False).ask_when_stuck
+    assert not requested().expects_finish
+    assert requested(ask_when_stuck=False).expects_finish
+    objective = SendMessageRequest.of("All tests pass.")
+    assert requested(goal={}, initial_message=objective.model_dump()).expects_finish
 
 
 @pytest.mark.parametrize(("model", "is_asked"), [("vendor/model", True), ("recorded/demo", False)])

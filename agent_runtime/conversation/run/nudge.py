@@ -1,0 +1,16 @@
+"""What an agent that works alone is told when it ends a reply without a call."""
+
+from agent_runtime.events.message import MessageEvent, told
+
+_GO_ON_OR_FINISH = (
+    "You ended your reply without a call, and no one is here to answer. Go on with the task by calling a "
+    "tool, or call `finish` with your report if it is done or cannot be done."
+)
+
+
+def go_on_or_finish() -> MessageEvent:
+    return told(_GO_ON_OR_FINISH)
+
+
+def is_told_to_finish(event: MessageEvent) -> bool:
+    return event.source == "environment" and event.llm_message.text == _GO_ON_OR_FINISH
