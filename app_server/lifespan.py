@@ -21,7 +21,7 @@ from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
 from app_server.audit.retention import trim
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
-from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of
+from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of, works_in
 from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.start.log_reconciliation import catch_up_all
 from app_server.conversations.start.worker import StartWorker
@@ -39,7 +39,7 @@ from app_server.egress.egress_log import Ledger
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.tls.authority import load_authority
 from app_server.events.open_streams import OpenStreams
-from app_server.gateway.exposed_urls import exposed_urls
+from app_server.gateway.exposed_urls import agent_server_key, exposed_urls
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.suggested_tasks import SuggestedTasks
 from app_server.git_proxy.access import Moves
@@ -176,6 +176,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "llm_caller_of": llm_caller_of,
             "folder_of": folder_of,
             "exposed_urls": exposed_urls,
+            "agent_server_key": agent_server_key,
+            "works_in": works_in,
             "occupants_of": occupants_of,
             "git_moves": Moves(),
             "git_rate_limits": RateLimits(),

@@ -69,6 +69,16 @@ async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UU
     return found
 
 
+async def works_in(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID) -> bool:
+    """Returns whether the conversation works in this sandbox and is not deleted."""
+    query = select(Conversation.id).where(
+        Conversation.id == conversation_id,
+        Conversation.sandbox_id == sandbox_id,
+        Conversation.deleted_at.is_(None),
+    )
+    return await session.scalar(query) is not None
+
+
 def _in(sandbox: Sandbox, conversation_id: UUID) -> tuple[ColumnElement[bool], ...]:
     return (
         Conversation.id == conversation_id,

@@ -230,6 +230,9 @@ class StartTaskInfo(BaseModel):
     app_conversation_id: Id
     sandbox_id: Id | None
     agent_server_url: str | None
+    """The address of the agent server through the gateway, once the start is READY. It needs the
+    `session_api_key` of the conversation. Null in the frames of a stream.
+    """
     request: StartRequest
     created_at: Timestamp
     updated_at: Timestamp
@@ -284,14 +287,17 @@ class AppConversation(BaseModel):
     execution_status: str | None
     """Null unless the sandbox runs."""
     conversation_url: str | None
-    """A link to the conversation at its agent server, for its owner, if the sandbox runs. Null for other
-    people, for a user or an API key that may not work in the sandbox, and in the frames of a stream.
-
-    Anyone who has the link can use it, without a key. It expires after 11 to 12 hours. It ends earlier if the
-    sandbox is deleted, or if the user signs out or deletes the API key with which the link was requested.
+    """The address of the conversation at its agent server, through the gateway, for its owner, if the sandbox
+    runs. Null for other people, for a user or an API key that may not work in the sandbox, and in the frames
+    of a stream.
     """
-    session_api_key: None = None
-    """Always null: the browser never gets a sandbox's key."""
+    session_api_key: str | None = None
+    """The key for `conversation_url`, in the header `X-Session-API-Key`. Null where that is null. It reaches
+    this conversation, and files and commands of its sandbox.
+
+    It expires after 11 to 12 hours. It ends earlier with the conversation or the sandbox, or if the user
+    signs out or deletes the API key with which it was requested. It is not the key of the sandbox.
+    """
     start_status: StartStatus
     last_seq: int
     owner_name: str = ""

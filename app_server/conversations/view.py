@@ -142,7 +142,8 @@ async def position_of(database: Database, sandbox_id: UUID) -> int:
         return int(await session.scalar(query) or 0)
 
 
-def show_task(task: StartTask) -> StartTaskInfo:
+def show_task(task: StartTask, agent_server_url: str | None = None) -> StartTaskInfo:
+    """Returns the start task for the API. agent_server_url: its address for the person who asks."""
     return StartTaskInfo.model_validate(
         {
             "id": task.id,
@@ -151,7 +152,7 @@ def show_task(task: StartTask) -> StartTaskInfo:
             "detail": task.detail,
             "app_conversation_id": task.id,
             "sandbox_id": task.sandbox_id,
-            "agent_server_url": task.agent_server_url,
+            "agent_server_url": agent_server_url,
             "request": task.request,
             "created_at": task.created_at,
             "updated_at": task.updated_at,

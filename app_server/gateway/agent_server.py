@@ -10,12 +10,16 @@ import re
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
 
 from agent_runtime.relay.target import Header, without
 from agent_runtime.wire import API_KEY_HEADER
 from app_server.core.errors import Forbidden
 
 _CONVERSATION = r"/api/conversations/[0-9a-fA-F-]{32,36}"
+_NAMED = re.compile(
+    r"/(?:api/conversations|sockets/events|sockets/session|api/file/download-trajectory)/(?P<id>[0-9a-fA-F-]{32,36})(/.*)?"
+)
 _START_PLUGIN: Final = r"/api/runtime-plugins/(?P<plugin>vscode|desktop)/start"
 _READ: Final = "|".join(
     (
@@ -48,11 +52,12 @@ _KEY_PARAMETER = "session_api_key"
 _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 
-def require_allowed(method: str, path: str) -> None:
+def require_allowed(method: str, path: str, conversation_id: UUID | None = None) -> None:
     """Refuses a request that a link to the agent server does not allow.
 
-    `path`: the raw path, so that an encoded character cannot change its meaning. Raises Forbidden
-    `not_by_link`.
+    `path`: the raw path, so that an encoded character cannot change its meaning. `conversation_id`: the only
+    conversation that may be named; None means any in the sandbox. Raises Forbidden `not_by_link` and
+    `other_conversation`.
     """
     allowed = _ALLOWED.get(method)
     if allowed is None or not allowed.fullmatch(path):
@@ -60,6 +65,14 @@ def require_allowed(method: str, path: str) -> None:
             f"A link to the agent server does not reach {method} {path}.",
             code="not_by_link",
             fix="Use the API of the app server (/api/v1): it keeps a record of this.",
+        )
+
+    named = _NAMED.fullmatch(path)
+    if conversation_id and named and named["id"].replace("-", "").lower() != conversation_id.hex:
+        raise Forbidden(
+            "This key belongs to another conversation.",
+            code="other_conversation",
+            fix="Send the session_api_key of the conversation in the address.",
         )
 
 

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from app_server.access.credentials_in_use import Credential
 from app_server.core.database import now
-from app_server.gateway import links
+from app_server.gateway import agent_keys, links
 from app_server.gateway.links import PreviewGrant
 from app_server.gateway.needed_names import needs_name
 from app_server.gateway.preview_origins import OPEN_PATH, has_names, origin_of_port, own_origin, prefix_of
@@ -25,7 +25,8 @@ def exposed_urls(
 ) -> list[ExposedUrl]:
     """Returns one link for each port name of the protocol that works in this sandbox.
 
-    `made_by`: the credential that the links depend on. `folder`: the directory that VS Code opens.
+    The address of the agent server needs a key (`agent_server_key`), the others need none. `made_by`: the
+    credential that the links depend on. `folder`: the directory that VS Code opens.
     """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
@@ -37,13 +38,17 @@ def exposed_urls(
             keeps_prefix=False,
             expires_at=expires_at,
             made_by=made_by,
-            to_agent_server=name == AGENT_SERVER,
         )
         for name in _EXPOSED
-        if _works(sandbox, NAMED_PORTS[name], have_names)
+        if name != AGENT_SERVER and _works(sandbox, NAMED_PORTS[name], have_names)
     }
+    address = agent_server_url(request, sandbox.id)
     return [
-        ExposedUrl(name=name, url=url_of(request, grant), port=grant.port) for name, grant in grants.items()
+        ExposedUrl(name=AGENT_SERVER, url=address, port=NAMED_PORTS[AGENT_SERVER]),
+        *(
+            ExposedUrl(name=name, url=url_of(request, grant), port=grant.port)
+            for name, grant in grants.items()
+        ),
     ]
 
 
@@ -52,24 +57,17 @@ def _works(sandbox: Sandbox, port: int, have_names: bool) -> bool:
     return (have_names or not needs_name(port)) and (plugin is None or is_offered(sandbox, plugin))
 
 
-def agent_server_url(request: Request, sandbox_id: UUID, made_by: Credential) -> str:
-    """Returns the address of the sandbox's agent server through the gateway. The address is valid for at
-    least 11 hours.
-    """
-    # The same address for an hour, so that pages that ask repeatedly do not see a change each time.
-    expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
-    return url_of(
-        request,
-        PreviewGrant(
-            sandbox_id=sandbox_id,
-            port=NAMED_PORTS[AGENT_SERVER],
-            path="/",
-            keeps_prefix=False,
-            expires_at=expires_at,
-            made_by=made_by,
-            to_agent_server=True,
-        ),
-    )
+def agent_server_url(request: Request, sandbox_id: UUID) -> str:
+    """Returns the address of the sandbox's agent server through the gateway. Requests to it need a key."""
+    origin = own_origin(request.state.config, request.headers["host"])
+    return f"{origin}{prefix_of(agent_keys.address_of(sandbox_id))}"
+
+
+def agent_server_key(
+    request: Request, sandbox_id: UUID, made_by: Credential, conversation_id: UUID | None = None
+) -> str:
+    """Returns a key for the address. conversation_id: the only conversation that the key reaches."""
+    return agent_keys.make(request.state.cipher, sandbox_id, made_by, now(), conversation_id)
 
 
 def url_of(request: Request, grant: PreviewGrant) -> str:

@@ -24,7 +24,7 @@ from app_server.agent_client.client import AgentClient
 from app_server.core.config import Config
 from app_server.core.database import UNAVAILABLE, now, on_database_error
 from app_server.core.errors import AppError, BadGateway, Conflict, Forbidden, NotAuthenticated
-from app_server.gateway import agent_server, links
+from app_server.gateway import agent_keys, agent_server, links
 from app_server.gateway.headers import (
     PREVIEW_COOKIES,
     SHARED_WITH_OPAQUE_ORIGINS,
@@ -120,6 +120,7 @@ class Gateway:
         client = await self._client(connection, grant, place)
         if grant.to_agent_server and isinstance(place, Below):
             await _require_allowed(connection, grant, place)
+            await _require_conversation(connection, grant)
         await _require_shown_there(client, grant, place)
         scope = connection.scope
         target = _target(connection, place, grant, client)
@@ -157,6 +158,9 @@ class Gateway:
 
     def _grant(self, connection: HTTPConnection, place: Place) -> PreviewGrant:
         if isinstance(place, Below):
+            sandbox_id = agent_keys.sandbox_of(place.token)
+            if sandbox_id is not None:
+                return agent_keys.read(connection.state.cipher, connection, sandbox_id)
             return links.read(connection.state.cipher, place.token)
         token = connection.cookies.get(self._cookie)
         if token is None:
@@ -235,11 +239,20 @@ async def _start_plugin(
 async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, place: Below) -> None:
     """Refuses a request to the agent server that the link does not allow.
 
-    Raises Forbidden `not_by_link` and `runtime_plugin_not_offered`.
+    Raises Forbidden `not_by_link`, `other_conversation` and `runtime_plugin_not_offered`.
     """
-    agent_server.require_allowed(_method(connection), place.path)
+    agent_server.require_allowed(_method(connection), place.path, grant.conversation_id)
     if plugin := agent_server.started_plugin(place.path):
         await _require_offered(connection, grant, plugin)
+
+
+async def _require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
+    """Refuses a key whose conversation is deleted. Raises NotAuthenticated `session_key_invalid`."""
+    if grant.conversation_id is None:
+        return
+    async with connection.state.database.read() as session:
+        if not await connection.state.works_in(session, grant.sandbox_id, grant.conversation_id):
+            raise agent_keys.ended()
 
 
 async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plugin: str) -> None:
@@ -254,11 +267,13 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
 
 async def _require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
     """Refuses the link if the credential that made it has ended or lost its permission. Raises Gone
-    `link_expired`.
+    `link_expired`, and NotAuthenticated `session_key_invalid` for a key.
     """
     try:
         await connection.state.credentials_in_use.require(grant.made_by, Permission.WORK)
     except CredentialEnded:
+        if grant.is_key:
+            raise agent_keys.ended() from None
         raise links.expired(
             "This link has ended: its maker has signed out or may no longer use it, or its API key has ended."
         ) from None

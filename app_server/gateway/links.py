@@ -23,7 +23,8 @@ class PreviewGrant:
 
     `path`: where the link leads. `keeps_prefix`: for a link by path, the program gets the whole path, with
     the link's prefix. `to_agent_server`: the link leads to the agent server itself, as far as
-    `gateway/agent_server.py` allows.
+    `gateway/agent_server.py` allows. `conversation_id`: it reaches no other conversation, and ends with this
+    one. `is_key`: it was sent as a key and does not stand in the address (`gateway/agent_keys.py`).
     """
 
     sandbox_id: UUID
@@ -33,6 +34,8 @@ class PreviewGrant:
     expires_at: datetime
     made_by: Credential
     to_agent_server: bool = False
+    conversation_id: UUID | None = None
+    is_key: bool = False
 
 
 def sign(cipher: Cipher, grant: PreviewGrant) -> str:
@@ -46,6 +49,8 @@ def sign(cipher: Cipher, grant: PreviewGrant) -> str:
     }
     if grant.to_agent_server:
         claims["agent"] = True
+    if grant.conversation_id:
+        claims["conversation"] = grant.conversation_id.hex
     return jwt.encode(claims, cipher.signing_keys(_PURPOSE)[0], algorithm=_ALGORITHM)
 
 
@@ -71,6 +76,7 @@ def read(cipher: Cipher, token: str) -> PreviewGrant:
             expires_at=datetime.fromtimestamp(claims["exp"], UTC),
             made_by=Credential.parse(claims["by"]),
             to_agent_server=claims.get("agent", False),
+            conversation_id=UUID(claims["conversation"]) if "conversation" in claims else None,
         )
     raise NotFound("This link is none of ours.", code="link_unknown", fix=_FIX)
 

@@ -128,7 +128,8 @@ async def _info(
     except Unavailable:
         pass  # another server has it
     folder = await state.folder_of(session, sandbox, sandbox.id)
-    return SandboxInfo.of(sandbox, state.exposed_urls(request, sandbox, principal.credential, folder))
+    key = state.agent_server_key(request, sandbox.id, principal.credential)
+    return SandboxInfo.of(sandbox, state.exposed_urls(request, sandbox, principal.credential, folder), key)
 
 
 def _position(page_id: str) -> tuple[datetime, UUID]:

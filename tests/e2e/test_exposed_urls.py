@@ -27,7 +27,8 @@ def test_what_a_script_does_at_the_agent_server_is_in_the_log(
         def is_answered() -> bool:
             return any("Second answer." in str(event) for event in events(client, started))
 
-        with httpx.Client(base_url=agent_server) as script:
+        key = {"X-Session-API-Key": info["session_api_key"]}
+        with httpx.Client(base_url=agent_server, headers=key) as script:
             log = f"/api/conversations/{started}/events"
             text = {"type": "text", "text": "From a script."}
             message = {"role": "user", "content": [text], "run": True}

@@ -12,7 +12,7 @@ from app_server.conversations import listing, service
 from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.models import StartStatus, StartTask
-from app_server.conversations.routes.dependencies import Linked, SteeredConversation, Viewer
+from app_server.conversations.routes.dependencies import Linked, Links, SteeredConversation, Viewer
 from app_server.conversations.schemas import (
     AppConversation,
     ConversationOrTask,
@@ -30,7 +30,7 @@ from app_server.conversations.schemas import (
     WaitingMessage,
 )
 from app_server.conversations.switch_profile import switch_profile
-from app_server.conversations.view import conversation_frame, in_order, show_task
+from app_server.conversations.view import conversation_frame, in_order
 from app_server.core.database import Database, ReadSession
 from app_server.core.pagination import Limit, Page, PageId
 from app_server.core.pubsub import Ended
@@ -103,19 +103,23 @@ async def get_conversations(
 
 
 @router.post("")
-async def start_conversation(user: CurrentUser, body: StartRequest, request: Request) -> StartTaskInfo:
+async def start_conversation(
+    user: CurrentUser, links: Linked, body: StartRequest, request: Request
+) -> StartTaskInfo:
     """Starts a conversation and returns its start task at once. The task shows the progress of the start."""
-    return show_task(await _start(request, user, body))
+    return links.task(await _start(request, user, body))
 
 
 @router.post("/stream-start", responses={200: {"model": list[StartTaskInfo]}})
-async def stream_start(user: CurrentUser, body: StartRequest, request: Request) -> StreamingResponse:
+async def stream_start(
+    user: CurrentUser, links: Linked, body: StartRequest, request: Request
+) -> StreamingResponse:
     """Starts a conversation and streams a JSON array.
 
     A new element is added at each change of the task's status; the last one is READY or ERROR.
     """
     task = await _start(request, user, body)
-    return StreamingResponse(_progress(request, task.id), media_type="application/json")
+    return StreamingResponse(_progress(request, links, task.id), media_type="application/json")
 
 
 @router.patch("/{conversation_id}")
@@ -278,7 +282,7 @@ async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
     return task
 
 
-async def _progress(request: Request, task_id: UUID) -> AsyncIterator[str]:
+async def _progress(request: Request, links: Links, task_id: UUID) -> AsyncIterator[str]:
     database: Database = request.state.database
     shown: StartStatus | None = None
     yield "["
@@ -290,7 +294,7 @@ async def _progress(request: Request, task_id: UUID) -> AsyncIterator[str]:
                 if task is None:
                     break
                 if task.status != shown:
-                    yield ("," if shown else "") + show_task(task).model_dump_json()
+                    yield ("," if shown else "") + links.task(task).model_dump_json()
                     shown = task.status
                 if shown in {StartStatus.READY, StartStatus.ERROR}:
                     break

@@ -12,13 +12,14 @@ from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.permissions import Permission
 from app_server.access.principal import Principal
 from app_server.conversations import service
-from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import AppConversation
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import AppConversation, StartTaskInfo
 from app_server.conversations.service import Workplace
 from app_server.conversations.sharing.access import Access, require_no_private_neighbours
 from app_server.conversations.view import Viewer as _Viewer
+from app_server.conversations.view import show_task
 from app_server.core.database import ReadSession
-from app_server.gateway.exposed_urls import agent_server_url
+from app_server.gateway.exposed_urls import agent_server_key, agent_server_url
 from app_server.sandbox_records.models import SandboxStatus
 
 
@@ -67,9 +68,19 @@ class Links:
         may_work = is_own and self.principal.may(Permission.WORK)
         if not is_running or conversation.sandbox_id is None or not may_work:
             return conversation
-        base = agent_server_url(self.request, conversation.sandbox_id, self.principal.credential)
-        url = f"{base}/api/conversations/{conversation.id.hex}"
-        return conversation.model_copy(update={"conversation_url": url})
+        sandbox_id, credential = conversation.sandbox_id, self.principal.credential
+        base = agent_server_url(self.request, sandbox_id)
+        opened = {
+            "conversation_url": f"{base}/api/conversations/{conversation.id.hex}",
+            "session_api_key": agent_server_key(self.request, sandbox_id, credential, conversation.id),
+        }
+        return conversation.model_copy(update=opened)
+
+    def task(self, task: StartTask) -> StartTaskInfo:
+        """Returns the start task of the current user with the address of its agent server, if it is READY."""
+        if task.status != StartStatus.READY or not self.principal.may(Permission.WORK):
+            return show_task(task)
+        return show_task(task, agent_server_url(self.request, task.sandbox_id))
 
 
 def _links(request: Request, principal: CurrentPrincipal) -> Links:

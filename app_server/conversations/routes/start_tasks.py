@@ -9,9 +9,10 @@ from sqlalchemy import ColumnElement, func, select, tuple_
 
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.models import Conversation, StartTask
+from app_server.conversations.routes.dependencies import Linked
 from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
 from app_server.conversations.start.retries import retry
-from app_server.conversations.view import in_order, show_task, start_task_frame
+from app_server.conversations.view import in_order, start_task_frame
 from app_server.core.database import ReadSession
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 from app_server.events.schemas import Moment
@@ -30,6 +31,7 @@ class StartTaskSortOrder(StrEnum):
 async def search_start_tasks(
     user: CurrentUser,
     session: ReadSession,
+    links: Linked,
     conversation_id__eq: UUID | None = None,
     created_at__gte: Moment | None = None,
     sort_order: StartTaskSortOrder = StartTaskSortOrder.CREATED_AT_DESC,
@@ -49,7 +51,7 @@ async def search_start_tasks(
     last = tasks[limit - 1] if len(tasks) > limit else None
     moment = (last.updated_at if by_update else last.created_at) if last else None
     return Page(
-        items=[show_task(task) for task in tasks[:limit]],
+        items=[links.task(task) for task in tasks[:limit]],
         next_page_id=encode_page_id(moment.isoformat(), last.id.hex) if last and moment else None,
     )
 
@@ -67,16 +69,16 @@ async def count_start_tasks(
 
 @router.get("")
 async def get_start_tasks(
-    user: CurrentUser, session: ReadSession, ids: Annotated[Ids, Query()]
+    user: CurrentUser, session: ReadSession, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[StartTaskInfo | None]:
     """Returns one entry for each id; null for an unknown id."""
     query = select(StartTask).where(*_owned(user.id, None, None), StartTask.id.in_(ids))
-    return in_order(ids, {task.id: show_task(task) for task in await session.scalars(query)})
+    return in_order(ids, {task.id: links.task(task) for task in await session.scalars(query)})
 
 
 @router.post("/{task_id}/retry")
 async def retry_start(
-    user: CurrentUser, task_id: UUID, request: Request, body: RetryStart | None = None
+    user: CurrentUser, links: Linked, task_id: UUID, request: Request, body: RetryStart | None = None
 ) -> StartTaskInfo:
     """Retries a failed start at the stage that failed.
 
@@ -86,7 +88,7 @@ async def retry_start(
         task = await retry(session, request.state.cipher, user, task_id, body)
     request.state.pubsub.publish(task_id, [start_task_frame(task)])
     request.state.start_worker.wake()
-    return show_task(task)
+    return links.task(task)
 
 
 def _owned(

@@ -3485,7 +3485,7 @@ export interface components {
             /** Selected Repository */
             selected_repository: string | null;
             /** Session Api Key */
-            session_api_key?: null;
+            session_api_key?: string | null;
             start_status: components["schemas"]["StartStatus"];
             /**
              * Sub Conversation Ids
@@ -4334,7 +4334,10 @@ export interface components {
         };
         /**
          * ExposedUrl
-         * @description A link through the gateway to a named port. Anyone who has `url` can use it until it ends.
+         * @description An address through the gateway of a named port.
+         *
+         *     `AGENT_SERVER` needs `session_api_key` of the sandbox, in the header `X-Session-API-Key`. Anyone who has
+         *     the `url` of another port can use it until it ends.
          */
         ExposedUrl: {
             /** Name */
@@ -6130,10 +6133,12 @@ export interface components {
         };
         /**
          * SandboxInfo
-         * @description A sandbox. `session_api_key` is always null: the key stays in the app server.
+         * @description A sandbox.
          *
-         *     `exposed_urls`: the links to a running sandbox's ports, for callers who may work in it; else null.
-         *     Each link ends like those of `POST …/links`.
+         *     `exposed_urls`: the addresses of a running sandbox's ports, for callers who may work in it; else null.
+         *     Each link ends like those of `POST …/links`. `session_api_key`: the key for `AGENT_SERVER`, valid for 11
+         *     to 12 hours; null where `exposed_urls` is. It ends with the sandbox and with the caller's sign-in or API
+         *     key. It is not the sandbox's own key, which stays in the app server.
          */
         SandboxInfo: {
             /** Created At */
@@ -6147,7 +6152,7 @@ export interface components {
             /** Sandbox Spec Id */
             sandbox_spec_id: string;
             /** Session Api Key */
-            session_api_key?: null;
+            session_api_key?: string | null;
             status: components["schemas"]["SandboxStatus"];
         };
         /**

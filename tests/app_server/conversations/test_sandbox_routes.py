@@ -30,19 +30,28 @@ async def test_one_is_made_joined_and_removed(home: Home) -> None:
 
     found = await running(home, sandbox_id)
     urls = {each["name"]: each["url"] for each in found["exposed_urls"]}
-    assert (await home.client.get(f"{urls['AGENT_SERVER']}/alive")).is_success
+    key = {"X-Session-API-Key": found["session_api_key"]}
+    assert (await home.client.get(f"{urls['AGENT_SERVER']}/alive", headers=key)).is_success
 
     task = await home.ready(sandbox_id=sandbox_id)
     assert task["sandbox_id"] == sandbox_id
     conversation = await home.conversation(task["id"])
+    assert conversation["conversation_url"].startswith(task["agent_server_url"])
+    own = {"X-Session-API-Key": conversation["session_api_key"]}
     async with httpx.AsyncClient(verify=NO_TLS) as program:
-        reply = await program.get(conversation["conversation_url"])
+        url = conversation["conversation_url"]
+        assert_problem(await program.get(url), 401, "session_key_missing")
+        reply = await program.get(url, headers=own)
+        other = f"{url[:-32]}{uuid4().hex}"
+        assert_problem(await program.get(other, headers=own), 403, "other_conversation")
     assert UUID(reply.json()["id"]).hex == task["id"]
-    assert conversation["session_api_key"] is None
     in_use = await home.client.delete(f"{SANDBOXES}/{sandbox_id}", params={"sandbox_id": sandbox_id})
     assert_problem(in_use, 409, "sandbox_in_use")
 
     (await home.client.delete(f"{ROOT}/{task['id']}")).raise_for_status()
+
+    ended = await home.client.get(conversation["conversation_url"], headers=own)
+    assert_problem(ended, 401, "session_key_invalid")
 
     async def is_gone() -> bool:
         return bool((await home.client.get(SANDBOXES, params={"id": sandbox_id})).json() == [None])

@@ -44,7 +44,7 @@ async def test_a_local_repository_is_brought_up(home: Home, repository: Path) ->
     conversation = await home.conversation(task["id"])
     assert conversation["title"] == "Fix the crane"
     assert conversation["sandbox_status"] == "RUNNING"
-    assert conversation["session_api_key"] is None
+    assert conversation["session_api_key"]
     assert await home.shell(task["id"], "git branch --show-current; git config remote.origin.url") == (
         f"main\n{repository}"
     )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from tests.app_server.gateway.conftest import link, run, until_listening
 from tests.app_server.problems import assert_problem
 from tests.support.apps import public_app
 
+KEY = "X-Session-API-Key"
 NAMES = {"AGENT_SERVER": 8000, "VSCODE": 8001, "WORKER_1": 8011, "WORKER_2": 8012}
 
 
@@ -31,8 +33,14 @@ async def exposed(client: httpx.AsyncClient, sandbox: RunningSandbox) -> dict[st
     reply = await client.get("/api/v1/sandboxes", params={"id": str(sandbox.id)})
     (info,) = reply.raise_for_status().json()
     assert {(one["name"], one["port"]) for one in info["exposed_urls"]} <= NAMES.items()
-    assert info["session_api_key"] is None
     return {one["name"]: one["url"] for one in info["exposed_urls"]}
+
+
+async def key_for(client: httpx.AsyncClient, sandbox: RunningSandbox) -> dict[str, str]:
+    """The header with which programs reach the sandbox's agent server."""
+    (info,) = (await client.get("/api/v1/sandboxes", params={"id": str(sandbox.id)})).json()
+    assert info["session_api_key"] != sandbox.client.session_key
+    return {KEY: info["session_api_key"]}
 
 
 async def test_a_program_calls_the_agent_server_by_its_link(
@@ -42,13 +50,18 @@ async def test_a_program_calls_the_agent_server_by_its_link(
     assert sandbox.client.session_key not in base
     searched = (await client.get("/api/v1/sandboxes/search")).json()["items"]
     assert [one["name"] for one in searched[0]["exposed_urls"]] == list(NAMES)
-    assert (await anonymous.get(f"{base}/alive")).is_success
+    key = await key_for(client, sandbox)
+    assert_problem(await anonymous.get(f"{base}/alive"), 401, "session_key_missing")
+    for wrong in ("none", sandbox.client.session_key):
+        refused = await anonymous.get(f"{base}/alive", headers={KEY: wrong})
+        assert_problem(refused, 401, "session_key_invalid")
+    assert (await anonymous.get(f"{base}/alive", headers=key)).is_success
     command = {"command": "echo $((6 * 7))", "cwd": sandbox.working_root}
     ours = client.headers["Authorization"].removeprefix("Bearer ")
-    for headers in ({}, {"X-Session-API-Key": "none"}, {"Authorization": f"Bearer {ours}"}):
+    for headers in (key, {**key, "Authorization": f"Bearer {ours}"}):
         reply = await anonymous.post(f"{base}/api/bash/execute_bash_command", json=command, headers=headers)
         assert reply.json()["stdout"].strip() == "42", reply.text
-    listed = await anonymous.get(f"{base}/api/conversations/search")
+    listed = await anonymous.get(f"{base}/api/conversations/search", headers=key)
     assert listed.json()["items"] == []
     assert sandbox.client.session_key not in listed.text
 
@@ -57,6 +70,7 @@ async def test_what_the_app_server_keeps_a_record_of_is_not_done_behind_it(
     client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
 ) -> None:
     base = (await exposed(client, sandbox))["AGENT_SERVER"]
+    key = await key_for(client, sandbox)
     one = f"/api/conversations/{sandbox.id}"
     for method, path in (
         ("POST", "/api/conversations"),
@@ -72,10 +86,10 @@ async def test_what_the_app_server_keeps_a_record_of_is_not_done_behind_it(
         ("GET", "/api/file/../settings"),
         ("GET", "/api/conversations/..%2Fsettings"),
     ):
-        reply = await anonymous.request(method, base + path)
+        reply = await anonymous.request(method, base + path, headers=key)
         assert_problem(reply, 403, "not_by_link")
-    changed = base[:-2] + ("AA" if base[-2:] != "AA" else "BB")
-    assert_problem(await anonymous.get(f"{changed}/alive"), 404, "link_unknown")
+    other = f"{base[:-32]}{uuid4().hex}"
+    assert_problem(await anonymous.get(f"{other}/alive", headers=key), 401, "session_key_invalid")
 
 
 async def test_a_link_ends_with_the_key_that_listed_it(
@@ -84,18 +98,22 @@ async def test_a_link_ends_with_the_key_that_listed_it(
     made = (await client.post("/api/v1/api-keys", json={"name": "for a script"})).raise_for_status().json()
     with_key = {"Authorization": f"Bearer {made['key']}"}
     reply = await anonymous.get("/api/v1/sandboxes", params={"id": str(sandbox.id)}, headers=with_key)
-    base = reply.json()[0]["exposed_urls"][0]["url"]
-    assert (await anonymous.get(f"{base}/alive")).is_success
+    (info,) = reply.json()
+    alive, key = f"{info['exposed_urls'][0]['url']}/alive", {KEY: info["session_api_key"]}
+    assert (await anonymous.get(alive, headers=key)).is_success
     (await client.delete(f"/api/v1/api-keys/{made['id']}")).raise_for_status()
-    assert_problem(await anonymous.get(f"{base}/alive"), 410, "link_expired")
+    assert_problem(await anonymous.get(alive, headers=key), 401, "session_key_invalid")
 
 
 async def test_its_socket_is_open_to_the_link_alone(
     address: str, client: httpx.AsyncClient, sandbox: RunningSandbox
 ) -> None:
     base = (await exposed(client, sandbox))["AGENT_SERVER"]
-    url = f"{address.replace('http', 'ws')}{urlsplit(base).path}/sockets/bash-events?session_api_key=none"
-    async with websockets.connect(url) as socket:
+    key = (await key_for(client, sandbox))[KEY]
+    url = f"{address.replace('http', 'ws')}{urlsplit(base).path}/sockets/bash-events?session_api_key="
+    with pytest.raises(websockets.InvalidStatus):
+        await websockets.connect(f"{url}none")
+    async with websockets.connect(url + key) as socket:
         await sandbox.client.execute_command("echo seen", cwd=sandbox.working_root)
         while "seen" not in json.dumps(json.loads(await socket.recv())):
             continue
@@ -123,7 +141,8 @@ async def test_workers_are_reached_in_both_forms(
         assert (await stranger.get("/", headers=here)).text.strip() == "hello"
     else:
         assert (await stranger.get(urls[worker])).text.strip() == "hello"
-        assert (await stranger.get(f"{urls['AGENT_SERVER']}/alive")).is_success
+        key = await key_for(owner, sandbox)
+        assert (await stranger.get(f"{urls['AGENT_SERVER']}/alive", headers=key)).is_success
     assert await link(client, sandbox.id, name="AGENT_SERVER")
     body = {"name": "AGENT_SERVER", "path": "/alive"}
     refused = await client.post(f"/api/v1/sandboxes/{sandbox.id}/links", json=body)

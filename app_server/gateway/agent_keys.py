@@ -1,0 +1,92 @@
+"""Keys for agent servers through the gateway: `conversation_url` and `session_api_key` of the protocol.
+
+The address of an agent server opens nothing without a key. A key is bound to one sandbox, to the API key or
+browser session that asked for it, and for a conversation also to that conversation. It is not the key of
+the sandbox, which stays in the app server. Pure.
+"""
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import HTTPConnection
+
+from agent_runtime.wire import API_KEY_HEADER
+from app_server.access.credentials_in_use import Credential
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, NotAuthenticated
+from app_server.gateway import links
+from app_server.gateway.links import PreviewGrant
+from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS
+
+KEY_PARAMETER: Final = "session_api_key"
+_PREFIX = "agent-"
+_ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
+
+
+def address_of(sandbox_id: UUID) -> str:
+    """Returns what stands in place of a link's token in the address of a sandbox's agent server."""
+    return f"{_PREFIX}{sandbox_id.hex}"
+
+
+def sandbox_of(token: str) -> UUID | None:
+    """Returns the sandbox of an address. Returns None for the token of a link."""
+    found = _ADDRESS.fullmatch(token)
+    return UUID(found[1]) if found else None
+
+
+def make(
+    cipher: Cipher,
+    sandbox_id: UUID,
+    made_by: Credential,
+    moment: datetime,
+    conversation_id: UUID | None = None,
+) -> str:
+    """Returns a key that is valid for 11 to 12 hours.
+
+    It is the same for an hour, so that pages that ask repeatedly do not see a change each time.
+    conversation_id: the key reaches no other conversation, and ends with this one.
+    """
+    expires_at = (moment + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
+    grant = PreviewGrant(
+        sandbox_id=sandbox_id,
+        port=NAMED_PORTS[AGENT_SERVER],
+        path="/",
+        keeps_prefix=False,
+        expires_at=expires_at,
+        made_by=made_by,
+        to_agent_server=True,
+        conversation_id=conversation_id,
+    )
+    return links.sign(cipher, grant)
+
+
+def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> PreviewGrant:
+    """Returns what the key of a request allows. The key is in the header `X-Session-API-Key` or, for a
+    WebSocket, in the parameter `session_api_key`. Raises NotAuthenticated `session_key_missing` and
+    `session_key_invalid`.
+    """
+    key = connection.headers.get(API_KEY_HEADER) or connection.query_params.get(KEY_PARAMETER)
+    if not key:
+        raise NotAuthenticated(
+            f"The agent server is open to requests with a key in {API_KEY_HEADER}.",
+            code="session_key_missing",
+            fix="Send session_api_key of the conversation or of the sandbox.",
+        )
+    try:
+        grant = links.read(cipher, key)
+    except AppError:
+        raise ended() from None
+    if grant.sandbox_id != sandbox_id or not grant.to_agent_server:
+        raise ended()
+    return replace(grant, is_key=True)
+
+
+def ended() -> NotAuthenticated:
+    return NotAuthenticated(
+        "This key does not open this agent server, or has ended.",
+        code="session_key_invalid",
+        fix="Read the conversation or the sandbox again: its session_api_key is a valid one.",
+    )
