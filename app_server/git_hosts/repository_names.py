@@ -1,6 +1,6 @@
-"""Finds the full name of a repository in the path of its address. Pure."""
+"""Finds the full name of a repository in the path of its address, and the other way round. Pure."""
 
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from app_server.git.providers import GitProvider
 
@@ -20,3 +20,14 @@ def name_in(provider: GitProvider, path: str) -> str:
     if provider is GitProvider.BITBUCKET_DATA_CENTER and parts[0] == "scm":
         return "/".join(parts[1:])
     return "/".join(parts)
+
+
+def path_of(provider: GitProvider, name: str) -> str:
+    """Returns the path of the address for git of the repository with this full name, without a slash at the
+    beginning.
+    """
+    path = quote(name.strip("/"))
+    if provider is GitProvider.AZURE_DEVOPS:
+        before, _, last = path.rpartition("/")
+        return f"{before}/_git/{last}"
+    return f"scm/{path}.git" if provider is GitProvider.BITBUCKET_DATA_CENTER else f"{path}.git"

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.events.content import TextContent
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import SendMessageRequest, StartRequest
-from app_server.conversations.start.suggested_task import message_of
+from app_server.conversations.start.suggested_task import message_of, repository_of
 from app_server.core.errors import BadRequest, Forbidden, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
@@ -18,7 +18,11 @@ from app_server.users.models import User
 
 
 def with_task(request: StartRequest) -> StartRequest:
-    """Adds the first message and the repository of the suggested task. Raises BadRequest `two_messages`."""
+    """Adds the first message and the repository of the suggested task.
+
+    Raises BadRequest
+    `two_messages`, `git_host_missing`.
+    """
     task = request.suggested_task
     if task is None:
         return request
@@ -28,8 +32,11 @@ def with_task(request: StartRequest) -> StartRequest:
             code="two_messages",
             fix="Leave out initial_message and selected_repository, or suggested_task.",
         )
+    repository = repository_of(task)
+    if repository is None:
+        raise BadRequest(f"{task.git_provider} needs a host.", code="git_host_missing")
     message = SendMessageRequest(content=[TextContent(text=message_of(task))])
-    named = {"selected_repository": task.repo, "git_provider": task.git_provider}
+    named = {"selected_repository": repository, "git_provider": task.git_provider}
     of_task = {"initial_message": message, "trigger": request.trigger or "suggested_task", **named}
     return request.model_copy(update=of_task)
 

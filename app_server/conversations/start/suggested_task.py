@@ -1,9 +1,13 @@
 """Turns a task that a git host suggests into the first message of a conversation. Pure."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, Field
+
+from app_server.git.providers import HOSTS, GitProvider
+from app_server.git.schemas import Origin
+from app_server.git_hosts.repository_names import path_of
 
 
 class TaskType(StrEnum):
@@ -15,9 +19,12 @@ class TaskType(StrEnum):
 
 
 class SuggestedTask(BaseModel):
-    """A task that a git host suggests. `issue_number`, `title`: of the issue or pull request."""
+    """A task that a git host suggests. `issue_number`, `title`: of the issue or pull request. `host`: null
+    for the usual host of the provider.
+    """
 
-    git_provider: Literal["github", "gitlab", "bitbucket", "forgejo"]
+    git_provider: GitProvider
+    host: Annotated[Origin, Field(max_length=300)] | None = None
     task_type: TaskType
     repo: Annotated[str, Field(min_length=1, max_length=2000)]
     issue_number: Annotated[int, Field(ge=1)]
@@ -46,6 +53,15 @@ _ASKS: dict[TaskType, str] = {
         "be merged: tests, documentation, open points."
     ),
 }
+
+
+def repository_of(task: SuggestedTask) -> str | None:
+    """Returns the address of the task's repository. Returns None if the provider needs a host and none is
+    given.
+    """
+    usual = HOSTS[task.git_provider]
+    origin = task.host or (f"https://{usual}" if usual else None)
+    return f"{origin}/{path_of(task.git_provider, task.repo)}" if origin else None
 
 
 def message_of(task: SuggestedTask) -> str:

@@ -7310,14 +7310,13 @@ export interface components {
         };
         /**
          * SuggestedTask
-         * @description A task that a git host suggests. `issue_number`, `title`: of the issue or pull request.
+         * @description A task that a git host suggests. `issue_number`, `title`: of the issue or pull request. `host`: null
+         *     for the usual host of the provider.
          */
         SuggestedTask: {
-            /**
-             * Git Provider
-             * @enum {string}
-             */
-            git_provider: "github" | "gitlab" | "bitbucket" | "forgejo";
+            git_provider: components["schemas"]["GitProvider"];
+            /** Host */
+            host?: string | null;
             /** Issue Number */
             issue_number: number;
             /** Repo */

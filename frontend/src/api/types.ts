@@ -93,6 +93,8 @@ export interface StartRequest {
   selected_repository?: string | null
   selected_branch?: string | null
   llm_profile?: string | null
+  /** In place of message and repository. */
+  suggested_task?: Schemas['SuggestedTask'] | null
   title?: string | null
   max_budget_per_task?: number | null
   /** Makes the first message a goal. */

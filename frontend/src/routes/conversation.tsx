@@ -8,6 +8,7 @@ import { conversationKeys, conversationQuery, setConversation } from '@/api/conv
 import { isApiError } from '@/api/errors'
 import type { Screen as ScreenName } from '@/api/runtime-plugins'
 import type { AppConversation, StartTask } from '@/api/types'
+import type { ConversationView } from '@/events/reduce'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
 import { contentText } from '@/features/chat/timeline/rows'
@@ -33,6 +34,10 @@ import { SplitPanels } from '@/ui/split-panels'
 
 const Changes = lazy(() =>
   import('@/features/changes/changes').then((module) => ({ default: module.Changes })),
+)
+
+const PullRequests = lazy(() =>
+  import('@/features/pull-requests/pull-requests').then((module) => ({ default: module.PullRequests })),
 )
 
 const Browser = lazy(() =>
@@ -146,6 +151,7 @@ function Panels({ conversationId, isOwn }: { conversationId: string; isOwn: bool
   // Ports and screens are for the owner.
   const sandboxId = useConversation((state) => (isOwn ? (state.view.conversation?.sandbox_id ?? null) : null))
   const screens = useScreens(sandboxId)
+  const hasHost = useConversation(({ view }) => isReady(view) && isHosted(view.conversation))
   const isWide = useMediaQuery('(min-width: 1100px)')
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
@@ -156,6 +162,13 @@ function Panels({ conversationId, isOwn }: { conversationId: string; isOwn: bool
     <ErrorBoundary title={t('changes.failed')} resetKey={conversationId}>
       <Suspense fallback={<SkeletonList rows={4} label={t('changes.loading')} className="m-3" />}>
         <ChangesPanel conversationId={conversationId} />
+      </Suspense>
+    </ErrorBoundary>
+  )
+  const pullRequests = hasHost && (
+    <ErrorBoundary title={t('pull_requests.failed')} resetKey={conversationId}>
+      <Suspense fallback={<SkeletonList rows={2} label={t('pull_requests.loading')} className="m-3" />}>
+        <PullRequests conversationId={conversationId} isOwn={isOwn} />
       </Suspense>
     </ErrorBoundary>
   )
@@ -189,6 +202,9 @@ function Panels({ conversationId, isOwn }: { conversationId: string; isOwn: bool
       main={{ label: t('chat.chat'), content: chat }}
       sides={[
         { value: 'changes', label: t('changes.title'), content: changes },
+        ...(hasHost
+          ? [{ value: 'pull_requests', label: t('pull_requests.title'), content: pullRequests }]
+          : []),
         ...(sandboxId !== null ? [{ value: 'preview', label: t('preview.title'), content: preview }] : []),
         ...(hasBrowser ? [{ value: 'browser', label: t('browser.title'), content: browser }] : []),
         ...(sandboxId === null ? [] : screens.map((name) => screen(name, sandboxId))),
@@ -213,10 +229,17 @@ function Start() {
 }
 
 function ChangesPanel({ conversationId }: { conversationId: string }) {
-  const isReady = useConversation(
-    ({ view }) => (view.startTask?.status ?? view.conversation?.start_status) === 'READY',
-  )
-  return <Changes conversationId={conversationId} isReady={isReady} />
+  return <Changes conversationId={conversationId} isReady={useConversation(({ view }) => isReady(view))} />
+}
+
+function isReady({ startTask, conversation }: ConversationView): boolean {
+  return (startTask?.status ?? conversation?.start_status) === 'READY'
+}
+
+/** Whether the repository is at a git host, and not on the server or missing. */
+function isHosted(conversation: AppConversation | null): boolean {
+  const repository = conversation?.selected_repository
+  return Boolean(repository) && !/^(\/|~|\.|file:)/.test(repository ?? '')
 }
 
 function NotFound() {

@@ -135,3 +135,42 @@ test('recent conversations lead back to their pages', async () => {
     `/conversations/${conversation.id}`,
   )
 })
+
+test('repositories and branches are found while one types, and a suggested task starts with a click', async () => {
+  const started: unknown[] = []
+  const page = (items: unknown[]) => HttpResponse.json({ items, next_page_id: null })
+  const clone_url = 'https://github.com/team/harbour.git'
+  const task = {
+    git_provider: 'github',
+    host: 'github.com',
+    task_type: 'OPEN_ISSUE',
+    repo: 'team/harbour',
+    issue_number: 4,
+    title: 'The lighthouse is dark',
+  }
+  const { user } = renderApp({
+    url: '/',
+    profiles: [fakeProfile()],
+    extra: [
+      http.get('*/api/v1/settings/git-credentials', () =>
+        HttpResponse.json([{ id: 'c1', host: 'github.com', provider: 'github' }]),
+      ),
+      http.get('*/api/v1/git/repositories/search', () => page([{ clone_url, full_name: 'team/harbour' }])),
+      http.get('*/api/v1/git/branches/search', ({ request }) => {
+        const repository = new URL(request.url).searchParams.get('repository')
+        return page([{ name: `of ${repository}` }])
+      }),
+      http.get('*/api/v1/git/suggested-tasks/search', () => page([task])),
+      http.post('*/api/v1/app-conversations', async ({ request }) => {
+        started.push(await request.json())
+        return HttpResponse.json(fakeStartTask({ app_conversation_id: 'a1' }))
+      }),
+    ],
+  })
+  const repository = await screen.findByLabelText('Repository')
+  await waitFor(() => expect(document.querySelector(`option[value="${clone_url}"]`)).not.toBeNull())
+  await user.type(repository, clone_url)
+  await waitFor(() => expect(document.querySelector('option[value="of team/harbour"]')).not.toBeNull())
+  await user.click(await screen.findByRole('button', { name: /The lighthouse is dark/ }))
+  await waitFor(() => expect(started).toEqual([{ suggested_task: task }]))
+})

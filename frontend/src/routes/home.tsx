@@ -11,6 +11,7 @@ import { BesideNotice } from '@/features/new-task/beside-notice'
 import { Composer } from '@/features/new-task/composer'
 import { FirstRun } from '@/features/new-task/first-run'
 import { IsolationWarning } from '@/features/new-task/isolation-warning'
+import { SuggestedTasks } from '@/features/new-task/suggested-tasks'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { ErrorState } from '@/ui/error-state'
 import { LinesDrawing } from '@/ui/lines-drawing'
@@ -83,6 +84,7 @@ export function HomeRoute() {
           ) : (
             <FirstRun demo={config.data?.demo ?? null} onAddModel={() => setAddingModel(true)} />
           ))}
+        {!isLoading && !isReader && hasModel && besideId === null && <SuggestedTasks />}
         {!isLoading && <RecentConversations />}
       </div>
       {isAddingModel && (

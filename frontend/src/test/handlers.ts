@@ -79,6 +79,8 @@ export function handlers(world: World = {}) {
     ),
     http.get('*/api/v1/conversations/:id/pending-messages', () => HttpResponse.json([])),
     http.get('*/api/v1/api-keys', () => HttpResponse.json([])),
+    http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json([])),
+    http.get('*/api/v1/app-conversations/:id/pull-requests', () => HttpResponse.json([])),
     http.get('*/api/v1/memory-proposals', () => HttpResponse.json([])),
     http.get('*/api/v1/settings', () => HttpResponse.json({ git_user_name: null, git_user_email: null })),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {

@@ -1,15 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import {
-  ArrowRight,
-  CircleDollarSign,
-  FolderGit2,
-  GitBranch,
-  Package,
-  ShieldQuestion,
-  Sparkles,
-} from 'lucide-react'
-import type { KeyboardEvent, ReactNode } from 'react'
-import { useId } from 'react'
+import { ArrowRight, CircleDollarSign, Package, ShieldQuestion, Sparkles } from 'lucide-react'
+import type { KeyboardEvent } from 'react'
 import { Controller, useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
@@ -26,7 +17,9 @@ import { GoalToggle } from '@/ui/goal-toggle'
 import { Input } from '@/ui/input'
 import { Kbd, MOD_KEY } from '@/ui/kbd'
 import { Select } from '@/ui/select'
-import { recentRepositories, rememberRepository } from './recent-repositories'
+import { Labelled } from './labelled'
+import { rememberRepository } from './recent-repositories'
+import { RepositoryFields } from './repository-fields'
 import { startRequest, type TaskInput } from './start-request'
 
 export interface ComposerProps {
@@ -40,7 +33,6 @@ export interface ComposerProps {
 export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
-  const recentsId = useId()
   const start = useStartConversation()
   const confirmation = useQuery(confirmationQuery())
   const specs = useQuery(sandboxSpecsQuery()).data ?? []
@@ -61,7 +53,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
       goal_rounds: null,
     },
   })
-  const [repository, profileName] = useWatch({ control: form, name: ['repository', 'profile'] })
+  const profileName = useWatch({ control: form, name: 'profile' })
   const defaultBudget = profiles.find((profile) => profile.name === profileName)?.max_budget_per_task
   const rejected = rejectedField(start.error)
 
@@ -99,34 +91,12 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
           )}
         </div>
         <div className="grid grid-cols-12 gap-4 border-t border-border px-5 py-4">
-          <Field
-            className="col-span-12 sm:col-span-8"
-            label={<Labelled icon={<FolderGit2 />}>{t('home.repository')}</Labelled>}
-            error={rejected === 'repository' && <RejectedReason error={start.error} />}
-          >
-            {(control) => (
-              <Input
-                {...control}
-                list={recentsId}
-                placeholder={t('home.repository_placeholder')}
-                {...register('repository')}
-              />
-            )}
-          </Field>
-          <Field
-            className="col-span-6 sm:col-span-4"
-            label={<Labelled icon={<GitBranch />}>{t('home.branch')}</Labelled>}
-            error={rejected === 'branch' && <RejectedReason error={start.error} />}
-          >
-            {(control) => (
-              <Input
-                {...control}
-                placeholder={t('home.branch_placeholder')}
-                disabled={!repository.trim()}
-                {...register('branch')}
-              />
-            )}
-          </Field>
+          <RepositoryFields
+            form={form}
+            register={register}
+            repositoryError={rejected === 'repository' && <RejectedReason error={start.error} />}
+            branchError={rejected === 'branch' && <RejectedReason error={start.error} />}
+          />
           <Field
             className="col-span-6 sm:col-span-4"
             label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}
@@ -199,11 +169,6 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
               )}
             </Field>
           )}
-          <datalist id={recentsId}>
-            {recentRepositories().map((repository) => (
-              <option key={repository} value={repository} />
-            ))}
-          </datalist>
         </div>
         {start.isError && !rejected && <ErrorState error={start.error} className="mx-5 mb-4" />}
         <div className="flex items-center justify-between gap-4 border-t border-border bg-sunken/60 px-5 py-3">
@@ -229,15 +194,6 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
         </div>
       </form>
     </Card>
-  )
-}
-
-function Labelled({ icon, children }: { icon: ReactNode; children: ReactNode }) {
-  return (
-    <span className="flex items-center gap-1.5 text-xs text-muted *:[svg]:size-3.5">
-      {icon}
-      {children}
-    </span>
   )
 }
 

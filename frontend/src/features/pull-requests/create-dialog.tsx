@@ -1,0 +1,164 @@
+import { useQuery } from '@tanstack/react-query'
+import { useForm } from 'react-hook-form'
+import { useTranslation } from 'react-i18next'
+import { Link } from 'react-router'
+import { toast } from 'sonner'
+import { isApiError } from '@/api/errors'
+import { proposalQuery, type PullRequestProposal, useCreatePullRequest } from '@/api/pull-requests'
+import { Button, buttonClass } from '@/ui/button'
+import { Dialog, DialogActions } from '@/ui/dialog'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+import { Notice } from '@/ui/notice'
+import { SkeletonList } from '@/ui/skeleton'
+import { Textarea } from '@/ui/textarea'
+
+interface Given {
+  title: string
+  body: string
+  head: string
+  base: string
+  draft: boolean
+  labels: string
+  reviewers: string
+}
+
+const BRANCH = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/
+
+export interface CreateDialogProps {
+  conversationId: string
+  onClose: () => void
+}
+
+/** Opens a pull request from a draft that was made from the work, and that can be edited. */
+export function CreateDialog({ conversationId, onClose }: CreateDialogProps) {
+  const { t } = useTranslation()
+  const proposal = useQuery(proposalQuery(conversationId))
+  return (
+    <Dialog
+      isOpen
+      onOpenChange={onClose}
+      title={t('pull_requests.create')}
+      description={proposal.data && t('pull_requests.create_lead', { repository: proposal.data.repository })}
+      className="max-w-2xl"
+    >
+      {proposal.isPending && <SkeletonList rows={5} label={t('pull_requests.drafting')} />}
+      {proposal.isError && <CannotPropose error={proposal.error} onRetry={() => void proposal.refetch()} />}
+      {proposal.data && (
+        <CreateForm conversationId={conversationId} proposal={proposal.data} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+function CannotPropose({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  const { t } = useTranslation()
+  const wantsToken = isApiError(error) && error.code === 'no_git_credential'
+  return (
+    <div className="flex flex-col items-start gap-3">
+      <ErrorState error={error} onRetry={wantsToken ? undefined : onRetry} />
+      {wantsToken && (
+        <Link to="/settings/git-hosts" className={buttonClass('primary')}>
+          {t('pull_requests.add_token')}
+        </Link>
+      )}
+    </div>
+  )
+}
+
+function CreateForm({
+  conversationId,
+  proposal,
+  onClose,
+}: CreateDialogProps & { proposal: PullRequestProposal }) {
+  const { t } = useTranslation()
+  const create = useCreatePullRequest(conversationId)
+  const { register, handleSubmit, formState } = useForm<Given>({
+    defaultValues: {
+      title: proposal.title,
+      body: proposal.body,
+      head: proposal.head,
+      base: proposal.base,
+      draft: true,
+      labels: '',
+      reviewers: '',
+    },
+  })
+  const { errors } = formState
+  const submit = handleSubmit((given) =>
+    create.mutate(
+      { ...given, labels: namesIn(given.labels), reviewers: namesIn(given.reviewers) },
+      {
+        onSuccess: ({ pull_request, is_new, left_out }) => {
+          toast.success(
+            t(is_new ? 'pull_requests.created' : 'pull_requests.was_there', { number: pull_request.number }),
+          )
+          left_out.forEach((sentence) => toast.warning(sentence))
+          onClose()
+        },
+      },
+    ),
+  )
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-4">
+      <Field label={t('pull_requests.title_field')} error={errors.title && t('pull_requests.title_required')}>
+        {(control) => <Input {...control} {...register('title', { required: true, maxLength: 400 })} />}
+      </Field>
+      <Field label={t('pull_requests.body_field')}>
+        {(control) => (
+          <Textarea {...control} rows={10} className="max-h-[40vh] font-mono text-xs" {...register('body')} />
+        )}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={t('pull_requests.head_field')} error={errors.head && t('pull_requests.branch_invalid')}>
+          {(control) => (
+            <Input
+              {...control}
+              spellCheck={false}
+              className="font-mono"
+              {...register('head', { required: true, pattern: BRANCH })}
+            />
+          )}
+        </Field>
+        <Field label={t('pull_requests.base_field')} error={errors.base && t('pull_requests.branch_invalid')}>
+          {(control) => (
+            <Input
+              {...control}
+              spellCheck={false}
+              className="font-mono"
+              {...register('base', { required: true, pattern: BRANCH })}
+            />
+          )}
+        </Field>
+        <Field label={t('pull_requests.reviewers_field')} hint={t('pull_requests.names_hint')}>
+          {(control) => <Input {...control} spellCheck={false} {...register('reviewers')} />}
+        </Field>
+        <Field label={t('pull_requests.labels_field')} hint={t('pull_requests.names_hint')}>
+          {(control) => <Input {...control} spellCheck={false} {...register('labels')} />}
+        </Field>
+      </div>
+      <label className="flex items-center gap-2 text-sm">
+        <input type="checkbox" className="size-4 accent-accent" {...register('draft')} />
+        {t('pull_requests.draft_field')}
+      </label>
+      {proposal.uncommitted_files > 0 && (
+        <Notice tone="neutral">
+          {t('pull_requests.uncommitted', { count: proposal.uncommitted_files })}
+        </Notice>
+      )}
+      {create.isError && <ErrorState error={create.error} title={t('pull_requests.create_failed')} />}
+      <DialogActions>
+        <Button onClick={onClose}>{t('action.cancel')}</Button>
+        <Button type="submit" variant="primary" isBusy={create.isPending}>
+          {t('pull_requests.create')}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+/** Names that were typed with commas or blanks between them. */
+function namesIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean)
+}

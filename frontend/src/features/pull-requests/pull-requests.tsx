@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query'
+import { GitPullRequestArrow } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { pullRequestsQuery } from '@/api/pull-requests'
+import { Button } from '@/ui/button'
+import { EmptyState } from '@/ui/empty-state'
+import { ErrorState } from '@/ui/error-state'
+import { SkeletonList } from '@/ui/skeleton'
+import { CreateDialog } from './create-dialog'
+import { PullRequestCard } from './pull-request-card'
+
+export interface PullRequestsProps {
+  conversationId: string
+  /** Whether the person may open and change pull requests here. */
+  isOwn: boolean
+}
+
+/** The pull requests of a conversation: how they stand at their host, and what can be done about it. */
+export function PullRequests({ conversationId, isOwn }: PullRequestsProps) {
+  const { t } = useTranslation()
+  const query = useQuery(pullRequestsQuery(conversationId))
+  const [isCreating, setCreating] = useState(false)
+  if (query.isPending) return <SkeletonList rows={2} label={t('pull_requests.loading')} className="m-3" />
+  if (query.isError && !query.data)
+    return <ErrorState className="m-3" error={query.error} onRetry={() => void query.refetch()} />
+  const create = isOwn && (
+    <Button
+      variant={query.data.length === 0 ? 'primary' : 'secondary'}
+      icon={<GitPullRequestArrow className="size-4" />}
+      onClick={() => setCreating(true)}
+    >
+      {t('pull_requests.create')}
+    </Button>
+  )
+  return (
+    <>
+      {query.data.length === 0 ? (
+        <EmptyState icon={<GitPullRequestArrow />} title={t('pull_requests.none')} action={create}>
+          {t('pull_requests.none_hint')}
+        </EmptyState>
+      ) : (
+        <div className="flex flex-col gap-3 p-3">
+          <ul className="flex flex-col gap-3">
+            {query.data.map((pullRequest) => (
+              <li key={pullRequest.id}>
+                <PullRequestCard conversationId={conversationId} pullRequest={pullRequest} isOwn={isOwn} />
+              </li>
+            ))}
+          </ul>
+          <div>{create}</div>
+        </div>
+      )}
+      {isCreating && <CreateDialog conversationId={conversationId} onClose={() => setCreating(false)} />}
+    </>
+  )
+}
