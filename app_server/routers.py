@@ -35,6 +35,7 @@ from app_server.egress.credentials import routes as network_credentials
 from app_server.gateway import router as gateway
 from app_server.git import provider_routes
 from app_server.git import router as git_credentials
+from app_server.git_hosts import account_routes as git_account
 from app_server.git_hosts import routes as git_search
 from app_server.git_proxy import router as git_proxy
 from app_server.llm_gateway import model_list, model_routes, trial_routes
@@ -81,6 +82,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (secrets.router, SETTINGS),
     (git_credentials.router, SETTINGS),
     (git_search.router, SETTINGS),
+    (git_account.router, SETTINGS),
     (mcp_servers.router, SETTINGS),
     (mcp_servers.sign_in_router, SETTINGS),
     (confirmation.router, SETTINGS),

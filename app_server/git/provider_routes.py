@@ -1,23 +1,19 @@
 """Routes for the user's tokens of git hosts, by the protocol's provider names."""
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.core.database import ReadSession, Session
+from app_server.core.database import Session
 from app_server.core.done import Done
-from app_server.core.errors import BadRequest, Forbidden
+from app_server.core.errors import BadRequest
 from app_server.git import credentials
-from app_server.git.host_user import UserGitInfo, api_of, ask
-from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS, GitProvider
 from app_server.git.schemas import Origin, Token
-from app_server.users.models import ADMINISTRATORS
 
 router = APIRouter(prefix="/api/v1", tags=["Git"])
 
@@ -44,30 +40,6 @@ class SaveProviderTokens(BaseModel):
     mcp_config: None = None
 
 
-@router.get(
-    "/users/git-info",
-    responses={
-        400: {"description": "The host does not tell whose a token is"},
-        403: {"description": "There is no token of a git host"},
-        502: {"description": "The host refuses the token, or did not answer"},
-    },
-)
-async def get_git_info(
-    user: CurrentUser,
-    session: ReadSession,
-    request: Request,
-    host: Annotated[str | None, Query(max_length=300)] = None,
-) -> UserGitInfo:
-    """Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
-    GitHub, else GitLab, else the user's first host.
-    """
-    row = _chosen(await credentials.list_credentials(session, user.id), host)
-    api = api_of(row.origin)
-    state = request.state
-    client = state.http if user.role in ADMINISTRATORS else state.guarded_http
-    return await ask(client, api, state.cipher.decrypt(row.token_encrypted), row.username)
-
-
 @router.post("/secrets/git-providers")
 async def save_provider_tokens(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveProviderTokens, request: Request
@@ -92,28 +64,16 @@ async def delete_provider_tokens(user: CurrentUser, trail: CurrentTrail, session
     return Done(message="The tokens are deleted.")
 
 
-def _chosen(rows: Sequence[GitCredential], host: str | None) -> GitCredential:
-    by_origin = {row.origin: row for row in rows}
-    wanted = [_checked_origin(host)] if host else ["https://github.com", "https://gitlab.com", *by_origin]
-    for origin in wanted:
-        if origin in by_origin:
-            return by_origin[origin]
-    raise Forbidden(
-        "There is no token of that git host." if host else "There is no token of a git host.",
-        code="no_git_credential",
-        fix="Add one in the settings.",
-    )
-
-
 def _origin_of(provider: str, host: str | None) -> str:
     if provider not in {*GitProvider}:
         raise BadRequest(f"There is no git provider {provider!r}.", code="git_provider_unknown")
     if not (name := host or HOSTS[GitProvider(provider)]):
         raise BadRequest(f"{provider} needs a host.", code="git_host_missing")
-    return _checked_origin(name)
+    return checked_origin(name)
 
 
-def _checked_origin(host: str) -> str:
+def checked_origin(host: str) -> str:
+    """Returns the origin of a host that a user names. Raises BadRequest `git_host_wrong`."""
     try:
         return _ORIGIN.validate_python(host)
     except ValueError as error:

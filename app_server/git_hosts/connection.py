@@ -19,7 +19,7 @@ from app_server.git_hosts.rate_limits import RateLimits
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
 
 TIMEOUT_SECONDS = 20.0
-MAX_REPLY_BYTES = 8 * 1024 * 1024
+MAX_REPLY_BYTES = 4 * 1024 * 1024
 MAX_REDIRECTS = 3
 _ATTEMPTS = 3
 _REASON_BYTES = 64 * 1024
@@ -127,7 +127,7 @@ class HostConnection:
         attempts = AsyncRetrying(
             retry=retry_if_exception_type(_TryAgain),
             stop=stop_after_attempt(_ATTEMPTS),
-            wait=wait_exponential_jitter(initial=0.2, max=2.0),
+            wait=wait_exponential_jitter(multiplier=0.2, max=2.0),
             reraise=True,
         )
         try:

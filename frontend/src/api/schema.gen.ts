@@ -7480,7 +7480,8 @@ export interface components {
         };
         /**
          * UserGitInfo
-         * @description The user at the git host. `id` is a number at most hosts; it is sent as text.
+         * @description The user at the git host. `id` is a number at most hosts; it is sent as text. `scopes`: what the token
+         *     may do; null if the host does not say.
          */
         UserGitInfo: {
             /** Avatar Url */
@@ -7495,6 +7496,8 @@ export interface components {
             login: string;
             /** Name */
             name?: string | null;
+            /** Scopes */
+            scopes?: string[] | null;
         };
         /**
          * UserLimit

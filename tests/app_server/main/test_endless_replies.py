@@ -10,7 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from app_server.git import host_user
+from app_server.core.errors import BadGateway
+from app_server.git_hosts import connection
+from app_server.git_hosts.forgejo.client import forgejo
+from app_server.git_hosts.rate_limits import RateLimits
 from app_server.http.bounded_body import BodyTooLong, beginning_of, whole_body
 from app_server.llm_gateway import model_list
 from app_server.llm_gateway.forwarding import pass_through
@@ -62,12 +65,12 @@ async def test_a_list_of_models_without_end(
 async def test_a_git_host_that_answers_without_end(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    monkeypatch.setattr(host_user, "TIMEOUT_SECONDS", 0.5 if seconds else 60.0)
+    monkeypatch.setattr(connection, "TIMEOUT_SECONDS", 0.5 if seconds else 60.0)
     server = Endless(seconds=seconds)
     async with asyncio.timeout(60), listening(server.app) as url, httpx.AsyncClient() as http:
-        api = host_user.HostApi(f"{url}/user", host_user.api_of("https://github.com").read)
-        with pytest.raises(host_user.BadGateway) as refused:
-            await host_user.ask(http, api, "token", None)
+        host = forgejo(url, "token", username=None, api_url=None, http=http, limits=RateLimits())
+        with pytest.raises(BadGateway) as refused:
+            await host.me()
     assert refused.value.code == "git_host_failed"
     assert server.sent < SENT_AT_MOST
 

@@ -1,0 +1,63 @@
+"""The route that tells which user of a git host a stored token belongs to."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+
+from app_server.core.errors import Forbidden
+from app_server.git.provider_routes import checked_origin
+from app_server.git_hosts.connect import ConnectedHost
+from app_server.git_hosts.routes import CurrentGitHosts
+
+router = APIRouter(prefix="/api/v1/users", tags=["Git"])
+
+_FIRST = ("https://github.com", "https://gitlab.com")
+
+
+class UserGitInfo(BaseModel):
+    """The user at the git host. `id` is a number at most hosts; it is sent as text. `scopes`: what the token
+    may do; null if the host does not say.
+    """
+
+    id: str
+    login: str
+    avatar_url: str
+    company: str | None = None
+    name: str | None = None
+    email: str | None = None
+    scopes: list[str] | None = None
+
+
+@router.get(
+    "/git-info",
+    responses={
+        400: {"description": "The host does not tell whose a token is"},
+        403: {"description": "There is no token of a git host"},
+        502: {"description": "The host refuses the token, or did not answer"},
+    },
+)
+async def get_git_info(
+    hosts: CurrentGitHosts, request: Request, host: Annotated[str | None, Query(max_length=300)] = None
+) -> UserGitInfo:
+    """Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
+    GitHub, else GitLab, else the user's first host.
+    """
+    # A session that ends before the host is asked.
+    async with request.state.database.read() as session:
+        connected = await hosts.all(session)
+    user = await _chosen(connected, host).client.me()
+    return UserGitInfo.model_validate(user.model_dump())
+
+
+def _chosen(connected: Sequence[ConnectedHost], host: str | None) -> ConnectedHost:
+    by_origin = {one.origin: one for one in connected}
+    for origin in [checked_origin(host)] if host else [*_FIRST, *by_origin]:
+        if origin in by_origin:
+            return by_origin[origin]
+    raise Forbidden(
+        "There is no token of that git host." if host else "There is no token of a git host.",
+        code="no_git_credential",
+        fix="Add one in the settings.",
+    )
