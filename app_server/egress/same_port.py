@@ -62,9 +62,8 @@ class _SamePort(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        self._make_http: Callable[[], asyncio.Protocol] = lambda: self.http_protocol(
-            config, server_state, app_state, _loop
-        )
+        # No closure over self: the cycle would keep each ended connection until a full collection.
+        self._of_server = (config, server_state, app_state, _loop)
         # The server ends what it knows of; it asks no more of it than `shutdown`.
         self._connections: set[Any] = server_state.connections
         self._tasks = server_state.tasks
@@ -105,7 +104,7 @@ class _SamePort(asyncio.Protocol):
         assert self._transport
         self._deadline_is_met()
         self._connections.discard(self)
-        http = self._make_http()
+        http = self.http_protocol(*self._of_server)
         self._transport.set_protocol(http)
         http.connection_made(self._transport)
         http.data_received(self._begun)

@@ -4,12 +4,15 @@ import asyncio
 import errno
 import logging
 import socket
+import weakref
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from uvicorn import Config as ServerConfig
+from uvicorn.server import ServerState
 
 from app_server.core.config import Config
 from app_server.core.database import Database
@@ -189,3 +192,10 @@ async def test_a_process_without_file_descriptors_says_so_once(caplog: pytest.Lo
     finally:
         loop.set_exception_handler(None)
     assert len(caplog.records) == 1
+
+
+async def test_an_ended_connection_waits_for_no_garbage_collection(app: App, way_out: EgressProxy) -> None:
+    protocol = same_port(way_out.serve, ConnectionLimits(TOTAL, TOTAL), HEAD_SECONDS)
+    config = ServerConfig(app.inner, lifespan="off")
+    ended = weakref.ref(protocol(config, ServerState(), {}))  # type: ignore[call-arg]
+    assert ended() is None
