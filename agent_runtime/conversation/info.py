@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agent_runtime.conversation.event_log.proof import PROOF
 from agent_runtime.conversation.event_log.state import State
 from agent_runtime.conversation.event_log.sub_agent_task import TASKS
 from agent_runtime.conversation.run.goal import GOAL
@@ -53,7 +54,9 @@ def _agent_state(state: State) -> JsonObject:
     tasks = {
         task_id: task.model_dump(mode="json", exclude_none=True) for task_id, task in state.tasks.items()
     }
-    return {**goal, TASKS: tasks} if tasks else goal
+    work = state.work
+    shown = {PROOF: work.proof()} if work.is_changed and work.is_reported else {}
+    return {**goal, **shown, **({TASKS: tasks} if tasks else {})}
 
 
 def updated_at(spec: Spec, last_timestamp: str) -> datetime:

@@ -1,8 +1,9 @@
 """A tool by which the agent ends its turn."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import EVERYTHING, Claim
@@ -11,7 +12,22 @@ from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class FinishAction(Action):
+    off_wire: ClassVar[frozenset[str]] = frozenset({"changed", "checked"})
+
     message: str = Field(description="The last message of this turn, for the user to read.")
+    changed: list[str] | None = Field(
+        default=None, description="The files you changed in this turn. Leave it out if you changed none."
+    )
+    checked: list[str] | None = Field(
+        default=None,
+        description="The commands, as you ran them after your last change, that show that it works. They are "
+        "looked up in the log. Leave it out if none ran, and say so in the message.",
+    )
+
+    @field_validator("changed", "checked", mode="before")
+    @classmethod
+    def _lines_are_a_list(cls, value: object) -> object:
+        return value.splitlines() if isinstance(value, str) else value
 
 
 class FinishObservation(OwnObservation):

@@ -9,9 +9,11 @@ from uuid import UUID
 
 from agent_runtime.agent import stuck
 from agent_runtime.context.path_rules import names_in
+from agent_runtime.conversation.event_log import proof
 from agent_runtime.conversation.event_log.sub_agent_task import TASKS, Task, answered
 from agent_runtime.conversation.run.goal import GOAL, Goal
 from agent_runtime.conversation.run.nudge import is_told_to_finish
+from agent_runtime.conversation.run.unproven import is_unproven
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.condensation import Condensation, CondensationRequest
@@ -56,6 +58,7 @@ class State:
     `stop_denials`: how often Stop hooks have sent the agent back. All three since the user's last message.
     `replied_without_call`: the agent's last reply is a message, not a call. `told_to_finish`: the agent was
     told since its last call to go on or to finish.
+    `work`: what was changed, and what ran since.
     `wants_condensation`: a condensation was requested and is neither made nor failed yet. `given_rules`: the
     path rules that a result has contained.
     `agent`: the agent as it was last changed, without keys. `agent`, `title`, `tags`: None while the values
@@ -95,6 +98,7 @@ class State:
     stop_denials: int = 0
     critique: CriticResult | None = None
     critiques: int = 0
+    work: proof.Work = proof.NOTHING_DONE
     replied_without_call: bool = False
     told_to_finish: bool = False
     blocked_messages: dict[str, str] = field(default_factory=dict)
@@ -197,6 +201,8 @@ def _apply_message(state: State, event: MessageEvent) -> State:
     unseen = (*state.unseen_messages, (state.last_seq, event.id))
     state = replace(state, unseen_messages=unseen, activated_skills=activated)
     if event.source != "user":
+        if is_unproven(event):
+            return replace(state, work=proof.questioned(state.work))
         return replace(state, told_to_finish=state.told_to_finish or is_told_to_finish(event))
     return replace(
         state,
@@ -204,6 +210,7 @@ def _apply_message(state: State, event: MessageEvent) -> State:
         stop_denials=0,
         critique=None,
         critiques=0,
+        work=proof.asked_again(state.work),
         replied_without_call=False,
         told_to_finish=False,
     )
@@ -222,6 +229,8 @@ def _apply_result(state: State, event: ObservationEvent | AgentErrorEvent | User
     if call is not None:
         trail = stuck.after_result(state.trail, call, event)
         state = replace(state, trail=trail, tasks=answered(state.tasks, call.id))
+        if isinstance(event, ObservationEvent):
+            state = replace(state, work=proof.after_result(state.work, call, event))
     if isinstance(event, ObservationEvent) and event.extended_content:
         given = dict.fromkeys((*state.given_rules, *names_in(event.extended_content)))
         state = replace(state, given_rules=tuple(given))
@@ -274,11 +283,8 @@ def _apply_update(state: State, event: ConversationStateUpdateEvent) -> State:
             changes[_PLAIN_FIELDS[key]] = event.value
         case str(key) if key in {POLICY, ANALYZER}:
             changes["safeguards"] = {**state.safeguards, key: event.value}
-        case "agent_state" if TASKS in event.value:
-            news = {task_id: Task.model_validate(one) for task_id, one in event.value[TASKS].items()}
-            changes["tasks"] = {**state.tasks, **news}
-        case "agent_state" if APPROVED in event.value:
-            changes["approved"] = tuple(event.value[APPROVED])
+        case "agent_state":
+            changes = _of_agent_state(state, event.value)
         case str(key) if key == CHILDREN:
             changes["children"] = tuple(map(UUID, event.value))
         case str(key) if key == GOAL:
@@ -286,3 +292,12 @@ def _apply_update(state: State, event: ConversationStateUpdateEvent) -> State:
         case _:
             pass  # of no consequence for the run
     return replace(state, **changes)
+
+
+def _of_agent_state(state: State, value: JsonObject) -> dict[str, Any]:
+    if TASKS in value:
+        news = {task_id: Task.model_validate(one) for task_id, one in value[TASKS].items()}
+        return {"tasks": {**state.tasks, **news}}
+    if proof.PROOF in value:
+        return {"work": proof.reported(state.work)}
+    return {"approved": tuple(value[APPROVED])} if APPROVED in value else {}

@@ -5,19 +5,23 @@ from agent_runtime.conversation.run.context import Running
 from agent_runtime.conversation.run.critic_review import is_refined
 from agent_runtime.conversation.run.goal_audit import audit
 from agent_runtime.conversation.run.nudge import go_on_or_finish
+from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(conversation: Running) -> bool:
     """Whether the agent must continue. The reason is in the log then."""
     if conversation.state.must_ask:
         return False  # it is the user's turn
-    if _is_told_to_go_on(conversation):
+    if _is_told_to_go_on(conversation) or is_questioned(conversation):
         return True
     hooks = conversation.hooks
     if (hooks is not None and await hooks.object_to_stop(conversation)) or is_refined(conversation):
         return True
     await audit(conversation)
-    return conversation.state.has_work
+    if conversation.state.has_work:
+        return True
+    report(conversation)
+    return False
 
 
 def _is_told_to_go_on(conversation: Running) -> bool:

@@ -205,3 +205,31 @@ describe('a sandbox that was stopped for good', () => {
     await waitFor(() => expect(woken).toEqual([ID]))
   })
 })
+
+describe('finished work', () => {
+  it('is shown as verified or unverified, with the commands that ran on request', async () => {
+    const ran = { event_id: 'e', command: 'npm test', exit_code: 0, is_test: true, is_cited: true }
+    const proof = { status: 'verified', changed: ['/w/a.ts'], commands: [ran] }
+    const key = 'agent_state'
+    const { user } = openConversation({
+      events: [
+        userMessage('m', 'Do it'),
+        { ...common, id: 'p1', kind: 'ConversationStateUpdateEvent', key, value: { proof } },
+        {
+          ...common,
+          id: 'p2',
+          kind: 'ConversationStateUpdateEvent',
+          key,
+          value: { proof: { status: 'unverified', changed: [], commands: [] } },
+        },
+      ],
+    })
+    const log = within(await timeline())
+    await user.click(await log.findByRole('button', { name: 'Verified' }))
+    expect(log.getByText('npm test')).toBeVisible()
+    expect(log.getByText(/exit code 0, named in the report/)).toBeVisible()
+    expect(log.getByText('1 file changed by editing tools')).toBeVisible()
+    await user.click(log.getByRole('button', { name: 'Unverified' }))
+    expect(log.getByText('No command has run after the last change.')).toBeVisible()
+  })
+})

@@ -2,6 +2,7 @@ import { CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-re
 import { useTranslation } from 'react-i18next'
 import { restoredOf } from '@/events/restored'
 import { rewindOf } from '@/events/rewind'
+import { proofOf } from '@/events/proof'
 import { llmFallback, type LLMFallback } from '@/events/fallback'
 import { eventIs, type ConversationEvent, type EventOf } from '@/events/types'
 import { UNREADABLE } from '@/events/well-formed'
@@ -12,6 +13,7 @@ import { HookRow } from './hook-row'
 import { Markdown } from '../text/markdown'
 import { Marker, Remark } from './marker'
 import { Refusal } from '../tools/outcome'
+import { ProofRow } from './proof-row'
 import { RawEvent } from './raw-event'
 import { RestoredRow } from './restored-row'
 import { RewindRow } from './rewind-row'
@@ -37,6 +39,8 @@ export function EventRow({ event }: { event: ConversationEvent }) {
   if (rewind !== null) return <RewindRow rewind={rewind} at={event.timestamp} />
   const restored = restoredOf(event)
   if (restored !== null) return <RestoredRow restored={restored} />
+  const proof = proofOf(event)
+  if (proof !== null) return <ProofRow proof={proof} />
   const fallback = llmFallback(event)
   if (fallback !== null) return <FallbackRow fallback={fallback} at={event.timestamp} />
   return <OtherEventRow event={event} />

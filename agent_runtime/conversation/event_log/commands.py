@@ -1,0 +1,66 @@
+"""What kind of shell command one is: whether it looks, changes files, or checks. A guess from its words, for
+what people are shown. Nothing is allowed or refused because of it.
+"""
+
+import re
+from typing import Literal
+
+CommandKind = Literal["looks", "changes", "runs", "tests"]
+
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)^\s*\2\s*$", re.DOTALL | re.MULTILINE)
+_SEPARATORS = re.compile(r"&&|\|\||[;|\n&]")
+_REDIRECTED = re.compile(r"(?<![\d&<>])>>?\s*(?!&)(?!/dev/|/tmp/)[\w./~$-]")
+_VARIABLE = re.compile(r"^\w+=\S*$")
+_PREFIXES = frozenset({"command", "env", "exec", "nice", "nohup", "sudo", "time", "timeout", "xargs"})
+
+_TESTS = re.compile(
+    r"\b(pytest|unittest|doctest|tox|nox|jest|vitest|mocha|karma|cypress|rspec|phpunit|ctest)\b"
+    r"|\bplaywright\s+test\b"
+    r"|\b(npm|yarn|pnpm|bun|deno)\s+(run\s+)?(t|test\S*)(\s|$)"
+    r"|\b(go|cargo|dotnet|mvn|mvnw|gradle|gradlew|swift|mix|bazel|zig|flutter|dart|sbt|lein|rake|make|just|task"
+    r"|composer|rails)\b.*\b(tests?|check|verify|spec)\b"
+)
+_CHANGES = re.compile(
+    r"^(mv|cp|rm|rmdir|ln|touch|patch|tee|truncate|dd|unzip|black|isort)\b"
+    r"|^(sed|perl)\b.*\s-\w*i"
+    r"|^git\s+(-\S+\s+)*(apply|am|checkout|cherry-pick|clean|merge|mv|pull|rebase|reset|restore|revert|rm"
+    r"|stash|switch)\b"
+    r"|^(ruff\s+format|gofmt\s+-w|rustfmt|cargo\s+fmt|go\s+fmt)\b|\s(--write|--fix|--in-place)\b"
+)
+_LOOKS = re.compile(
+    r"^(ls|cat|head|tail|less|more|grep|rg|ag|find|fd|pwd|cd|echo|printf|wc|which|type|env|export|stat|file|tree"
+    r"|du|df|ps|sleep|date|sort|uniq|cut|tr|awk|sed|column|diff|cmp|jq|true|set|source|mkdir|man|help|id|whoami"
+    r"|hostname|uname|history|clear|jobs|kill|\.|:)(\s|$)"
+    r"|^git\s+(-\S+\s+)*(add|blame|branch|commit|config|diff|fetch|grep|log|ls-files|push|remote|rev-parse"
+    r"|show|status|tag)\b"
+    r"|^(pip|pip3|npm|yarn|pnpm|apt-get|apt|uv)\s+(install|add|ci|sync|update|list|show)\b|^\S+\s+--version$"
+)
+
+
+def kind_of(command: str) -> CommandKind:
+    """Returns what the command does: `tests` if it runs tests, otherwise `changes` if a part of it changes
+    files, `looks` if all parts only look, and `runs` if it runs anything else.
+    """
+    plain = _QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))
+    parts = [part for piece in _SEPARATORS.split(_without_streams(plain)) if (part := _program(piece))]
+    if any(_TESTS.search(part) and not _LOOKS.match(part) for part in parts):
+        return "tests"
+    if _REDIRECTED.search(plain) or any(_CHANGES.search(part) for part in parts):
+        return "changes"
+    return "looks" if all(_LOOKS.match(part) for part in parts) else "runs"
+
+
+def _without_streams(text: str) -> str:
+    """The `&` of `2>&1` separates nothing."""
+    return re.sub(r"\d?>&\d?|&>", " ", text)
+
+
+def _program(part: str) -> str:
+    """The part from its program on, without variables and programs that only start another."""
+    words = part.strip().lstrip("({").split()
+    while words and (_VARIABLE.match(words[0]) or words[0] in _PREFIXES):
+        words = words[1:]
+        while words and (words[0].startswith("-") or words[0].replace(".", "").rstrip("sm").isdigit()):
+            words = words[1:]
+    return " ".join(words)

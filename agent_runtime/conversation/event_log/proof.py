@@ -1,0 +1,190 @@
+"""What a log shows of the work: the files that were changed, and the commands that ran after the last change.
+Pure. `Work` is a part of the conversation's state.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import orjson
+
+from agent_runtime.conversation.event_log.commands import kind_of
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import JsonObject
+from agent_runtime.events.observation import ObservationEvent
+from agent_runtime.events.state import ConversationStateUpdateEvent
+
+PROOF = "proof"
+"""The key in an update of the agent's state: what is shown of the finished work."""
+
+MAX_COMMANDS = 20
+MAX_FILES = 100
+_MAX_COMMAND_CHARS = 500
+_EDITORS = frozenset({"apply_patch", "edit", "file_editor", "write_file"})
+_RUNNERS = frozenset({"terminal", "execute_ipython_cell"})
+# They neither change files nor run anything.
+_LOOKERS = frozenset(
+    {
+        "finish", "glob", "grep", "invoke_skill", "list_directory", "memory_search", "memory_write",
+        "planning_file_editor", "read_file", "task_tracker", "think", "view_image",
+    }
+)  # fmt: skip
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ran after the last change. `event_id`: of its call. `exit_code`: None if not known."""
+
+    event_id: str
+    command: str
+    exit_code: int | None
+    is_test: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """`changed`: the files that editing tools have changed, in order. `is_changed`: whether anything was
+    changed, also by commands. `ran`: what ran since, at most MAX_COMMANDS, oldest first. `running`: the call
+    of a command that still runs, and the command. `has_hidden_work`: a sub-agent or a foreign tool may have
+    run tests since the last change; before any change, a command may have shown their results.
+    `cited`: the commands that the last `finish` names. `is_reported`: the log says already what is shown of
+    this work. `is_questioned`: the agent was told since the user's last message that its words are not borne
+    out.
+    """
+
+    changed: tuple[str, ...] = ()
+    is_changed: bool = False
+    ran: tuple[Ran, ...] = ()
+    running: tuple[str, str] | None = None
+    has_hidden_work: bool = False
+    cited: tuple[str, ...] = ()
+    is_reported: bool = True
+    is_questioned: bool = False
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether something ran well after the last change, and the last tests, if any, passed."""
+        tests = [one for one in self.ran if one.is_test]
+        return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
+
+    def cites(self, ran: Ran) -> bool:
+        return any(_is_same(command, ran.command) for command in self.cited)
+
+    @property
+    def not_run(self) -> Sequence[str]:
+        """The commands that `finish` cites and that did not run after the last change."""
+        return [
+            command for command in self.cited if not any(_is_same(command, one.command) for one in self.ran)
+        ]
+
+    def to_event(self) -> ConversationStateUpdateEvent:
+        """Returns the event that tells people whether the finished work is verified."""
+        return ConversationStateUpdateEvent(key="agent_state", value={PROOF: self.proof()})
+
+    def proof(self) -> JsonObject:
+        """Returns what is shown: `status`, `changed` (files) and `commands` since the last change, each with
+        `event_id`, `command`, `exit_code`, `is_test` and `is_cited`.
+        """
+        status: Literal["verified", "unverified"] = "verified" if self.is_verified else "unverified"
+        commands: list[JsonObject] = [
+            {
+                "event_id": one.event_id,
+                "command": one.command,
+                "exit_code": one.exit_code,
+                "is_test": one.is_test,
+                "is_cited": self.cites(one),
+            }
+            for one in self.ran
+        ]
+        return {"status": status, "changed": list(self.changed), "commands": commands}
+
+
+def after_result(work: Work, call: ActionEvent, result: ObservationEvent) -> Work:
+    """Returns the work after one more completed call."""
+    action, name = call.action or {}, call.tool_name
+    if name == "finish":
+        return replace(work, cited=_cited(call))
+    if name in _RUNNERS:
+        return _after_command(work, call, action, result.observation)
+    if name in _EDITORS:
+        is_view = action.get("command") == "view"
+        is_done = not result.observation.get("is_error", False)
+        return _changed(work, _files(action)) if is_done and not is_view else work
+    if name in _LOOKERS or name.startswith("browser_"):
+        return work
+    return replace(work, has_hidden_work=True)
+
+
+NOTHING_DONE = Work()
+
+
+def reported(work: Work) -> Work:
+    return replace(work, is_reported=True)
+
+
+def questioned(work: Work) -> Work:
+    return replace(work, cited=(), is_questioned=True)
+
+
+def asked_again(work: Work) -> Work:
+    """Returns the work at the beginning of a new turn of the user."""
+    return replace(work, cited=(), is_questioned=False)
+
+
+def _after_command(work: Work, call: ActionEvent, action: JsonObject, seen: JsonObject) -> Work:
+    event_id, command = call.id, str(action.get("command") or action.get("code") or "").strip()
+    is_follow_up = not command or bool(action.get("is_input"))
+    if is_follow_up:
+        if work.running is None:
+            return work
+        event_id, command = work.running
+    kind = "runs" if call.tool_name != "terminal" else kind_of(command)
+    code = seen.get("exit_code")
+    exit_code = code if isinstance(code, int) and code >= 0 else None
+    if kind == "looks":
+        return replace(work, running=None, has_hidden_work=work.has_hidden_work or not work.is_changed)
+    if kind == "changes":
+        work = work if is_follow_up else _changed(work, ())
+        return replace(work, running=None)
+    if call.tool_name != "terminal":
+        exit_code = 1 if seen.get("is_error") else 0
+    elif exit_code is None and not seen.get("timeout"):
+        return work  # it was refused
+    ran = Ran(event_id, command[:_MAX_COMMAND_CHARS], exit_code, kind == "tests")
+    others = tuple(one for one in work.ran if one.event_id != event_id)
+    return replace(
+        work,
+        ran=(*others, ran)[-MAX_COMMANDS:],
+        running=(event_id, command) if exit_code is None else None,
+        is_reported=False,
+    )
+
+
+def _changed(work: Work, files: Sequence[str]) -> Work:
+    changed = tuple(dict.fromkeys((*work.changed, *files)))[-MAX_FILES:]
+    return replace(
+        work, changed=changed, is_changed=True, ran=(), running=None, has_hidden_work=False, is_reported=False
+    )
+
+
+def _files(action: JsonObject) -> list[str]:
+    path = action.get("path") or action.get("file_path")
+    if isinstance(path, str):
+        return [path]
+    return _PATCHED.findall(str(action.get("patch") or action.get("input") or ""))
+
+
+def _cited(call: ActionEvent) -> tuple[str, ...]:
+    given = orjson.loads(call.tool_call.arguments).get("checked")
+    given = given.splitlines() if isinstance(given, str) else given
+    if not isinstance(given, list):
+        return ()
+    return tuple(str(one).strip() for one in given if str(one).strip())[:MAX_COMMANDS]
+
+
+def _is_same(cited: str, ran: str) -> bool:
+    """A part of a longer line of commands is cited well, too."""
+    plain, whole = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
+    return bool(plain) and (plain in whole or whole in plain)

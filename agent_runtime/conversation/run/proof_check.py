@@ -1,0 +1,64 @@
+"""Compares what the agent says of its work with what the log shows, and tells people the result."""
+
+import re
+
+from agent_runtime.conversation.event_log.proof import Work
+from agent_runtime.conversation.run.budget import check_cost
+from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.unproven import unproven
+
+# Deliberately narrow: what it misses is shown as unverified, what it finds wrongly costs a call of the model.
+_CLAIM = re.compile(
+    r"\b(all|the|every|unit|[a-z]*\d+)\s+(\w+\s+){0,3}tests?(\s+suite)?\s+(now\s+|still\s+|all\s+)*"
+    r"(pass|passes|passed|succeed|succeeded|are\s+green|is\s+green|are\s+passing|is\s+passing)\b"
+    r"|\btests?\s+(now\s+|all\s+)*(pass|passed|are\s+passing|are\s+green)\b"
+    r"|\bI\s+(have\s+)?(ran|run|executed)\s+(all\s+|the\s+)*(\w+\s+){0,2}tests?\b",
+    re.IGNORECASE,
+)
+_DENIAL = re.compile(
+    r"\b(not|n't|without|could not|cannot|should|will|would|once|if|until|make sure|to)\b[^.!?\n]*$",
+    re.IGNORECASE,
+)
+
+
+def is_questioned(conversation: Running) -> bool:
+    """Whether the agent is told that the log does not bear out its last words. The log then has the message.
+
+    Happens once for each message of the user.
+    """
+    work = conversation.state.work
+    if work.is_questioned or (problem := _problem(work, conversation.state.final_response)) is None:
+        return False
+    check_cost(conversation)
+    conversation.emit(unproven(problem))
+    return True
+
+
+def report(conversation: Running) -> None:
+    """Logs whether the work is verified, if something was changed and this was not said yet."""
+    work = conversation.state.work
+    if work.is_changed and not work.is_reported:
+        conversation.emit(work.to_event())
+
+
+def claims_tests(text: str) -> bool:
+    """Whether the text says that tests were run or pass."""
+    return any(not _DENIAL.search(text[: found.start()]) for found in _CLAIM.finditer(text))
+
+
+def _problem(work: Work, said: str) -> str | None:
+    if work.has_hidden_work:
+        return None
+    if missing := work.not_run:
+        return f"You cite `{missing[0]}`, which did not run after your last change."
+    if not claims_tests(said):
+        return None
+    if not work.ran:
+        since = "after your last change" if work.is_changed else "in this conversation"
+        return f"You say that tests pass or were run, but nothing has run {since}."
+    tests = [one for one in work.ran if one.is_test]
+    if tests and tests[-1].exit_code not in {0, None}:
+        return (
+            f"You say that tests pass, but `{tests[-1].command}` ended with exit code {tests[-1].exit_code}."
+        )
+    return None

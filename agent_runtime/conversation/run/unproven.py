@@ -1,0 +1,16 @@
+"""What an agent is told whose words about its work are not borne out by the log."""
+
+from agent_runtime.events.message import MessageEvent, told
+
+_BEGINNING = "Your report does not fit what was done. "
+_ADVICE = (
+    " Run it now and go by the result, or finish again with a report that says plainly what was not checked."
+)
+
+
+def unproven(problem: str) -> MessageEvent:
+    return told(f"{_BEGINNING}{problem}{_ADVICE}")
+
+
+def is_unproven(event: MessageEvent) -> bool:
+    return event.source == "environment" and event.llm_message.text.startswith(_BEGINNING)
