@@ -1,6 +1,6 @@
 """Parts of a conversation in the shape of the OpenHands protocol."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -34,6 +34,14 @@ class MetricsSnapshot(BaseModel):
 class LaunchedAgentProfile(BaseModel):
     agent_profile_id: UUID
     revision: int
+
+
+class SetTitleProcessor(BaseModel):
+    """Makes a title from the first message. A conversation without a `title` gets one anyway."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["SetTitleCallbackProcessor"]
 
 
 class PluginSpec(BaseModel):

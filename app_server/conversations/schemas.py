@@ -1,6 +1,7 @@
 """Schemas of the conversation routes: names and shapes of docs/protocol.md §5."""
 
 from collections.abc import Mapping
+from types import NoneType
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -10,7 +11,12 @@ from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
-from app_server.conversations.protocol_schemas import LaunchedAgentProfile, MetricsSnapshot, PluginSpec
+from app_server.conversations.protocol_schemas import (
+    LaunchedAgentProfile,
+    MetricsSnapshot,
+    PluginSpec,
+    SetTitleProcessor,
+)
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.start.suggested_task import SuggestedTask
 from app_server.core.database import Id, Timestamp
@@ -60,7 +66,10 @@ class SendMessageReply(BaseModel):
 
 
 class QueuedMessage(BaseModel):
-    """The reply of the pending-messages route. `position` counts from 1."""
+    """The reply of the pending-messages route. `position` counts from 1.
+
+    If the agent has the message already, `queued` is false and `position` is 0.
+    """
 
     id: str
     queued: bool
@@ -87,13 +96,13 @@ class StartGoal(BaseModel):
 
 _NOT_SUPPORTED: Mapping[str, str] = {
     "agent_profile_id": "choose a model with llm_profile",
-    "agent_type": "only the default agent can be started",
+    "agent_type": "it is fixed when a conversation starts",
     "git_provider": "the host is found from the repository's address",
     "parent_conversation_id": "it is fixed when a conversation starts",
     "plugins": "they are fixed when a conversation starts",
     "pr_number": "it is fixed when a conversation starts",
-    "processors": "read the conversation's stream of events",
-    "public": "share it with people who have an account: PUT …/sharing",
+    "processors": "they are fixed when a conversation starts",
+    "public": "share it: PATCH the conversation",
     "secrets": "store them with POST /api/v1/secrets",
     "selected_branch": "it is fixed when a conversation starts",
     "selected_repository": "it is fixed when a conversation starts",
@@ -116,7 +125,8 @@ class _Strict(BaseModel):
     def _refuse_not_supported(cls, body: Any) -> Any:
         if not isinstance(body, dict):
             return body
-        absent = _NOT_SUPPORTED.keys() - cls.model_fields.keys()
+        fields = {name for name, field in cls.model_fields.items() if field.annotation is not NoneType}
+        absent = _NOT_SUPPORTED.keys() - fields
         for name in sorted(body.keys() & absent):
             if body[name] not in _MEANS_NOTHING:
                 raise ValueError(f"{name} is not supported: {_NOT_SUPPORTED[name]}")
@@ -174,6 +184,15 @@ class StartRequest(_Strict):
     """
     snapshot_id: Id | None = None
     """Starts with the files of this snapshot and the repository of the conversation it was taken from."""
+    agent_type: Literal["default", "plan"] = "default"
+    """`plan`: an agent that reads the project and writes `PLAN.md` in its directory. It changes nothing else:
+    it has no commands, no sub-agents and no MCP servers.
+    """
+    public: bool | None = None
+    """True: everyone who is signed in may view the conversation."""
+    processors: Annotated[list[SetTitleProcessor], Field(max_length=1)] | None = None
+    agent_profile_id: None = None
+    """Always null: there are no agent profiles. Choose a model with `llm_profile`."""
 
     @model_validator(mode="after")
     def _has_an_objective(self) -> Self:
@@ -276,6 +295,7 @@ class AppConversation(BaseModel):
     parent_conversation_id: Id | None = None
     sub_conversation_ids: list[Id] = []
     public: bool | None = None
+    """Whether everyone who is signed in may view the conversation."""
     acp_server: None = None
     launched_agent_profile: LaunchedAgentProfile | None = None
     """Always null: there are no agent profiles."""
@@ -309,9 +329,13 @@ class AppConversation(BaseModel):
 
 
 class UpdateConversation(_Strict):
-    """Changes to a conversation. A field that is left out stays as it is."""
+    """Changes to a conversation. A field that is left out or null stays as it is."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    public: bool | None = None
+    """True: everyone who is signed in may view the conversation. False: only people with whom it is shared
+    by name.
+    """
 
 
 class SwitchProfile(BaseModel):

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
+from app_server.access.audit_trail import AuditTrail
 from app_server.agent_client.calls import NoAnswer
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.log.full_log import require_open
@@ -23,6 +24,7 @@ from app_server.conversations.schemas import (
     UpdateConversation,
 )
 from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
+from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.request import checked_address, with_origin, with_spec, with_task
@@ -171,14 +173,22 @@ async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collect
     return True
 
 
-async def rename(
-    session: AsyncSession, viewer: Viewer, user_id: UUID, conversation_id: UUID, update_: UpdateConversation
+async def change(
+    session: AsyncSession,
+    viewer: Viewer,
+    user_id: UUID,
+    trail: AuditTrail,
+    conversation_id: UUID,
+    update_: UpdateConversation,
 ) -> AppConversation:
+    """Changes the title, and who may view the conversation. Raises what `require` raises."""
     conversation = await require(session, user_id, conversation_id)
     if update_.title is not None:
         conversation.title = conversation.unsent_title = update_.title
         conversation.updated_at = now()
         await session.flush()
+    if update_.public is not None:
+        await make_public(session, user_id, trail, conversation_id, update_.public)
     shown = await viewer.find(session, conversation_id, user_id=user_id)
     assert shown is not None
     return shown
@@ -249,25 +259,31 @@ def sender_of(user: User, task: StartTask) -> str | None:
 
 
 async def queue_message(
-    database: Database, user: User, conversation_id: UUID, message: SendMessageRequest, *, max_bytes: int
+    database: Database,
+    viewer: Viewer,
+    user: User,
+    conversation_id: UUID,
+    message: SendMessageRequest,
+    *,
+    max_bytes: int,
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting.
+    """Stores a message for a conversation that is starting. A conversation that is READY gets it at once.
 
-    Raises Conflict `conversation_ready` if it is READY, PayloadTooLarge, TooManyRequests, and what
-    `locked_task` raises.
+    Raises PayloadTooLarge, TooManyRequests, what `locked_task` raises, and what `send_message` raises if the
+    conversation is READY.
     """
     message_id = message.id or uuid4().hex
     _check_size(message.to_agent(message_id), max_bytes)
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)
-        if task.status == StartStatus.READY:
-            raise Conflict(
-                "The conversation is ready: nothing waits any more.",
-                code="conversation_ready",
-                fix="Use its send-message route.",
-            )
-        position = await pending.keep(session, conversation_id, message_id, message, sender_of(user, task))
-    return QueuedMessage(id=message_id, queued=True, position=position)
+        if task.status != StartStatus.READY:
+            sender = sender_of(user, task)
+            position = await pending.keep(session, conversation_id, message_id, message, sender)
+            return QueuedMessage(id=message_id, queued=True, position=position)
+    named = message.model_copy(update={"id": message_id})
+    reply = await send_message(database, viewer, user, conversation_id, named, max_bytes=max_bytes)
+    waits = reply.message is not None
+    return QueuedMessage(id=message_id, queued=waits, position=1 if waits else 0)
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ class Viewer:
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
             metrics=MetricsSnapshot.model_validate(conversation.metrics) if conversation.metrics else None,
+            public=conversation.everyone_role is not None,
             goal=ConversationGoal.model_validate(conversation.goal) if conversation.goal else None,
             created_at=conversation.created_at,
             updated_at=conversation.updated_at,

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
+from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import listing, service
 from app_server.conversations import waiting_messages as waiting
@@ -29,6 +30,7 @@ from app_server.conversations.schemas import (
     UpdateConversation,
     WaitingMessage,
 )
+from app_server.conversations.sharing.service import make_public
 from app_server.conversations.switch_profile import switch_profile
 from app_server.conversations.view import conversation_frame, in_order
 from app_server.core.database import Database, ReadSession
@@ -104,41 +106,43 @@ async def get_conversations(
 
 @router.post("")
 async def start_conversation(
-    user: CurrentUser, links: Linked, body: StartRequest, request: Request
+    user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StartTaskInfo:
     """Starts a conversation and returns its start task at once. The task shows the progress of the start."""
-    return links.task(await _start(request, user, body))
+    return links.task(await _start(request, user, trail, body))
 
 
 @router.post("/stream-start", responses={200: {"model": list[StartTaskInfo]}})
 async def stream_start(
-    user: CurrentUser, links: Linked, body: StartRequest, request: Request
+    user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StreamingResponse:
     """Starts a conversation and streams a JSON array.
 
     A new element is added at each change of the task's status; the last one is READY or ERROR.
     """
-    task = await _start(request, user, body)
+    task = await _start(request, user, trail, body)
     return StreamingResponse(_progress(request, links, task.id), media_type="application/json")
 
 
 @router.patch("/{conversation_id}")
 async def update_conversation(
     user: CurrentUser,
+    trail: CurrentTrail,
     viewer: Viewer,
     links: Linked,
     conversation_id: UUID,
     body: UpdateConversation,
     request: Request,
 ) -> AppConversation:
-    """Changes the conversation. A new title is also sent to the agent server, at once or when it is next
-    reachable.
+    """Changes the title, or who may view the conversation. A new title is also sent to the agent server, at
+    once or when it is next reachable.
     """
     state = request.state
     async with state.database.session() as session:
-        shown = await service.rename(session, viewer, user.id, conversation_id, body)
+        shown = await service.change(session, viewer, user.id, trail, conversation_id, body)
     state.pubsub.publish(conversation_id, [conversation_frame(shown)])
-    state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
+    if body.title is not None:
+        state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
     return links.on(shown)
 
 
@@ -177,18 +181,26 @@ async def send_message(
 
 @pending_router.post("/{conversation_id}/pending-messages", status_code=201)
 async def queue_message(
-    user: CurrentUser, conversation_id: ConversationOrTask, body: SendMessageRequest, request: Request
+    user: CurrentUser,
+    viewer: Viewer,
+    conversation_id: ConversationOrTask,
+    body: SendMessageRequest,
+    request: Request,
 ) -> QueuedMessage:
     """Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
-    task.
+    task. A conversation that is READY gets the message as by `send-message`.
     """
-    return await service.queue_message(
+    queued = await service.queue_message(
         request.state.database,
+        viewer,
         user,
         conversation_id,
         body,
         max_bytes=request.state.config.max_message_bytes,
     )
+    if queued.queued:
+        request.state.start_worker.wake()
+    return queued
 
 
 @pending_router.get("/{conversation_id}/pending-messages")
@@ -265,7 +277,7 @@ async def switch_conversation_profile(
     return Success()
 
 
-async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
+async def _start(request: Request, user: User, trail: AuditTrail, body: StartRequest) -> StartTask:
     database: Database = request.state.database
     # Its own transaction: the worker must find the task when it is woken.
     async with database.session() as session:
@@ -278,6 +290,8 @@ async def _start(request: Request, user: User, body: StartRequest) -> StartTask:
             sandboxes=request.state.sandboxes,
             why_no_spec=why_not(request.state.config, request.state.sandboxes.describe(), user.role),
         )
+        if body.public:
+            await make_public(session, user.id, trail, task.id, public=True)
     request.state.start_worker.wake()
     return task
 

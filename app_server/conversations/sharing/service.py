@@ -40,6 +40,17 @@ async def share_with_everyone(
     return await _show(session, conversation)
 
 
+async def make_public(
+    session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
+) -> None:
+    """Lets everyone who is signed in view the conversation, or ends that. Someone who may do more already
+    keeps that. Raises what `share_with_everyone` raises.
+    """
+    conversation = await require_access(session, user_id, conversation_id, Access.OWN)
+    role = (conversation.everyone_role or ShareRole.VIEW) if public else None
+    await share_with_everyone(session, user_id, trail, conversation_id, role)
+
+
 async def share_with(
     session: AsyncSession,
     user_id: UUID,

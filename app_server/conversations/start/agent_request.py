@@ -28,6 +28,16 @@ TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """The tools of every agent, besides `finish` and `think`, which the agent server always adds."""
 
+PLAN = "PLAN.md"
+PLAN_TOOLS = ("grep", "glob", "view_image", "task_tracker")
+"""The tools of an agent that plans, besides the editor of the plan. None of them changes a file."""
+
+_PLANNING = """\
+You plan; others do the work by your plan. Read what matters in the project, then write the plan to PLAN.md
+with planning_file_editor: the goal, what is there now, steps that name files and functions, and how to check
+the result. If something is unclear and a wrong guess would be costly, ask. Finish with a summary of the plan.
+"""
+
 OPTIONAL_TOOLS = ("execute_ipython_cell", "browser_tool_set")
 """Tools that are requested only if the sandbox supports them. An agent server refuses unsupported tools."""
 
@@ -72,6 +82,7 @@ def build(
     inner listener, which adds their credentials.
     """
     llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof)
+    plans = request.agent_type == "plan"
     # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
     budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
@@ -80,10 +91,12 @@ def build(
         agent={
             "kind": "Agent",
             "llm": {**llm, **budget},
-            "tools": _tools(profile.model, usable_tools),
+            "tools": _planning_tools(working_dir) if plans else _tools(profile.model, usable_tools),
             "tool_concurrency_limit": PARALLEL_CALLS,
             "mcp_config": {
-                name: _mcp_server(name, server, inner_url) for name, server in mcp_servers.items()
+                name: _mcp_server(name, server, inner_url)
+                for name, server in mcp_servers.items()
+                if not plans
             },
             "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
             "agent_context": {
@@ -92,7 +105,7 @@ def build(
                 "load_user_skills": True,
                 "load_org_skills": True,
                 "load_public_skills": True,
-                "system_message_suffix": request.system_message_suffix,
+                "system_message_suffix": _suffix(request),
                 "skill_files": [file.model_dump(exclude_none=True) for file in skill_files],
             },
         },
@@ -172,6 +185,16 @@ def _mcp_server(name: str, server: Definition, inner_url: str) -> dict[str, Any]
     if server.url is not None:
         return {"url": broker_url(inner_url, name), "transport": "http", "timeout": server.timeout}
     return server.model_dump(include={"command", "args", "env", "cwd", "timeout"}, exclude_none=True)
+
+
+def _suffix(request: StartRequest) -> str | None:
+    parts = (_PLANNING if request.agent_type == "plan" else None, request.system_message_suffix)
+    return "\n".join(part for part in parts if part) or None
+
+
+def _planning_tools(working_dir: str) -> list[dict[str, Any]]:
+    editor = {"name": "planning_file_editor", "params": {"plan_path": f"{working_dir}/{PLAN}"}}
+    return [editor, *({"name": name, "params": {}} for name in PLAN_TOOLS)]
 
 
 def _tools(model: str, usable: Collection[str]) -> list[dict[str, Any]]:

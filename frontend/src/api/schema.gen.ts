@@ -304,8 +304,8 @@ export interface paths {
         head?: never;
         /**
          * Update Conversation
-         * @description Changes the conversation. A new title is also sent to the agent server, at once or when it is next
-         *     reachable.
+         * @description Changes the title, or who may view the conversation. A new title is also sent to the agent server, at
+         *     once or when it is next reachable.
          */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
@@ -1402,7 +1402,7 @@ export interface paths {
         /**
          * Queue Message
          * @description Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
-         *     task.
+         *     task. A conversation that is READY gets the message as by `send-message`.
          */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
@@ -5786,6 +5786,8 @@ export interface components {
         /**
          * QueuedMessage
          * @description The reply of the pending-messages route. `position` counts from 1.
+         *
+         *     If the agent has the message already, `queued` is false and `position` is 0.
          */
         QueuedMessage: {
             /** Id */
@@ -6643,6 +6645,17 @@ export interface components {
              */
             period: "day" | "month";
         };
+        /**
+         * SetTitleProcessor
+         * @description Makes a title from the first message. A conversation without a `title` gets one anyway.
+         */
+        SetTitleProcessor: {
+            /**
+             * Kind
+             * @constant
+             */
+            kind: "SetTitleCallbackProcessor";
+        };
         /** SettingsChoice */
         SettingsChoice: {
             /** Label */
@@ -7133,6 +7146,14 @@ export interface components {
          *     model's profile.
          */
         "StartRequest-Input": {
+            /** Agent Profile Id */
+            agent_profile_id?: null;
+            /**
+             * Agent Type
+             * @default default
+             * @enum {string}
+             */
+            agent_type: "default" | "plan";
             /**
              * Ask When Stuck
              * @default true
@@ -7162,6 +7183,10 @@ export interface components {
             plugins?: components["schemas"]["PluginSpec"][] | null;
             /** Pr Number */
             pr_number?: number[] | null;
+            /** Processors */
+            processors?: components["schemas"]["SetTitleProcessor"][] | null;
+            /** Public */
+            public?: boolean | null;
             /** Sandbox Id */
             sandbox_id?: string | null;
             /** Sandbox Spec Id */
@@ -7193,6 +7218,14 @@ export interface components {
          *     model's profile.
          */
         "StartRequest-Output": {
+            /** Agent Profile Id */
+            agent_profile_id?: null;
+            /**
+             * Agent Type
+             * @default default
+             * @enum {string}
+             */
+            agent_type: "default" | "plan";
             /**
              * Ask When Stuck
              * @default true
@@ -7222,6 +7255,10 @@ export interface components {
             plugins?: components["schemas"]["PluginSpec"][] | null;
             /** Pr Number */
             pr_number?: number[] | null;
+            /** Processors */
+            processors?: components["schemas"]["SetTitleProcessor"][] | null;
+            /** Public */
+            public?: boolean | null;
             /** Sandbox Id */
             sandbox_id?: string | null;
             /** Sandbox Spec Id */
@@ -7462,9 +7499,11 @@ export interface components {
         };
         /**
          * UpdateConversation
-         * @description Changes to a conversation. A field that is left out stays as it is.
+         * @description Changes to a conversation. A field that is left out or null stays as it is.
          */
         UpdateConversation: {
+            /** Public */
+            public?: boolean | null;
             /** Title */
             title?: string | null;
         };

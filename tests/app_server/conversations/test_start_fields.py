@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app_server.conversations.conftest import ROOT, Home, commit, eventually, git
+from app_server.users.models import Role
+from tests.app_server.conversations.conftest import ROOT, Home, client_of, commit, eventually, git
+from tests.app_server.problems import assert_problem
 from tests.support.git_host import GitHost
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
@@ -15,11 +17,11 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
         ({"plugins": [{"source": "/etc"}]}, "should match pattern"),
         ({"plugins": [{"source": "https://me:token@git.acme.dev/p.git"}]}, "should match pattern"),
         ({"plugins": [{"source": "github:a/b", "parameters": {"x": 1}}]}, "at most 0 items"),
-        ({"processors": [{"kind": "LoggingCallbackProcessor"}]}, "processors is not supported"),
+        ({"processors": [{"kind": "LoggingCallbackProcessor"}]}, "SetTitleCallbackProcessor"),
         ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
         ({"secrets": {"PATH": "value"}}, "means something to every program"),
-        ({"agent_type": "plan"}, "only the default agent can be started"),
-        ({"public": True}, "share it with people who have an account: PUT …/sharing"),
+        ({"agent_type": "other"}, "'default' or 'plan'"),
+        ({"agent_profile_id": "5e2f6a1c-0d43-4d0e-9f0f-2f2b8f3f3c11"}, "choose a model with llm_profile"),
         ({"pr_number": [0]}, "greater than or equal to 1"),
         ({"llm_modell": "openai/x"}, "Extra inputs are not permitted"),
     ],
@@ -118,14 +120,81 @@ async def test_a_model_that_no_profile_has_is_named(home: Home) -> None:
     assert (differs.status_code, differs.json()["code"]) == (400, "llm_model_differs")
 
 
-async def test_only_the_title_can_be_changed_afterwards(home: Home) -> None:
+async def test_what_is_fixed_at_the_start_is_not_changed_afterwards(home: Home) -> None:
     route = f"{ROOT}/{(await home.start())['id']}"
 
+    profile = await home.client.patch(route, json={"agent_type": "plan"})
     repository = await home.client.patch(route, json={"title": "New", "selected_repository": "a/b"})
     nothing = await home.client.patch(route, json={"public": None})
     title = await home.client.patch(route, json={"title": "New"})
 
-    assert repository.status_code == 422
+    assert profile.status_code == repository.status_code == 422
     assert "fixed when a conversation starts" in str(repository.json()["errors"])
     assert nothing.json()["title"] is None
     assert title.json()["title"] == "New"
+
+
+async def test_a_planning_agent_writes_the_plan_and_nothing_else(
+    home: Home, scripted_llm: ScriptedLLM, repository: Path
+) -> None:
+    llm = {"model": "openai/scripted", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    (await home.client.post("/api/v1/settings/profiles/mine", json={"llm": llm})).raise_for_status()
+    scripted_llm.script(say("Here is the plan."))
+    message = {"role": "user", "content": [{"type": "text", "text": "Plan the mast."}]}
+
+    started = await home.ready(
+        agent_type="plan",
+        llm_profile="mine",
+        initial_message=message,
+        title="Mast",
+        selected_repository=str(repository),
+        processors=[{"kind": "SetTitleCallbackProcessor"}],
+    )
+
+    async def is_done() -> bool:
+        return bool((await home.conversation(started["id"]))["execution_status"] == "finished")
+
+    await eventually(is_done)
+    request = scripted_llm.requests[0].body
+    tools = {tool["function"]["name"]: str(tool) for tool in request["tools"]}
+    directory = await home.shell(started["id"], "pwd")
+    assert f"{directory.strip()}/PLAN.md" in tools["planning_file_editor"]
+    assert not {"terminal", "file_editor", "apply_patch", "task"} & tools.keys()
+    assert "You plan; others do the work by your plan." in str(request["messages"][0])
+    assert started["request"]["agent_type"] == "plan"
+
+
+async def test_a_public_conversation_is_seen_by_everyone_until_it_is_no_more(home: Home) -> None:
+    started = await home.start(public=True)
+    route = f"{ROOT}/{started['id']}"
+    async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
+
+        async def seen() -> bool | None:
+            [found] = (await other.get(ROOT, params={"ids": [started["id"]]})).json()
+            return found and found["public"]
+
+        assert await seen() is True
+        ended = await home.client.patch(route, json={"public": False})
+        assert (ended.json()["public"], await seen()) == (False, None)
+        again = await home.client.patch(route, json={"public": True})
+        assert (again.json()["public"], await seen()) == (True, True)
+        assert_problem(await other.patch(route, json={"public": False}), 403, "conversation_access_missing")
+    audited = (await home.client.get("/api/v1/audit-log", params={"action": "conversation.shared"})).json()
+    assert len(audited["items"]) == 2, audited
+
+
+async def test_a_message_for_a_ready_conversation_does_not_wait(home: Home) -> None:
+    task = await home.ready()
+    place = f"/api/v1/conversations/task-{task['id']}/pending-messages"
+    message = {"role": "user", "content": [{"type": "text", "text": "And then?"}], "run": False}
+
+    sent = await home.client.post(place, json={**message, "id": "mine"})
+
+    assert (sent.status_code, sent.json()) == (201, {"id": "mine", "queued": False, "position": 0})
+    assert (await home.client.get(place)).json() == []
+
+    async def arrived() -> bool:
+        events = f"/api/v1/conversation/{task['id']}/events/search"
+        return "And then?" in (await home.client.get(events)).text
+
+    await eventually(arrived)
