@@ -14,8 +14,10 @@ from app_server.git import credentials
 from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS, GitProvider, provider_of
 from app_server.git_hosts import errors
+from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.github.client import github
+from app_server.git_hosts.gitlab.client import gitlab
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.rate_limits import RateLimits
 
@@ -36,6 +38,8 @@ class _Factory(Protocol):
 _FACTORIES: dict[GitProvider, _Factory] = {
     GitProvider.GITHUB: github,
     GitProvider.FORGEJO: forgejo,
+    GitProvider.GITLAB: gitlab,
+    GitProvider.BITBUCKET: bitbucket_cloud,
 }
 
 

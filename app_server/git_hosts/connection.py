@@ -166,7 +166,7 @@ class HostConnection:
         raise errors.failed(self.host, "it redirects too often")
 
     def _url(self, path: str) -> str:
-        if "://" not in path:
+        if path.startswith("/"):
             return self.api_url + path
         if _origin(path) != _origin(self.api_url):
             raise errors.failed(self.host, "its link to the next page leads to another host")

@@ -6,13 +6,20 @@
 Each request must be an operation of the document: path, query and body are checked. Each answer is checked,
 too, so that a test cannot make up what a host would never say. With `respond`, a stateful stand-in answers
 instead of the queue.
+
+Where a document leaves an operation out, or may not be copied, `also` states the facts by hand:
+
+    also={"PUT /projects/{id}/issues/{number}/notes/{note_id}": ("body!",), "GET /user": ()}
+
+The names are the parameters of a GET and the fields of other bodies; `!` marks those that are required.
+Parameters in the query of other calls begin with `?`.
 """
 
 import copy
 import functools
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -53,23 +60,31 @@ class _Operation:
 class HostContract(httpx.MockTransport):
     """base: what stands before the paths of the document. greedy: parameters that may contain slashes.
     not_required: fields that the document requires by mistake. extra_query: parameters that it leaves out.
+    also: operations that it leaves out. envelope: the field of answers in which lists stand, although the
+    document says that they stand alone.
     """
 
     def __init__(
         self,
-        document: str,
+        document: str | None,
         *,
         base: str = "",
         greedy: Collection[str] = ("path", "filepath", "ref", "name"),
         not_required: Collection[str] = (),
         extra_query: Collection[str] = (),
+        also: Mapping[str, Collection[str]] | None = None,
+        envelope: str | None = None,
         respond: Callable[[Seen], Answer] | None = None,
     ) -> None:
         self.seen: list[Seen] = []
-        self._base = base
-        read = json.loads((DOCUMENTS / document).read_text(encoding="utf-8"))
+        self._base, self._envelope = base, envelope
+        read = json.loads((DOCUMENTS / document).read_text(encoding="utf-8")) if document else {"paths": {}}
         self._examples = read.get("components", {}).get("examples", {})
         self._document = _as_json_schema(read)
+        for operation, names in (also or {}).items():
+            method, path = operation.split(" ")
+            paths = self._document["paths"]
+            paths[path] = {**paths.get(path, {}), method.lower(): _stated(method, names)}
         self._not_required, self._extra_query = set(not_required), set(extra_query)
         self._answers: list[Answer] = []
         self._respond = respond or self._next_answer
@@ -149,6 +164,8 @@ class HostContract(httpx.MockTransport):
         stated = self._resolved(responses.get(str(status)) or responses.get("default") or {})
         kinds = stated.get("content", {}).items()
         schema = next((content.get("schema") for kind, content in kinds if "json" in kind), None)
+        if self._envelope and isinstance(answer, dict) and schema and schema.get("type") == "array":
+            answer = answer[self._envelope]
         if schema is not None and answer is not None:
             self._check(schema, answer, f"{operation.method.upper()} {operation.path} {status} answer")
 
@@ -173,6 +190,23 @@ class HostContract(httpx.MockTransport):
                 lambda inside, step: inside[step.replace("~1", "/")], steps, self._document
             )
         return node
+
+
+def _stated(method: str, names: Collection[str]) -> dict[str, Any]:
+    """Returns an operation with these parameters or fields, and with any answer."""
+    in_query = [name.removeprefix("?") for name in names if method == "GET" or name.startswith("?")]
+    fields = [name for name in names if method != "GET" and not name.startswith("?")]
+    parameters = [
+        {"name": name.rstrip("!"), "in": "query", "required": name.endswith("!")} for name in in_query
+    ]
+    schema = {
+        "type": "object",
+        "properties": {name.rstrip("!"): {} for name in fields},
+        "required": [name[:-1] for name in fields if name.endswith("!")],
+        "additionalProperties": False,
+    }
+    body = {"content": {"application/json": {"schema": schema}}}
+    return {"parameters": parameters, "responses": {}, **({"requestBody": body} if fields else {})}
 
 
 def _pattern(path: str, greedy: Collection[str]) -> re.Pattern[str]:

@@ -1,0 +1,1 @@
+"""Bitbucket Cloud, at bitbucket.org."""

@@ -1,0 +1,36 @@
+"""Bitbucket Cloud's query language. Pure.
+
+Source: https://developer.atlassian.com/cloud/bitbucket/rest/intro/#filtering.
+"""
+
+from app_server.git_hosts.schemas import NewPullRequest, PullRequestState
+
+_STATES = {
+    PullRequestState.OPEN: 'state="OPEN"',
+    PullRequestState.MERGED: 'state="MERGED"',
+    PullRequestState.CLOSED: '(state="DECLINED" OR state="SUPERSEDED")',
+}
+
+
+def quoted(text: str) -> str:
+    """Returns the text as a string of the language."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def name_contains(query: str) -> str | None:
+    return f"name~{quoted(query)}" if query else None
+
+
+def pull_requests(repository: str, state: PullRequestState, head: str | None) -> str:
+    """Asks for pull requests, with `head` only for those from this branch of the repository."""
+    if head is None:
+        return _STATES[state]
+    own = f"source.branch.name={quoted(head)} AND source.repository.full_name={quoted(repository)}"
+    return f"{_STATES[state]} AND {own}"
+
+
+def open_one(repository: str, new: NewPullRequest) -> str:
+    """Asks for the open pull request from the same branch to the same base."""
+    source = new.head_repository or repository
+    base = f"destination.branch.name={quoted(new.base)}"
+    return f"{pull_requests(source, PullRequestState.OPEN, new.head)} AND {base}"

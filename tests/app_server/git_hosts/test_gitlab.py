@@ -1,0 +1,408 @@
+"""The client of GitLab: each call checked against GitLab's contract, and what is made of its answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app_server.core.errors import AppError
+from app_server.git_hosts.gitlab.client import GitLab, gitlab
+from app_server.git_hosts.schemas import (
+    CheckState,
+    ItemKind,
+    Mergeability,
+    NewPullRequest,
+    PullRequestChanges,
+    PullRequestState,
+    ReviewVerdict,
+    TaskKind,
+)
+from tests.support.host_clients import changed, client_of
+from tests.support.host_contract import HostContract
+
+NAME = "grüne gruppe/sub.group/my-repo"
+COMMIT = "8e0b45049b6253b8984cde9241830d2851168142"
+ALSO = {
+    "PUT /projects/{id}/issues/{number}/notes/{note_id}": ("body!",),
+    "PUT /projects/{id}/merge_requests/{number}/notes/{note_id}": ("body!",),
+    "PUT /projects/{id}/merge_requests/{number}/discussions/{discussion_id}": ("resolved!",),
+    "GET /projects/{id}/merge_requests/{number}/reviewers": ("per_page",),
+    "GET /projects/{id}/merge_requests/{number}/approvals": (),
+}
+PERSON: dict[str, Any] = {
+    "id": 7,
+    "username": "ada",
+    "name": "Ada",
+    "state": "active",
+    "web_url": "https://g/ada",
+}
+PROJECT: dict[str, Any] = {
+    "id": 42,
+    "path_with_namespace": NAME,
+    "http_url_to_repo": "https://gitlab.example/g/s/my-repo.git",
+    "web_url": "https://gitlab.example/g/s/my-repo",
+    "visibility": "private",
+    "default_branch": "main",
+    "permissions": {"project_access": None, "group_access": {"access_level": 40}},
+    "namespace": {"id": 1, "kind": "group"},
+    "star_count": 3,
+    "last_activity_at": "2026-11-01T10:00:00.000Z",
+}
+MERGE_REQUEST: dict[str, Any] = {
+    "id": 900,
+    "iid": 7,
+    "project_id": 42,
+    "source_project_id": 42,
+    "target_project_id": 42,
+    "title": "Draft: Fix the login",
+    "description": None,
+    "state": "opened",
+    "draft": True,
+    "source_branch": "fix/login",
+    "target_branch": "main",
+    "sha": COMMIT,
+    "author": PERSON,
+    "labels": ["bug"],
+    "reviewers": [PERSON],
+    "web_url": "https://gitlab.example/g/s/my-repo/-/merge_requests/7",
+    "detailed_merge_status": "ci_must_pass",
+    "has_conflicts": False,
+    "references": {"short": "!7", "relative": "!7", "full": f"{NAME}!7"},
+    "updated_at": "2026-11-01T10:00:00.000Z",
+}
+NOTE: dict[str, Any] = {"id": 5, "body": "Looks good", "author": PERSON, "created_at": "2026-11-01T10:00:00Z"}
+NEW = NewPullRequest(title="Fix the login", body="Why", head="fix/login", base="main", is_draft=True)
+
+
+@pytest.fixture
+def host() -> HostContract:
+    return HostContract("gitlab-from-client-go.openapi.json", base="/api/v4", also=ALSO)
+
+
+def client(host: HostContract, token: str | None = None) -> GitLab:
+    return client_of(gitlab, host, "https://gitlab.example", token=token)
+
+
+@pytest.mark.parametrize(
+    ("token", "header", "value"),
+    [("glpat-x", "private-token", "glpat-x"), ("0123abcd", "authorization", "Bearer 0123abcd")],
+)
+async def test_personal_tokens_and_tokens_of_oauth_have_their_headers(
+    host: HostContract, token: str, header: str, value: str
+) -> None:
+    host.reply(200, PROJECT)
+    assert (await client(host, token).repository(NAME)).full_name == NAME
+    assert host.seen[0].headers[header] == value
+    assert host.seen[0].values["id"] == NAME
+
+
+async def test_the_api_address_decides_where_calls_go() -> None:
+    host = HostContract("gitlab-from-client-go.openapi.json", base="/git/api/v4", also=ALSO)
+    host.reply(201, NOTE)
+    its = client_of(gitlab, host, "https://x.example", api_url="https://x.example/git/api/v4/")
+    comment = await its.add_comment(NAME, ItemKind.ISSUE, 3, "Hi")
+    assert comment.url == f"https://x.example/git/{NAME}/-/issues/3#note_5"
+
+
+async def test_me_says_what_the_token_may_do(host: HostContract) -> None:
+    host.reply(200, {**PERSON, "email": "ada@example.org"})
+    host.reply(200, {"scopes": ["api", "write_repository"], "expires_at": "2026-12-31", "active": True})
+    me = await client(host).me()
+    assert (me.login, me.email, me.scopes) == ("ada", "ada@example.org", ("api", "write_repository"))
+    assert me.expires_at is not None
+    assert me.expires_at.isoformat() == "2026-12-31T00:00:00+00:00"
+    host.reply(200, PERSON).reply(403, {"message": "403 Forbidden"})
+    assert (await client(host).me()).scopes is None
+
+
+async def test_lists_go_on_at_the_address_that_the_host_gives(host: HostContract) -> None:
+    next_page = "https://gitlab.example/api/v4/projects?page=2&per_page=2&membership=true"
+    host.reply(200, [PROJECT], {"link": f'<{next_page}>; rel="next"'}).reply(200, [])
+    first = await client(host).repositories("my", limit=2)
+    assert host.seen[0].query == {
+        "search": "my",
+        "order_by": "last_activity_at",
+        "per_page": "2",
+        "membership": "true",
+        "search_namespaces": "true",
+    }
+    found = first.items[0]
+    assert (found.can_push, found.is_public, found.owner_kind) == (True, False, "organization")
+    last = await client(host).repositories("my", limit=2, page=first.next_page)
+    assert host.seen[1].query["page"] == "2"
+    assert last.next_page is None
+    host.reply(
+        200, [changed(PROJECT, permissions={"project_access": {"access_level": 20}, "group_access": None})]
+    )
+    in_group = await client(host).repositories(organization="grüne gruppe/sub.group")
+    assert host.seen[2].values["id"] == "grüne gruppe/sub.group"
+    assert in_group.items[0].can_push is False
+    host.reply(200, [{"id": 1, "name": "Sub", "full_path": "grüne gruppe/sub.group"}])
+    assert (await client(host).organizations()).items[0].id == "grüne gruppe/sub.group"
+
+
+async def test_branches_and_files_with_odd_names(host: HostContract) -> None:
+    host.reply(200, [{"name": "fix/ä", "protected": True, "commit": {"id": COMMIT}}])
+    branches = await client(host).branches(NAME, "fix/")
+    assert (branches.items[0].name, branches.items[0].is_protected) == ("fix/ä", True)
+    host.reply(200, b"text", {"content-type": "text/plain"})
+    assert await client(host).file(NAME, ".slipway/set up.sh", "fix/ä") == b"text"
+    assert host.seen[1].values["file_path"] == ".slipway/set up.sh"
+    assert host.seen[1].query["ref"] == "fix/ä"
+    host.reply(404, {"message": "404 File Not Found"})
+    assert await client(host).file(NAME, "none") is None
+
+
+@pytest.mark.parametrize(
+    ("members", "may"),
+    [
+        ([{"id": 7, "access_level": 30, "state": "active"}], True),
+        ([{"id": 7, "access_level": 20, "state": "active"}], False),
+        ([{"id": 7, "access_level": 40, "state": "blocked"}], False),
+        ([], False),
+    ],
+)
+async def test_developers_may_push(host: HostContract, members: list[dict[str, Any]], may: bool) -> None:
+    host.reply(200, [changed(PERSON, id=6, username="adam"), PERSON]).reply(200, members)
+    assert await client(host).may_push(NAME, "Ada") is may
+    assert host.seen[1].query == {"user_ids[]": "7"}
+
+
+async def test_users_that_the_host_does_not_know_may_not_push(host: HostContract) -> None:
+    host.reply(200, [])
+    assert await client(host).may_push(NAME, "nobody") is False
+
+
+async def test_a_draft_is_opened_with_labels_and_reviewers(host: HostContract) -> None:
+    host.reply(200, PROJECT).reply(200, [])
+    host.reply(200, [PERSON]).reply(200, []).reply(201, MERGE_REQUEST)
+    new = NEW.model_copy(update={"labels": ("bug", "ui"), "reviewers": ("ada", "ghost")})
+    opened = await client(host).create_pull_request(NAME, new)
+    assert host.seen[-1].body == {
+        "title": "Draft: Fix the login",
+        "description": "Why",
+        "source_branch": "fix/login",
+        "target_branch": "main",
+        "labels": "bug,ui",
+        "reviewer_ids": [7],
+    }
+    assert opened.is_new
+    assert (opened.pull_request.title, opened.pull_request.is_draft) == ("Fix the login", True)
+    assert opened.left_out == ("gitlab.example has no user ghost, who was left out of the reviewers.",)
+    assert host.is_used_up
+
+
+async def test_opening_twice_gives_the_same_one(host: HostContract) -> None:
+    host.reply(200, PROJECT).reply(200, [changed(MERGE_REQUEST, source_project_id=99), MERGE_REQUEST])
+    opened = await client(host).create_pull_request(NAME, NEW)
+    assert (opened.is_new, opened.pull_request.number) == (False, 7)
+    # It appears between the question and the call.
+    host.reply(200, PROJECT).reply(200, []).reply(409, {"message": ["Another open merge request exists: !7"]})
+    host.reply(200, [MERGE_REQUEST])
+    assert not (await client(host).create_pull_request(NAME, NEW)).is_new
+    host.reply(200, PROJECT).reply(200, []).reply(409, {"message": ["Something else"]}).reply(200, [])
+    with pytest.raises(AppError) as refused:
+        await client(host).create_pull_request(NAME, NEW)
+    assert (refused.value.code, "Something else" in refused.value.detail) == ("git_host_conflict", True)
+
+
+async def test_a_fork_opens_it_in_the_original(host: HostContract) -> None:
+    host.reply(200, PROJECT).reply(200, changed(PROJECT, id=99)).reply(200, [])
+    host.reply(201, changed(MERGE_REQUEST, source_project_id=99))
+    new = NEW.model_copy(update={"head_repository": "ada/my-repo"})
+    opened = await client(host).create_pull_request(NAME, new)
+    assert host.seen[-1].values["id"] == "ada/my-repo"
+    assert host.seen[-1].body["target_project_id"] == 42
+    assert opened.pull_request.head_repository == "ada/my-repo"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, Mergeability.BLOCKED),
+        ({"detailed_merge_status": "mergeable"}, Mergeability.CLEAN),
+        ({"detailed_merge_status": "checking"}, Mergeability.CHECKING),
+        ({"has_conflicts": True}, Mergeability.CONFLICTS),
+        ({"detailed_merge_status": None, "merge_status": "cannot_be_merged"}, Mergeability.CONFLICTS),
+        ({"state": "merged"}, Mergeability.UNKNOWN),
+    ],
+)
+async def test_mergeability(host: HostContract, changes: dict[str, Any], expected: Mergeability) -> None:
+    host.reply(200, changed(MERGE_REQUEST, **changes))
+    assert (await client(host).pull_request(NAME, 7)).mergeability is expected
+
+
+async def test_pull_requests_name_the_forks_that_they_come_from(host: HostContract) -> None:
+    rows = [MERGE_REQUEST, changed(MERGE_REQUEST, iid=8, source_project_id=99)]
+    gone = changed(MERGE_REQUEST, iid=9, source_project_id=None, state="closed")
+    host.reply(200, [*rows, gone]).reply(200, changed(PROJECT, id=99, path_with_namespace="ada/my-repo"))
+    found = (await client(host).pull_requests(NAME)).items
+    assert [one.head_repository for one in found] == [NAME, "ada/my-repo", None]
+    assert found[2].state is PullRequestState.CLOSED
+    host.reply(200, rows)
+    own = await client(host).pull_requests(NAME, state=PullRequestState.MERGED, head="fix/login")
+    assert [one.number for one in own.items] == [7]
+    assert host.seen[-1].query == {"state": "merged", "source_branch": "fix/login", "per_page": "30"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [
+        ({"title": "New"}, "Draft: New"),
+        ({"is_draft": False}, "Fix the login"),
+        ({"title": "x" * 400, "is_draft": False}, "x" * 254 + "…"),
+    ],
+)
+async def test_a_new_title_keeps_the_mark_of_drafts(
+    host: HostContract, changes: dict[str, Any], title: str
+) -> None:
+    host.reply(200, MERGE_REQUEST).reply(200, MERGE_REQUEST)
+    await client(host).update_pull_request(NAME, 7, PullRequestChanges(**changes))
+    assert host.seen[1].body == {"title": title}
+
+
+async def test_a_pull_request_is_closed_and_gets_another_base(host: HostContract) -> None:
+    host.reply(200, changed(MERGE_REQUEST, state="closed"))
+    changes = PullRequestChanges(state=PullRequestState.CLOSED, base="dev", body="b")
+    assert (await client(host).update_pull_request(NAME, 7, changes)).state is PullRequestState.CLOSED
+    assert host.seen[0].body == {"state_event": "close", "target_branch": "dev", "description": "b"}
+
+
+async def test_comments_leave_out_notes_on_lines(host: HostContract) -> None:
+    host.reply(200, [NOTE, changed(NOTE, id=6, type="DiffNote"), changed(NOTE, id=7, system=True)])
+    found = (await client(host).comments(NAME, ItemKind.PULL_REQUEST, 7)).items
+    assert [(one.id, one.is_by_system) for one in found] == [("5", False), ("7", True)]
+    host.reply(201, NOTE).reply(200, changed(NOTE, body="New"))
+    await client(host).add_comment(NAME, ItemKind.ISSUE, 3, "Hi")
+    edited = await client(host).edit_comment(NAME, ItemKind.ISSUE, 3, "5", "New")
+    assert edited.body == "New"
+
+
+async def test_review_threads_are_read_answered_and_resolved(host: HostContract) -> None:
+    position = {"new_path": "src/ä b.py", "new_line": 12}
+    on_line = changed(NOTE, resolvable=True, resolved=False, position=position)
+    page = "https://gitlab.example/api/v4/projects/42/merge_requests/7/discussions?page=2"
+    threads = [
+        {"id": "abc", "individual_note": False, "notes": [on_line, changed(NOTE, id=6)]},
+        {"id": "def", "individual_note": True, "notes": [NOTE]},
+    ]
+    host.reply(200, threads, {"link": f'<{page}>; rel="next"'})
+    host.reply(200, [{"id": "ghi", "notes": [changed(on_line, resolved=True, position=None)]}])
+    found = await client(host).review_threads(NAME, 7)
+    assert [(one.id, one.path, one.line, one.is_resolved) for one in found] == [
+        ("abc", "src/ä b.py", 12, False),
+        ("ghi", None, None, True),
+    ]
+    assert [one.id for one in found[0].comments] == ["5", "6"]
+    host.reply(201, NOTE).reply(200, threads[0])
+    await client(host).reply_to_thread(NAME, 7, "abc", "Done")
+    await client(host).resolve_thread(NAME, 7, "abc")
+    assert [one.values["discussion_id"] for one in host.seen[-2:]] == ["abc", "abc"]
+
+
+async def test_reviews_come_from_reviewers_and_approvals(host: HostContract) -> None:
+    eve = changed(PERSON, id=8, username="eve")
+    host.reply(200, [{"user": PERSON, "state": "requested_changes"}, {"user": eve, "state": "unreviewed"}])
+    host.reply(200, {"approved_by": [{"user": eve}]})
+    found = {one.author: one.verdict for one in await client(host).reviews(NAME, 7)}
+    assert found == {"ada": ReviewVerdict.CHANGES_REQUESTED, "eve": ReviewVerdict.APPROVED}
+
+
+async def test_an_issue(host: HostContract) -> None:
+    issue = {
+        "id": 1,
+        "iid": 3,
+        "title": "Broken",
+        "description": "It *is*",
+        "state": "opened",
+        "author": None,
+        "labels": ["bug"],
+        "assignees": [PERSON],
+        "web_url": "https://gitlab.example/i/3",
+    }
+    host.reply(200, issue)
+    found = await client(host).issue(NAME, 3)
+    assert (found.number, found.is_open, found.author, found.assignees) == (3, True, "ghost", ("ada",))
+
+
+async def test_checks_are_the_jobs_of_the_newest_pipeline_and_statuses(host: HostContract) -> None:
+    host.reply(200, MERGE_REQUEST)
+    pull = await client(host).pull_request(NAME, 7)
+    pipelines = [{"id": 12, "project_id": 99, "sha": COMMIT}, {"id": 11, "project_id": 99, "sha": COMMIT}]
+    jobs = [
+        {"id": 1, "name": "test", "status": "failed", "failure_reason": "script_failure"},
+        {"id": 2, "name": "lint", "status": "running"},
+        {"id": 3, "name": "spell", "status": "failed", "allow_failure": True},
+    ]
+    statuses = [
+        {"id": 1, "name": "test", "status": "failed"},
+        {"id": 9, "name": "coverage", "status": "success", "target_url": "https://c.example"},
+    ]
+    host.reply(200, pipelines).reply(200, jobs).reply(200, statuses)
+    checks = await client(host).checks(NAME, pull)
+    assert [(one.id, one.name, one.state) for one in checks] == [
+        ("99:1", "test", CheckState.FAILED),
+        ("99:2", "lint", CheckState.PENDING),
+        ("99:3", "spell", CheckState.SKIPPED),
+        (None, "coverage", CheckState.PASSED),
+    ]
+    assert host.seen[2].values == {"id": "99", "pipeline_id": "12"}
+    trace = b"x" * 200_000 + b"\n\x1b[0Ksection_start:17:step\r\x1b[31;1mAssertionError\x1b[0m\n"
+    host.reply(200, trace, {"content-type": "text/plain"})
+    log = await client(host).check_log(NAME, "99:1")
+    assert (log.endswith("x\nAssertionError\n"), len(log)) == (True, 64 * 1024)
+    assert host.seen[-1].values == {"id": "99", "job_id": "1"}
+
+
+async def test_suggested_tasks(host: HostContract) -> None:
+    rows = [changed(MERGE_REQUEST, iid=number) for number in (1, 2, 3, 4)]
+    issue = {"id": 1, "iid": 30, "title": "Broken", "state": "opened", "references": {"full": f"{NAME}#30"}}
+    host.reply(200, rows).reply(200, [issue])
+    host.reply(200, changed(rows[0], has_conflicts=True))
+    host.reply(200, changed(rows[1], head_pipeline={"status": "failed"}))
+    host.reply(200, changed(rows[2], blocking_discussions_resolved=False)).reply(200, rows[3])
+    tasks = await client(host).suggested_tasks()
+    assert sorted((one.kind, one.number) for one in tasks) == [
+        (TaskKind.FAILING_CHECKS, 2),
+        (TaskKind.MERGE_CONFLICTS, 1),
+        (TaskKind.OPEN_ISSUE, 30),
+        (TaskKind.UNRESOLVED_COMMENTS, 3),
+    ]
+    assert {one.repository for one in tasks} == {NAME}
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "code", "words"),
+    [
+        (401, {"error": "invalid_token"}, "git_token_refused", "refuses the token"),
+        (403, {"message": "403 Forbidden"}, "git_host_forbidden", "403 Forbidden"),
+        (404, {"message": "404 Project Not Found"}, "git_host_not_found", "cannot see it"),
+        (
+            400,
+            {"message": {"title": ["is too long"], "base": ["is empty"]}},
+            "git_host_refused",
+            "title is too long",
+        ),
+        (400, {"message": ["one", "two"]}, "git_host_refused", "one, two"),
+        (422, {"error": "per_page is invalid"}, "git_host_refused", "per_page is invalid"),
+        (400, ["odd"], "git_host_refused", "refuses this"),
+        (429, {"message": "Retry later"}, "git_rate_limited", "no more calls"),
+    ],
+)
+async def test_errors_have_the_words_of_the_host(
+    host: HostContract, status: int, said: Any, code: str, words: str
+) -> None:
+    host.reply(status, json.dumps(said).encode(), {"content-type": "application/json"})
+    with pytest.raises(AppError) as error:
+        await client(host).repository(NAME)
+    assert error.value.code == code
+    assert words in error.value.detail
+
+
+async def test_a_missing_scope_is_named(host: HostContract) -> None:
+    host.reply(
+        403, {"error": "insufficient_scope", "error_description": "Higher needed", "scope": "api read_api"}
+    )
+    with pytest.raises(AppError) as error:
+        await client(host).repository(NAME)
+    assert error.value.fix == "The token needs: api read_api."

@@ -1,0 +1,32 @@
+"""Makes clients of git hosts that talk to a checking transport."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import httpx
+
+from app_server.git_hosts.rate_limits import RateLimits
+from tests.support.host_contract import HostContract
+
+Client = TypeVar("Client")
+
+
+def client_of(
+    factory: Callable[..., Client],
+    contract: HostContract,
+    origin: str,
+    *,
+    token: str | None = None,
+    username: str | None = None,
+    api_url: str | None = None,
+) -> Client:
+    """Returns the factory's client for this origin. Its calls go to the contract."""
+    http = httpx.AsyncClient(transport=contract)
+    return factory(
+        origin, token or "a-token", username=username, api_url=api_url, http=http, limits=RateLimits()
+    )
+
+
+def changed(value: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Returns a copy of an answer with some fields changed."""
+    return {**value, **changes}
