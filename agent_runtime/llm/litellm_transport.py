@@ -18,7 +18,7 @@ from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMConnectionError, LLMError, LLMNotAvailableError, error_for_status
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply
 from agent_runtime.llm.outgoing import outgoing
-from agent_runtime.vendors import asked_seconds
+from agent_runtime.vendors import asked_seconds, refusal_in, words_of
 
 _starting = threading.Lock()
 
@@ -74,9 +74,10 @@ async def _request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
     except Exception as error:
         # litellm's errors share no base class, only the HTTP status they stand for.
         status = getattr(error, "status_code", None)
-        detail = _without_key(llm, f"{type(error).__name__}: {error}")
+        refusal = refusal_in(error)
+        detail = _without_key(llm, f"{type(refusal).__name__}: {words_of(refusal)}")
         if isinstance(status, int):
-            raise error_for_status(status, detail, retry_after_seconds=_retry_after(error)) from error
+            raise error_for_status(status, detail, retry_after_seconds=_retry_after(refusal)) from error
         raise LLMConnectionError(detail) from error
 
 
@@ -136,11 +137,9 @@ def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _retry_after(error: Exception) -> float | None:
-    # In a stream litellm wraps the vendor's refusal in an error without headers.
-    refusal = getattr(error, "original_exception", None) or error
+def _retry_after(refusal: Exception) -> float | None:
     headers = getattr(refusal, "litellm_response_headers", None) or {}
-    return asked_seconds({name.lower(): value for name, value in headers.items()}, str(error))
+    return asked_seconds({name.lower(): value for name, value in headers.items()}, str(refusal))
 
 
 def _without_key(llm: LLM, text: str) -> str:

@@ -12,19 +12,14 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
+from agent_runtime.vendors import refusal_in, words_of
 from app_server.core.errors import BadGateway
 from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.forwarding import bounds
 from app_server.llm_gateway.forwarding.additions import Additions
 from app_server.llm_gateway.forwarding.contents import without_addresses
 from app_server.llm_gateway.forwarding.fields import ChatFields
-from app_server.llm_gateway.forwarding.vendor_failures import (
-    connection_failure,
-    refusal_in,
-    retry_headers,
-    unreachable,
-    words_of,
-)
+from app_server.llm_gateway.forwarding.vendor_failures import connection_failure, retry_headers, unreachable
 from app_server.llm_gateway.forwarding.vendors import Translated
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,14 @@ import math
 
 import httpx
 
-from agent_runtime.vendors import RETRY_HEADERS, UNREACHABLE, WRONG_BASE_URL, asked_seconds
+from agent_runtime.vendors import (
+    RETRY_HEADERS,
+    UNREACHABLE,
+    WRONG_BASE_URL,
+    asked_seconds,
+    refusal_in,
+    words_of,
+)
 from app_server.core.errors import BadGateway
 
 _FIX = "Check the model's base URL in the settings, and that this server can reach it."
@@ -44,19 +51,6 @@ def retry_headers(error: Exception) -> dict[str, str]:
         return headers
     seconds = asked_seconds({}, words_of(refusal))
     return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
-
-
-def words_of(refusal: Exception) -> str:
-    """Returns the text of an error of litellm, without the traceback that it may add."""
-    return str(refusal).partition("\nTraceback ")[0]
-
-
-def refusal_in(error: Exception) -> Exception:
-    """Returns the vendor's refusal, which litellm wraps in an error without headers if it arrives in a
-    stream.
-    """
-    original = getattr(error, "original_exception", None)
-    return original if isinstance(original, Exception) else error
 
 
 def connection_failure(error: BaseException) -> httpx.ConnectError | None:

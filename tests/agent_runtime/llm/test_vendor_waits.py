@@ -12,7 +12,7 @@ import pytest
 from agent_runtime.llm import litellm_transport
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
-from agent_runtime.llm.errors import LLMRateLimitError
+from agent_runtime.llm.errors import LLMRateLimitError, LLMServiceUnavailableError
 from agent_runtime.vendors import asked_seconds
 from tests.agent_runtime.llm.test_complete import PROMPT
 
@@ -38,6 +38,18 @@ def no_shared_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
+def serving(vendor: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), vendor) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
 def refusing(body: Any, headers: dict[str, str]) -> Iterator[str]:
     """A vendor that answers with this error, and is asked once."""
     asked: list[str] = []
@@ -56,14 +68,8 @@ def refusing(body: Any, headers: dict[str, str]) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Vendor) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Vendor) as vendor:
+        yield vendor
     assert len(asked) == 1
 
 
@@ -126,3 +132,31 @@ async def test_what_google_states_in_the_body_is_read(client: LLMClient, model: 
 )
 def test_a_header_that_says_nothing_is_passed_over(headers: dict[str, str], seconds: float | None):
     assert asked_seconds(headers) == seconds
+
+
+async def test_a_stream_that_breaks_off_is_reported_in_words(client: LLMClient):
+    piece = {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "x",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": "good "}}],
+    }
+
+    class Vendor(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("content-length", "100000")
+            self.end_headers()
+            self.wfile.write(f"data: {json.dumps(piece)}\n\n".encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    fields: dict[str, Any] = {"model": "azure/gpt-5", "api_version": "2024-10-21", "stream": True, **KEY}
+    with serving(Vendor) as vendor, pytest.raises(LLMServiceUnavailableError) as failed:
+        await client.complete(LLM(base_url=vendor, num_retries=0, **fields), PROMPT)
+    assert "Traceback" not in str(failed.value)
+    assert "closed connection" in str(failed.value)
