@@ -24,6 +24,7 @@ MAX_REDIRECTS = 3
 _ATTEMPTS = 3
 _REASON_BYTES = 64 * 1024
 _REPEATED_STATUS = frozenset((500, 502, 503, 504))
+_SAME_CALL = frozenset((307, 308))
 
 Result = TypeVar("Result")
 
@@ -156,14 +157,24 @@ class HostConnection:
         url = self._url(path)
         for _ in range(MAX_REDIRECTS + 1):
             reply, content = await self._call(method, url, query, body, accept, max_bytes)
-            if reply.is_redirect and method == "GET" and "location" in reply.headers:
-                url, query = str(reply.url.join(reply.headers["location"])), None
+            if target := self._redirected(method, reply):
+                url, query = target, None
                 continue
             if may_be_missing and reply.status_code == httpx.codes.NOT_FOUND:
                 return HostReply(reply.status_code, reply.headers, b"", str(reply.url))
             self._check(reply, content, wants_json=accept is None)
             return HostReply(reply.status_code, reply.headers, content, str(reply.url))
         raise errors.failed(self.host, "it redirects too often")
+
+    def _redirected(self, method: str, reply: httpx.Response) -> str | None:
+        """Returns where the call is to be made instead. A change goes only where the token belongs, and only
+        if it stays the same call, as at a renamed repository.
+        """
+        if not reply.is_redirect or "location" not in reply.headers:
+            return None
+        target = str(reply.url.join(reply.headers["location"]))
+        is_same_call = reply.status_code in _SAME_CALL and _origin(target) == _origin(self.api_url)
+        return target if method == "GET" or is_same_call else None
 
     def _url(self, path: str) -> str:
         if path.startswith("/"):

@@ -85,7 +85,7 @@ def refused(host: str, status: int, reason: str, *, missing_scope: str | None = 
     kind, code, words, fix = _REFUSALS[status]
     if status == httpx.codes.FORBIDDEN and missing_scope:
         fix = f"The token needs: {missing_scope}."
-    return kind(words.format(host) + (f": {_short(reason)}" if reason else "."), code=code, fix=fix)
+    return kind(words.format(host) + (f": {_short(reason)}." if reason else "."), code=code, fix=fix)
 
 
 def _short(text: str) -> str:

@@ -12,7 +12,6 @@ import httpx
 
 from app_server.core.errors import AppError
 from app_server.git.providers import GitProvider
-from app_server.git_hosts import errors
 from app_server.git_hosts.connection import HostConnection, HostReply, Query
 from app_server.git_hosts.github import graphql, parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
@@ -137,9 +136,12 @@ class GitHub:
             )
             return Slice(items=tuple(map(parsing.branch, reply.json())), next_page=reply.next_link)
         # The REST API finds beginnings only: what contains the words comes from the first 300 branches.
+        first = await self._all(f"{_of(repository)}/branches", 300)
+        if not first:
+            return Slice(items=())  # matching-refs answers 409 for a repository without commits
         found = (await self._api.get(f"{_of(repository)}/git/matching-refs/heads/{parts(query)}")).json()
         by_name = {one.name: one for one in map(parsing.branch_of_ref, found)}
-        for one in await self._all(f"{_of(repository)}/branches", 300):
+        for one in first:
             branch = parsing.branch(one)
             if query.casefold() in branch.name.casefold():
                 by_name[branch.name] = branch
@@ -324,7 +326,8 @@ class GitHub:
         return reply.content.decode(errors="replace")[-MAX_LOG_CHARACTERS:]
 
     async def suggested_tasks(self) -> Sequence[HostTask]:
-        return graphql.tasks(await self._graphql(graphql.TASKS, {}))[:50]
+        # Items of organisations that want single sign-on are missing, with an error; the others are there.
+        return graphql.tasks(await self._graphql(graphql.TASKS, {}, may_be_partial=True))[:50]
 
     async def _all(self, path: str, limit: int, inside: str | None = None) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -336,15 +339,15 @@ class GitHub:
                 return found[:limit]
             reply = await self._api.get(reply.next_link)
 
-    async def _graphql(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
-        base = self._api.api_url
-        url = base.removesuffix("/v3") + "/graphql"
+    async def _graphql(
+        self, query: str, variables: dict[str, Any], *, may_be_partial: bool = False
+    ) -> dict[str, Any]:
+        url = self._api.api_url.removesuffix("/v3") + "/graphql"
         reply = (await self._api.send("POST", url, {"query": query, "variables": variables})).json()
-        if said := reply.get("errors"):
-            words = "; ".join(str(one.get("message", "")) for one in said)
-            status = 404 if any(one.get("type") == "NOT_FOUND" for one in said) else 422
-            raise errors.refused(self._api.host, status, words)
-        data: dict[str, Any] = reply["data"]
+        data: dict[str, Any] = reply.get("data") or {}
+        said = reply.get("errors") or []
+        if said and not (may_be_partial and data and all(data.values())):
+            raise graphql.error_of(self._api.host, said)
         return data
 
 

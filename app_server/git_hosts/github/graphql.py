@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from app_server.core.errors import AppError
+from app_server.git_hosts import errors
 from app_server.git_hosts.schemas import Comment, HostTask, ReviewThread, TaskKind
 
 MAX_THREADS = 100
@@ -38,7 +40,18 @@ query {
     nodes { ... on Issue { number title repository { nameWithOwner } } } } }
 """
 
+_STATUSES = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}
+_WAIT_SECONDS = 60.0
 _FAILED = frozenset(("FAILURE", "ERROR"))
+
+
+def error_of(host: str, said: list[dict[str, Any]]) -> AppError:
+    """Returns the error for the errors of a reply, which has a good status."""
+    kinds = [str(one.get("type")) for one in said]
+    if "RATE_LIMITED" in kinds:
+        return errors.rate_limited(host, _WAIT_SECONDS)
+    status = next((_STATUSES[kind] for kind in kinds if kind in _STATUSES), 422)
+    return errors.refused(host, status, "; ".join(str(one.get("message", "")) for one in said))
 
 
 def threads(found: dict[str, Any]) -> list[ReviewThread]:
