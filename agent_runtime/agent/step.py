@@ -56,19 +56,17 @@ class ModelTurn:
 async def step(
     agent: Agent,
     tools: Mapping[str, AnyTool],
-    messages: Sequence[bytes],
+    prompt: Prompt,
     client: LLMClient,
     *,
-    schemas: Sequence[dict[str, Any]],
     item_id: str,
     listener: StreamListener,
-    cache_key: str | None = None,
 ) -> ModelTurn:
     """Asks the model once and returns its turn. Raises LLMError if the model cannot be asked.
 
-    `schemas`: the schemas of `tools`, as the model sees them. `item_id`: the id of the reply's first event.
+    `prompt`: with the schemas of `tools`, as the model sees them. `item_id`: the id of the reply's first
+    event.
     """
-    prompt = Prompt(messages=messages, tools=schemas, cache_key=cache_key)
     reply = await client.complete(agent.llm, prompt, listener)
     notices = _notices(reply)
     if reply.is_empty:
@@ -79,7 +77,7 @@ async def step(
         # Half a sentence is not the end of the work.
         more = [_nudge(_GO_ON)] if reply.was_cut else []
         return ModelTurn((*notices, _message(reply, item_id), *more), reply)
-    return ModelTurn((*notices, *_actions(reply, tools, messages, item_id)), reply)
+    return ModelTurn((*notices, *_actions(reply, tools, prompt.messages, item_id)), reply)
 
 
 def _nudge(text: str) -> MessageEvent:

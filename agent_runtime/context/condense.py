@@ -5,7 +5,7 @@ The log keeps everything; only the model's view is condensed. `plan` is pure, `s
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import orjson
@@ -22,6 +22,10 @@ from agent_runtime.llm.known_fields import KnownFieldsOnly
 from agent_runtime.llm.messages import Prompt, Reply
 
 USAGE_ID = "condenser"
+PROTOCOL_MAX_SIZE = 240
+"""What clients of the protocol send as `max_size` unless their user has chosen one. It is no choice, so it
+counts only where no limit in tokens is known: events differ in size by a factor of a thousand.
+"""
 USED_OF_WINDOW = 0.8
 """The part of the model's context that may be used. The rest is room for its reply and the next results."""
 
@@ -37,12 +41,16 @@ class NoOpCondenser(KnownFieldsOnly):
 
 
 class LLMSummarizingCondenser(KnownFieldsOnly):
-    """Asks a model to summarize the middle of a view that has too many events or tokens."""
+    """Asks a model to summarize the middle of a view that has too many tokens, or too many events."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     llm: LLM
-    max_size: int = Field(default=240, ge=4, description="Events the view may have")
+    max_size: int = Field(
+        default=PROTOCOL_MAX_SIZE,
+        ge=4,
+        description="Events the view may have. The default of 240 counts only if no window is known",
+    )
     max_tokens: int | None = Field(
         default=None, ge=1, description="Tokens the view may have; unset: most of the model's context window"
     )
@@ -98,7 +106,9 @@ class CondensationPlan:
     forgotten: Sequence[Passage]
     offset: int
 
-    def to_event(self, summary: str, response_id: str) -> Condensation:
+    def to_event(self, summary: str, response_id: str, kept: str = "") -> Condensation:
+        """Returns the event for the log. kept: what follows the summary word for word."""
+        summary = f"{summary}\n\n{kept}" if kept else summary
         return Condensation(
             forgotten_event_ids=[event_id for passage in self.forgotten for event_id in passage.event_ids],
             summary=summary,
@@ -122,14 +132,16 @@ def plan(
     """
     limit = _token_limit(condenser, window_tokens)
     size = _events(passages)
+    max_size = _event_limit(condenser, limit)
     is_too_full = limit is not None and context_tokens > limit
-    if not (is_requested or size > condenser.max_size or is_too_full):
+    if not (is_requested or size > max_size or is_too_full):
         return None
     fitting = min(1.0, limit / context_tokens) if limit is not None and context_tokens else 1.0
-    first = _head(passages, condenser.keep_first)
+    # Without the system prompt an agent would no longer know what it is.
+    first = max(_head(passages, condenser.keep_first), _has_system_prompt(passages))
     last = _tail(
         passages,
-        max_events=min(size, condenser.max_size) // 2,
+        max_events=int(min(size, max_size)) // 2,
         max_tokens=int(sum(passage.tokens for passage in passages) * fitting / 2),
     )
     forgotten = passages[first:last]
@@ -137,6 +149,28 @@ def plan(
     if _events(forgotten) < (2 if is_requested else needed):
         return None
     return CondensationPlan(forgotten, _events(passages[:first]))
+
+
+def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:
+    """Whether the vendor's cache of the agent's prompts serves the condenser's model, too."""
+    own = condenser.llm
+    return agent_llm.caching_prompt and (own.model, own.base_url, own.api_key) == (
+        agent_llm.model,
+        agent_llm.base_url,
+        agent_llm.api_key,
+    )
+
+
+async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Reply | None:
+    """Asks for a summary at the end of the agent's own prompt, which the vendor has in its cache. Returns the
+    reply, which has no text if the model answered with calls alone. Returns None if the prompt is too long.
+    """
+    question = {"role": "user", "content": render("condense_here.j2")}
+    asked = replace(prompt, messages=[*prompt.messages, orjson.dumps(question)], role=USAGE_ID)
+    try:
+        return await client.complete(llm, asked)
+    except LLMContextWindowError:
+        return None
 
 
 async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Reply:
@@ -175,6 +209,16 @@ def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) 
     if condenser.max_tokens is not None:
         return condenser.max_tokens
     return int(window_tokens * USED_OF_WINDOW) if window_tokens else None
+
+
+def _event_limit(condenser: LLMSummarizingCondenser, token_limit: int | None) -> float:
+    """Returns the number of events the view may have; infinite if only tokens count."""
+    is_chosen = condenser.max_size != PROTOCOL_MAX_SIZE
+    return condenser.max_size if is_chosen or token_limit is None else math.inf
+
+
+def _has_system_prompt(passages: Sequence[Passage]) -> bool:
+    return bool(passages) and orjson.loads(passages[0].messages[0]).get("role") == "system"
 
 
 def _messages(passages: Iterable[Passage]) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from agent_runtime.conversation.event_log.reply_stream import ReplyStream
 from agent_runtime.conversation.event_log.state import State
 from agent_runtime.conversation.path_rules import with_rules
 from agent_runtime.conversation.run.context import SessionHooks
+from agent_runtime.conversation.run.keepsakes import keepsakes
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.toolbox import Toolbox
 from agent_runtime.events.action import ActionEvent
@@ -28,16 +29,18 @@ from agent_runtime.events.message import LLMCompletionLogEvent, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ToolResult
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import AnyEvent, parse_event
+from agent_runtime.llm.capabilities import listed
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.completion_log import CompletionLog, LoggingClient
 from agent_runtime.llm.config import LLM
+from agent_runtime.llm.messages import Prompt
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.security.analyzers import asks_model
 from agent_runtime.security.policy import NeverConfirm
 from agent_runtime.tools.delegation import Delegation
 from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.tools.tool import AnyTool
-from agent_runtime.wire import StuckDetectionThresholds
+from agent_runtime.wire import StartConversationRequest, StuckDetectionThresholds
 
 SECRETS = "secrets"
 
@@ -102,12 +105,9 @@ class Working:
         return self.spec.working_dir
 
     @property
-    def max_iterations(self) -> int:
-        return self.spec.request.max_iterations
-
-    @property
-    def expects_finish(self) -> bool:
-        return self.spec.request.expects_finish
+    def request(self) -> StartConversationRequest:
+        """The request that began the conversation, without secrets."""
+        return self.spec.request
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
         """Appends events in one transaction, then updates the state and publishes them.
@@ -146,6 +146,17 @@ class Working:
         """Returns the messages that the model sees. They are complete whenever no call is unanswered."""
         return self._history.view.messages()
 
+    def prompt(self) -> Prompt:
+        """Returns the agent's next prompt, as `step` sends it."""
+        return Prompt(messages=self.messages(), tools=self.schemas, cache_key=str(self.id))
+
+    def kept_words(self, plan: CondensationPlan) -> str:
+        """Returns what stays word for word after the summary of what the plan forgets."""
+        message_id = self.state.last_user_message_id
+        record = self.log.get(message_id) if message_id is not None else None
+        order = None if record is None else MessageEvent.model_validate_json(record.body)
+        return keepsakes(plan, self._history.view.passages, order, self.state.work)
+
     def unseen_messages(self) -> Sequence[MessageEvent]:
         """Returns the user's messages that the model has not seen yet."""
         records = [self.log.get(message_id) for _, message_id in self.state.unseen_messages]
@@ -177,7 +188,9 @@ class Working:
             self._history.view.passages,
             condenser,
             context_tokens=self._history.context_tokens,
-            window_tokens=self.agent.llm.max_input_tokens or self._history.window_tokens,
+            window_tokens=self.agent.llm.max_input_tokens
+            or self._history.window_tokens
+            or listed(self.agent.llm).window,
             is_requested=is_requested or self.state.wants_condensation,
         )
 

@@ -17,7 +17,7 @@ from agent_runtime.events.union import AnyEvent, parse_event
 
 logger = logging.getLogger(__name__)
 
-_VERSION = 7
+_VERSION = 8
 """Raise it when states or messages come out differently: snapshots of the old kind are then not used."""
 
 _FORMAT = [_VERSION, *(one.name for one in fields(State))]

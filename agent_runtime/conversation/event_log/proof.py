@@ -20,6 +20,7 @@ PROOF = "proof"
 
 MAX_COMMANDS = 20
 MAX_FILES = 100
+MAX_RECENT = 10
 _MAX_COMMAND_CHARS = 500
 _EDITORS = frozenset({"apply_patch", "edit", "file_editor", "write_file"})
 _RUNNERS = frozenset({"terminal", "execute_ipython_cell"})
@@ -52,6 +53,8 @@ class Work:
     `cited`: the commands that the last `finish` names. `is_reported`: the log says already what is shown of
     this work. `is_questioned`: the agent was told since the user's last message that its words are not borne
     out.
+    `recent`: the files that were viewed or changed last, the latest at the end. `plan`: the agent's list of
+    tasks, one in a line; empty if there is none.
     """
 
     changed: tuple[str, ...] = ()
@@ -62,6 +65,8 @@ class Work:
     cited: tuple[str, ...] = ()
     is_reported: bool = True
     is_questioned: bool = False
+    recent: tuple[str, ...] = ()
+    plan: str = ""
 
     @property
     def is_verified(self) -> bool:
@@ -108,13 +113,12 @@ def after_result(work: Work, call: ActionEvent, result: ObservationEvent) -> Wor
         return replace(work, cited=_cited(call))
     if name in _RUNNERS:
         return _after_command(work, call, action, result.observation)
-    if name in _EDITORS:
-        is_view = action.get("command") == "view"
-        is_done = not result.observation.get("is_error", False)
-        return _changed(work, _files(action)) if is_done and not is_view else work
-    if name in _LOOKERS or name.startswith("browser_"):
-        return work
-    return replace(work, has_hidden_work=True)
+    if name == "task_tracker":
+        return replace(work, plan=_plan(result.observation))
+    if name in _EDITORS or name == "read_file":
+        return _after_file(work, name, action, result.observation)
+    is_foreign = name not in _LOOKERS and not name.startswith("browser_")
+    return replace(work, has_hidden_work=work.has_hidden_work or is_foreign)
 
 
 NOTHING_DONE = Work()
@@ -131,6 +135,15 @@ def questioned(work: Work) -> Work:
 def asked_again(work: Work) -> Work:
     """Returns the work at the beginning of a new turn of the user."""
     return replace(work, cited=(), is_questioned=False)
+
+
+def _after_file(work: Work, name: str, action: JsonObject, seen: JsonObject) -> Work:
+    if seen.get("is_error", False):
+        return work
+    files = _files(action)
+    work = replace(work, recent=_latest(work.recent, files))
+    is_view = name == "read_file" or action.get("command") == "view"
+    return work if is_view else _changed(work, files)
 
 
 def _after_command(work: Work, call: ActionEvent, action: JsonObject, seen: JsonObject) -> Work:
@@ -174,6 +187,15 @@ def _files(action: JsonObject) -> list[str]:
     if isinstance(path, str):
         return [path]
     return _PATCHED.findall(str(action.get("patch") or action.get("input") or ""))
+
+
+def _latest(recent: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+    return (*(one for one in recent if one not in files), *files)[-MAX_RECENT:]
+
+
+def _plan(seen: JsonObject) -> str:
+    tasks = [one for one in seen.get("task_list") or [] if isinstance(one, dict)]
+    return "\n".join(f"- {one.get('status', 'todo')}: {one.get('title', '')}" for one in tasks)
 
 
 def _cited(call: ActionEvent) -> tuple[str, ...]:

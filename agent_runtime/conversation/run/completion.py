@@ -27,7 +27,7 @@ async def is_sent_back(conversation: Running) -> bool:
 def _is_told_to_go_on(conversation: Running) -> bool:
     """Once after each call, so that an agent that insists on its words is believed."""
     state = conversation.state
-    if not (conversation.expects_finish and state.replied_without_call) or state.told_to_finish:
+    if not (conversation.request.expects_finish and state.replied_without_call) or state.told_to_finish:
         return False
     check_cost(conversation)
     conversation.emit(go_on_or_finish())

@@ -9,7 +9,14 @@ from typing import TypeVar
 from agent_runtime.agent import stuck
 from agent_runtime.agent.execute import ready
 from agent_runtime.agent.step import ModelTurn, step
-from agent_runtime.context.condense import CondensationPlan, summarize, summarizer, usage_llm
+from agent_runtime.context.condense import (
+    CondensationPlan,
+    reads_same_cache,
+    summarize,
+    summarize_in_place,
+    summarizer,
+    usage_llm,
+)
 from agent_runtime.conversation.run.budget import Budget, RunError, check_cost, check_price, renewed
 from agent_runtime.conversation.run.completion import is_sent_back
 from agent_runtime.conversation.run.context import Running
@@ -102,7 +109,7 @@ def unexpected(error: BaseException) -> ConversationErrorEvent:
 
 
 async def _work(conversation: Running) -> ExecutionStatus:
-    budget = Budget(conversation.max_iterations)
+    budget = Budget(conversation.request.max_iterations)
     while conversation.state.has_work or await is_sent_back(conversation):
         if conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION:
             return ExecutionStatus.WAITING_FOR_CONFIRMATION
@@ -122,7 +129,7 @@ async def _work(conversation: Running) -> ExecutionStatus:
                 return ExecutionStatus.STUCK
             conversation.emit(advice)
         else:
-            budget.take_iteration(conversation.max_iterations)
+            budget.take_iteration(conversation.request.max_iterations)
             check_cost(conversation)
             conversation.turns.steer()
             budget.count(await _ask_or_condense(conversation))
@@ -188,9 +195,15 @@ async def _condense(conversation: Running, plan: CondensationPlan) -> None:
     condenser = summarizer(conversation.agent.condenser)
     assert condenser is not None, "there is no plan without a condenser"
     llm = usage_llm(condenser, conversation.agent.llm)
-    reply = await summarize(plan, llm, conversation.llm_client)
-    stats = add_usage(conversation.state.stats, llm, reply)
-    condensation = plan.to_event(reply.text.strip(), reply.id)
+    client, stats, reply = conversation.llm_client, conversation.state.stats, None
+    if reads_same_cache(condenser, conversation.agent.llm):
+        reply = await summarize_in_place(conversation.prompt(), llm, client)
+        stats = add_usage(stats, llm, reply) if reply is not None else stats
+    if reply is None or not reply.text.strip():
+        reply = await summarize(plan, llm, client)
+        stats = add_usage(stats, llm, reply)
+    kept = conversation.kept_words(plan)
+    condensation = plan.to_event(reply.text.strip(), reply.id, kept)
     conversation.emit(condensation, ConversationStateUpdateEvent(key="stats", value=stats))
 
 
@@ -215,12 +228,10 @@ async def _ask(conversation: Running) -> ModelTurn:
     turn = await step(
         conversation.agent,
         conversation.tools,
-        conversation.messages(),
+        conversation.prompt(),
         conversation.llm_client,
-        schemas=conversation.schemas,
         item_id=item_id,
         listener=stream,
-        cache_key=str(conversation.id),
     )
     if turn.was_empty:
         stream.drop("empty")

@@ -58,3 +58,25 @@ def test_a_nearly_full_window_is_condensed_before_it_overflows():
 
     assert plan(seen, condenser, context_tokens=7_900, window_tokens=10_000) is None
     assert plan(seen, condenser, context_tokens=8_100, window_tokens=10_000) is not None
+
+
+def test_events_alone_are_no_reason_where_the_window_is_known():
+    seen = passages([(2, 10)] * 500)
+    plain, chosen = (
+        LLMSummarizingCondenser(llm=LLM(model="m")),
+        LLMSummarizingCondenser(llm=LLM(model="m"), max_size=100),
+    )
+
+    assert plan(seen, plain, context_tokens=5_000, window_tokens=100_000) is None
+    assert plan(seen, chosen, context_tokens=5_000, window_tokens=100_000) is not None
+    assert plan(seen, plain, context_tokens=5_000) is not None
+
+
+def test_the_system_prompt_stays_whatever_is_kept_at_the_beginning():
+    system = Passage(("s",), (b'{"role":"system","content":"You."}',), 10)
+    condenser = LLMSummarizingCondenser(llm=LLM(model="m"), keep_first=0)
+
+    found = plan([system, *passages([(2, 10)] * 20)], condenser, context_tokens=400, is_requested=True)
+
+    assert found is not None
+    assert (found.offset, "s" in found.forgotten[0].event_ids) == (1, False)

@@ -20,7 +20,7 @@ from tests.agent_runtime.conversation.labour import (
     think,
     working,
 )
-from tests.support.scripted_llm import ScriptedLLM, calls, fail, hold, say
+from tests.support.scripted_llm import ScriptedLLM, call, calls, fail, hold, say
 
 
 async def test_what_grows_too_long_is_summed_up_and_its_beginning_and_end_are_kept(
@@ -263,3 +263,75 @@ async def test_a_pipeline_condenses_with_the_first_that_can(
     await conversation.run()
 
     assert of_kind(conversation, "Condensation")
+
+
+async def test_the_last_order_the_plan_and_the_recent_files_stay_word_for_word(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    seen = conversations.workspace / "seen.py"
+    tasks = [{"title": "Mend the parser", "status": "in_progress"}]
+    scripted_llm.script(
+        say("Hello."),
+        call("file_editor", command="create", path=str(seen), file_text="x = 1"),
+        call("task_tracker", command="plan", task_list=tasks),
+    )
+    scripted_llm.fallback = working(12)
+    conversation = conversations.create(
+        tools=["file_editor", "task_tracker"], agent=condensing(conversations, max_size=12, keep_first=0)
+    )
+    for order in ("Good morning.", "Mend it in Esperanto."):
+        conversation.send(user(order))
+        await conversation.run()
+
+    assert len(of_kind(conversation, "Condensation")) > 1
+    last = agent_requests(scripted_llm)[-1]
+    assert last.messages[0]["role"] == "system"
+    (summary,) = [text for text in texts(last) if "SUMMARY" in text]
+    assert "Mend it in Esperanto." in summary
+    assert "- in_progress: Mend the parser" in summary
+    assert f"- {seen}" in summary
+    assert "Good morning." not in summary
+
+
+async def test_the_summary_is_asked_for_where_the_vendor_has_the_prompt_in_its_cache(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    asked = []
+
+    def answer(request):
+        if "Write the notes" in request.last_text:
+            asked.append(request)
+            return say("NOTES")
+        return think("x" * 200) if len(scripted_llm.requests) < 12 else say("Done.")
+
+    scripted_llm.fallback = answer
+    agent = condensing(conversations, max_size=12)
+    agent["condenser"]["llm"]["model"] = "openai/scripted"
+    conversation = conversations.create(agent=agent)
+    conversation.send(user("Work."))
+    await conversation.run()
+
+    request = asked[0]
+    before = scripted_llm.requests[scripted_llm.requests.index(request) - 1]
+    assert request.body["tools"] == before.body["tools"]
+    assert request.messages[: len(before.messages)] == before.messages
+    assert of_kind(conversation, "Condensation")[0]["summary"] == "NOTES"
+    assert conversation.state.stats["usage_to_metrics"]["condenser"]["accumulated_token_usage"]
+
+
+async def test_a_model_that_calls_tools_instead_is_asked_in_the_other_way(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    def answer(request):
+        if "Write the notes" in request.last_text:
+            return think("not yet") if request.body.get("tools") else say("NOTES")
+        return think("x" * 200) if len(scripted_llm.requests) < 12 else say("Done.")
+
+    scripted_llm.fallback = answer
+    agent = condensing(conversations, max_size=12)
+    agent["condenser"]["llm"]["model"] = "openai/scripted"
+    conversation = conversations.create(agent=agent)
+    conversation.send(user("Work."))
+    await conversation.run()
+
+    assert of_kind(conversation, "Condensation")[0]["summary"] == "NOTES"

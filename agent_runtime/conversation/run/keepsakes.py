@@ -1,0 +1,35 @@
+"""What stays word for word when older events are condensed: the user's last order, the plan, recent files.
+
+A summary may lose these, and without them the agent goes on with another task than it was given.
+"""
+
+from collections.abc import Sequence
+
+from agent_runtime.context.condense import CondensationPlan
+from agent_runtime.context.system_prompt import render
+from agent_runtime.context.view import Passage
+from agent_runtime.conversation.event_log.proof import Work
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.tools.truncate import truncate_middle
+
+MAX_ORDER_CHARS = 12_000
+MAX_PLAN_CHARS = 4_000
+
+
+def keepsakes(
+    plan: CondensationPlan, passages: Sequence[Passage], order: MessageEvent | None, work: Work
+) -> str:
+    """Returns the text that follows the summary. Empty if nothing of it would be lost.
+
+    order: the user's last message. It is left out if the model still sees it.
+    """
+    forgotten = {event_id for passage in plan.forgotten for event_id in passage.event_ids}
+    seen = {event_id for passage in passages for event_id in passage.event_ids} - forgotten
+    is_lost = order is not None and order.id not in seen
+    said = order.llm_message.text if order is not None and is_lost else ""
+    return render(
+        "keepsakes.j2",
+        order=truncate_middle(said, MAX_ORDER_CHARS),
+        plan=truncate_middle(work.plan, MAX_PLAN_CHARS),
+        files=work.recent,
+    ).strip()
