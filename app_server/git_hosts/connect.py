@@ -15,6 +15,7 @@ from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS, GitProvider, provider_of
 from app_server.git_hosts import errors
 from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
+from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.github.client import github
 from app_server.git_hosts.gitlab.client import gitlab
@@ -40,6 +41,7 @@ _FACTORIES: dict[GitProvider, _Factory] = {
     GitProvider.FORGEJO: forgejo,
     GitProvider.GITLAB: gitlab,
     GitProvider.BITBUCKET: bitbucket_cloud,
+    GitProvider.BITBUCKET_DATA_CENTER: bitbucket_data_center,
 }
 
 

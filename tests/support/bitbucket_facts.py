@@ -34,3 +34,40 @@ CLOUD: dict[str, tuple[str, ...]] = {
     f"GET {_R}/pipelines/{{pipeline}}/steps": ("pagelen", "page"),
     f"GET {_R}/pipelines/{{pipeline}}/steps/{{step}}/log": (),
 }
+
+_DC = "/api/latest"
+_REPO = f"{_DC}/projects/{{key}}/repos/{{slug}}"
+_PULL = f"{_REPO}/pull-requests/{{number}}"
+_PAGE = ("start", "limit")
+
+DATA_CENTER: dict[str, tuple[str, ...]] = {
+    f"GET {_DC}/application-properties": (),
+    f"GET {_DC}/users": (
+        "filter",
+        "permission.1",
+        "permission.1.projectKey",
+        "permission.1.repositorySlug",
+        *_PAGE,
+    ),
+    f"GET {_DC}/users/{{name}}": (),
+    f"GET {_DC}/projects": _PAGE,
+    f"GET {_DC}/repos": ("name", "projectkey", "permission", *_PAGE),
+    f"GET {_DC}/dashboard/pull-requests": ("role", "state", *_PAGE),
+    f"GET {_REPO}": (),
+    f"GET {_REPO}/branches": ("filterText", "orderBy", "details", *_PAGE),
+    f"GET {_REPO}/branches/default": (),
+    f"GET {_REPO}/raw/{{path}}": ("at",),
+    f"GET {_REPO}/pull-requests": ("at", "direction", "state", "order", *_PAGE),
+    f"POST {_REPO}/pull-requests": ("title!", "description", "draft", "fromRef!", "toRef!", "reviewers"),
+    f"GET {_PULL}": (),
+    f"PUT {_PULL}": ("version!", "title!", "description", "toRef", "reviewers", "draft"),
+    f"GET {_PULL}/merge": (),
+    f"POST {_PULL}/decline": ("?version!",),
+    f"POST {_PULL}/reopen": ("?version!",),
+    f"GET {_PULL}/activities": _PAGE,
+    f"POST {_PULL}/comments": ("text!", "parent"),
+    f"GET {_PULL}/comments/{{comment_id}}": (),
+    f"PUT {_PULL}/comments/{{comment_id}}": ("version!", "text", "threadResolved"),
+    "GET /build-status/latest/commits/{commit}": _PAGE,
+    "GET /build-status/latest/commits/stats/{commit}": (),
+}

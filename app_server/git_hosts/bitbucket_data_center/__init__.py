@@ -1,0 +1,1 @@
+"""Bitbucket Data Center, in companies."""
