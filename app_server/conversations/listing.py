@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations.log.message_texts import with_words
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import AppConversation
 from app_server.conversations.sharing.access import visible_to
@@ -26,6 +28,12 @@ class ConversationFilter:
     with_sub_conversations: bool = False
     shared: bool | None = None
     """True: only conversations of other people. False: only the user's own. None: both."""
+    query: str | None = None
+    """Words of the title or of one message."""
+    repository_contains: str | None = None
+    branch: str | None = None
+    llm_model: str | None = None
+    execution_status: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ async def search(
     limit: int,
 ) -> ConversationPage:
     """Returns a page of the conversations that the user may see and that match the criteria, newest first."""
-    query = conversation_rows(user_id).where(*_conditions(user_id, criteria))
+    query = conversation_rows(user_id).where(*_conditions(session, user_id, criteria))
     if page_id is not None:
         created_at, last_id = page_position(page_id)
         query = query.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
@@ -58,7 +66,7 @@ async def search(
 async def count(session: AsyncSession, user_id: UUID, criteria: ConversationFilter) -> int:
     query = select(func.count()).select_from(Conversation)
     visible = query.where(visible_to(user_id), Conversation.deleted_at.is_(None))
-    return await session.scalar(visible.where(*_conditions(user_id, criteria))) or 0
+    return await session.scalar(visible.where(*_conditions(session, user_id, criteria))) or 0
 
 
 async def batch(
@@ -68,23 +76,43 @@ async def batch(
     return {row[0].id: viewer.show(row, user_id) for row in rows}
 
 
-def _conditions(user_id: UUID, criteria: ConversationFilter) -> list[ColumnElement[bool]]:
+def _conditions(
+    session: AsyncSession, user_id: UUID, criteria: ConversationFilter
+) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if not criteria.with_sub_conversations:
         conditions.append(Conversation.parent_conversation_id.is_(None))
-    if criteria.title_contains is not None:
-        conditions.append(Conversation.title.icontains(criteria.title_contains, autoescape=True))
-    if criteria.created_from is not None:
-        conditions.append(Conversation.created_at >= criteria.created_from)
-    if criteria.created_before is not None:
-        conditions.append(Conversation.created_at < criteria.created_before)
-    if criteria.updated_from is not None:
-        conditions.append(Conversation.updated_at >= criteria.updated_from)
-    if criteria.updated_before is not None:
-        conditions.append(Conversation.updated_at < criteria.updated_before)
-    if criteria.sandbox_id is not None:
-        conditions.append(Conversation.sandbox_id == criteria.sandbox_id)
+    parts = (
+        (Conversation.title, criteria.title_contains),
+        (Conversation.selected_repository, criteria.repository_contains),
+    )
+    conditions += [column.icontains(part, autoescape=True) for column, part in parts if part is not None]
+    exact: tuple[tuple[Any, Any], ...] = (
+        (Conversation.sandbox_id, criteria.sandbox_id),
+        (Conversation.selected_branch, criteria.branch),
+        (Conversation.llm_model, criteria.llm_model),
+        (Conversation.execution_status, criteria.execution_status),
+    )
+    conditions += [column == value for column, value in exact if value is not None]
+    times = (
+        (Conversation.created_at, criteria.created_from, criteria.created_before),
+        (Conversation.updated_at, criteria.updated_from, criteria.updated_before),
+    )
+    for column, first, end in times:
+        if first is not None:
+            conditions.append(column >= first)
+        if end is not None:
+            conditions.append(column < end)
     if criteria.shared is not None:
         is_own = Conversation.user_id == user_id
         conditions.append(~is_own if criteria.shared else is_own)
+    if criteria.query is not None:
+        conditions.append(_has_words(session, criteria.query))
     return conditions
+
+
+def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:
+    """Returns the condition that the title contains the text, or that a message has all of its words."""
+    in_title = Conversation.title.icontains(query, autoescape=True)
+    in_messages = with_words(query, session.get_bind().dialect.name)
+    return in_title if in_messages is None else or_(in_title, Conversation.id.in_(in_messages))

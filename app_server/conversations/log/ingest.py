@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.conversations.log import full_log
+from app_server.conversations.log import full_log, message_texts
 from app_server.conversations.log.full_log import LogFull, require_open, take_room
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
 from app_server.conversations.log.projection import Projection, fold
@@ -42,6 +42,7 @@ async def ingest(
             conversation = await _locked(session, sandbox_id, conversation_id)
             appended = await log.append(session, conversation_id, report.durable)
             take_room(conversation, appended)
+            await message_texts.add(session, conversation_id, appended.new)
             changed = _project(conversation, appended)
             await take_over_proposals(session, conversation, appended.new)
             await take_over_approvals(session, conversation, appended.new)

@@ -55,6 +55,11 @@ def _filter(
     sandbox_id__eq: UUID | None = None,
     include_sub_conversations: bool = False,
     shared: bool | None = None,
+    query: Annotated[PlainText | None, Query(max_length=200)] = None,
+    selected_repository__contains: Annotated[PlainText | None, Query(max_length=200)] = None,
+    selected_branch__eq: Annotated[PlainText | None, Query(max_length=255)] = None,
+    llm_model__eq: Annotated[PlainText | None, Query(max_length=200)] = None,
+    execution_status__eq: Annotated[PlainText | None, Query(max_length=50)] = None,
 ) -> ConversationFilter:
     return ConversationFilter(
         title__contains,
@@ -65,6 +70,11 @@ def _filter(
         sandbox_id__eq,
         include_sub_conversations,
         shared,
+        query,
+        selected_repository__contains,
+        selected_branch__eq,
+        llm_model__eq,
+        execution_status__eq,
     )
 
 
@@ -84,7 +94,7 @@ async def search_conversations(
     """Returns a page of the conversations that the user may see, newest first.
 
     `shared`: true for conversations that others share with the user, false for the user's own; left out,
-    both.
+    both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)

@@ -179,7 +179,7 @@ export interface paths {
          * @description Returns a page of the conversations that the user may see, newest first.
          *
          *     `shared`: true for conversations that others share with the user, false for the user's own; left out,
-         *     both.
+         *     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -8073,6 +8073,11 @@ export interface operations {
                 sandbox_id__eq?: string | null;
                 include_sub_conversations?: boolean;
                 shared?: boolean | null;
+                query?: string | null;
+                selected_repository__contains?: string | null;
+                selected_branch__eq?: string | null;
+                llm_model__eq?: string | null;
+                execution_status__eq?: string | null;
             };
             header?: never;
             path?: never;
@@ -8113,6 +8118,11 @@ export interface operations {
                 sandbox_id__eq?: string | null;
                 include_sub_conversations?: boolean;
                 shared?: boolean | null;
+                query?: string | null;
+                selected_repository__contains?: string | null;
+                selected_branch__eq?: string | null;
+                llm_model__eq?: string | null;
+                execution_status__eq?: string | null;
             };
             header?: never;
             path?: never;

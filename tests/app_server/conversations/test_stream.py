@@ -502,6 +502,42 @@ async def test_a_new_title_is_seen_by_who_watches(feed: Feed) -> None:
     assert [item["id"] for item in found.json()["items"]] == [feed.id]
 
 
+async def test_conversations_are_found_by_words_of_their_messages(feed: Feed) -> None:
+    async def found(**params: str) -> list[str]:
+        reply = await feed.home.client.get(f"{ROOT}/search", params=params)
+        count = await feed.home.client.get(f"{ROOT}/count", params=params)
+        items = reply.raise_for_status().json()["items"]
+        assert count.json() == len(items)
+        return [item["id"] for item in items]
+
+    content = [{"type": "text", "text": "Please \x00 repair the crane_arm by noon."}]
+    asked = durable(1, source="user", llm_message={"role": "user", "content": content})
+    finish = {"kind": "FinishAction", "message": "The Kräne turn again."}
+    await feed.report(asked, durable(2, kind="ActionEvent", action=finish))
+    await feed.report(state_update(3, "title", "Harbour works"))
+
+    for query in (
+        "crane",
+        "NOON repair",
+        "cran",
+        "crane_arm",
+        "kräne",
+        "turn again",
+        "arbour",
+        'no"crane*',
+    ):
+        assert await found(query=query) == [feed.id], query
+    for query in ("noon turn", "boat", "näch", '"', "%"):
+        assert await found(query=query) == [], query
+    assert await found(query="crane", llm_model__eq="none") == []
+    assert await found(selected_repository__contains="x") == []
+    async with client_of(feed.home.config, await feed.home.key_of(Role.MEMBER)) as other:
+        reply = await other.get(f"{ROOT}/search", params={"query": "crane"})
+        assert reply.json()["items"] == []
+    deleted = await feed.home.client.delete(f"{ROOT}/{feed.id}")
+    assert (deleted.is_success, await found(query="crane")) == (True, [])
+
+
 async def test_deleting_a_conversation_closes_its_watchers_with_4004(feed: Feed) -> None:
     async with feed.watch() as socket:
         await read_until(socket, type="conversation")

@@ -1,4 +1,7 @@
 import asyncio
+import json
+from typing import Any
+from uuid import uuid4
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -6,8 +9,12 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect
 
 import app_server.main  # noqa: F401 (imports every table)
-from app_server.core.database import Base, Database
+from app_server.conversations.log.message_texts import with_words
+from app_server.conversations.models import Conversation
+from app_server.core.database import Base, Database, now
 from app_server.core.migrations import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
+from app_server.events.models import StoredEvent
+from app_server.users.models import Role, User
 
 
 async def test_migrating_leads_to_the_tables_of_the_models(empty_database_url: str) -> None:
@@ -46,12 +53,48 @@ async def test_servers_that_start_at_once_migrate_once(empty_database_url: str) 
             await database.close()
 
 
+async def test_messages_from_before_the_search_are_found(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
+    try:
+        await migrate(database)
+        async with database.engine.begin() as connection:
+            await connection.run_sync(
+                lambda each: command.downgrade(alembic_config(each), "add_pull_requests")
+            )
+        content = [{"type": "text", "text": "Repair the crane."}]
+        said: dict[str, Any] = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}
+        async with database.session() as session:
+            user = User(name="Ada", role=Role.MEMBER)
+            session.add(user)
+            await session.flush()
+            conversation = Conversation(id=uuid4(), user_id=user.id, llm_profile="demo")
+            session.add(conversation)
+            for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
+                place = {"conversation_id": conversation.id, "seq": seq, "event_id": f"event-{seq}"}
+                kind = {"kind": body["kind"], "source": "user", "timestamp": now()}
+                session.add(StoredEvent(**place, **kind, body=json.dumps(body)))
+        await migrate(database)
+        wanted = with_words("repair cran", database.engine.dialect.name)
+        assert wanted is not None
+        async with database.read() as session:
+            assert list(await session.scalars(wanted)) == [conversation.id]
+    finally:
+        await database.close()
+
+
 def test_the_newest_file_is_the_last_revision() -> None:
     files = sorted((MIGRATIONS / "versions").glob("*.py"))
     text = files[-1].read_text()
     assert f'revision = "{newest_revision()}"' in text
 
 
+def _is_of_models(name: str | None, kind: str, _parents: object) -> bool:
+    # The words of messages: a virtual table of SQLite with tables of its own, an index of PostgreSQL.
+    return kind not in {"table", "index"} or "message_texts_words" not in (name or "")
+
+
 def _differences(connection: Connection) -> list[object]:
-    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    context = MigrationContext.configure(
+        connection, opts={"compare_type": True, "include_name": _is_of_models}
+    )
     return list(compare_metadata(context, Base.metadata))

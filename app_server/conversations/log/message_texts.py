@@ -1,0 +1,117 @@
+"""The texts of messages, for the search over conversations: SQLite by FTS5, PostgreSQL by full text."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    ForeignKey,
+    Integer,
+    Select,
+    Text,
+    event,
+    func,
+    insert,
+    select,
+    text,
+)
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base
+from app_server.events.schemas import DurableFrame
+
+MAX_CHARACTERS = 20_000
+"""Of a longer message, only the beginning is found."""
+
+MAX_WORDS = 10
+_WORD = re.compile(r"\w+")
+SQLITE: Final = "sqlite"
+POSTGRESQL: Final = "postgresql"
+
+
+class MessageText(Base):
+    """The text of one message of the user or the agent."""
+
+    __tablename__ = "message_texts"
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, SQLITE), primary_key=True, autoincrement=True
+    )
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), index=True
+    )
+    text: Mapped[str] = mapped_column(Text)
+
+
+_WORDS = """
+CREATE VIRTUAL TABLE message_texts_words
+USING fts5(text, content='message_texts', content_rowid='id', tokenize='unicode61')
+"""
+_ADDED = """
+CREATE TRIGGER message_texts_added AFTER INSERT ON message_texts BEGIN
+    INSERT INTO message_texts_words(rowid, text) VALUES (new.id, new.text);
+END
+"""
+_REMOVED = """
+CREATE TRIGGER message_texts_removed AFTER DELETE ON message_texts BEGIN
+    INSERT INTO message_texts_words(message_texts_words, rowid, text) VALUES ('delete', old.id, old.text);
+END
+"""
+_GIN = "CREATE INDEX ix_message_texts_words ON message_texts USING gin (to_tsvector('simple', text))"
+INDEX: Final[Mapping[str, tuple[str, ...]]] = {SQLITE: (_WORDS, _ADDED, _REMOVED), POSTGRESQL: (_GIN,)}
+"""What makes the table searchable. The migration that creates the table has the same statements."""
+
+
+def _make_searchable(_table: Any, connection: Connection, **_: Any) -> None:
+    for statement in INDEX[connection.dialect.name]:
+        connection.execute(text(statement))
+
+
+event.listen(MessageText.__table__, "after_create", _make_searchable)
+
+
+async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
+    """Adds the texts of the messages among new events."""
+    found = [text_of(frame.event) for frame in frames]
+    rows = [{"conversation_id": conversation_id, "text": each} for each in found if each]
+    if rows:
+        await session.execute(insert(MessageText), rows)
+
+
+def text_of(event_: Mapping[str, Any]) -> str | None:
+    """Returns the text of a message, or of the agent's last word. Returns None for other events, and for a
+    message without text.
+    """
+    match event_:
+        case {"kind": "MessageEvent", "source": "user" | "agent", "llm_message": {"content": list(content)}}:
+            parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        case {"kind": "ActionEvent", "action": {"kind": "FinishAction", "message": str(message)}}:
+            parts = [message]
+        case _:
+            return None
+    said = "\n".join(part for part in parts if isinstance(part, str))[:MAX_CHARACTERS]
+    # PostgreSQL takes no null characters.
+    return said.replace("\x00", " ").strip() or None
+
+
+def with_words(query: str, dialect: str) -> Select[UUID] | None:
+    """Returns the query for the ids of conversations with a message that has all words of `query`, or words
+    that begin with them. Returns None if `query` has no word.
+
+    dialect: the name of the database's dialect.
+    """
+    words = _WORD.findall(query)[:MAX_WORDS]
+    if not words:
+        return None
+    ids = select(MessageText.conversation_id)
+    if dialect == SQLITE:
+        wanted = " AND ".join(f'"{word}" *' for word in words)
+        rows = text("SELECT rowid FROM message_texts_words WHERE message_texts_words MATCH :wanted")
+        return ids.where(MessageText.id.in_(rows.bindparams(wanted=wanted).columns(id=Integer)))
+    wanted = " & ".join(f"{word}:*" for word in words)
+    vector = func.to_tsvector(text("'simple'"), MessageText.text)
+    return ids.where(vector.bool_op("@@")(func.to_tsquery(text("'simple'"), wanted)))

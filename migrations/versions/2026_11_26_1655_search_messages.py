@@ -1,0 +1,95 @@
+"""Keep the texts of messages where a search over conversations finds them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "search_messages"
+down_revision = "add_pull_requests"
+branch_labels = None
+depends_on = None
+
+_BATCH = 500
+_MAX_CHARACTERS = 20_000
+_WORDS = """
+CREATE VIRTUAL TABLE message_texts_words
+USING fts5(text, content='message_texts', content_rowid='id', tokenize='unicode61')
+"""
+_ADDED = """
+CREATE TRIGGER message_texts_added AFTER INSERT ON message_texts BEGIN
+    INSERT INTO message_texts_words(rowid, text) VALUES (new.id, new.text);
+END
+"""
+_REMOVED = """
+CREATE TRIGGER message_texts_removed AFTER DELETE ON message_texts BEGIN
+    INSERT INTO message_texts_words(message_texts_words, rowid, text) VALUES ('delete', old.id, old.text);
+END
+"""
+_GIN = "CREATE INDEX ix_message_texts_words ON message_texts USING gin (to_tsvector('simple', text))"
+_INDEX = {"sqlite": (_WORDS, _ADDED, _REMOVED), "postgresql": (_GIN,)}
+
+
+def upgrade() -> None:
+    texts = op.create_table(
+        "message_texts",
+        sa.Column(
+            "id",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=True,
+            nullable=False,
+        ),
+        sa.Column("conversation_id", sa.Uuid(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("ix_message_texts_conversation_id", "message_texts", ["conversation_id"])
+    connection = op.get_bind()
+    for statement in _INDEX[connection.dialect.name]:
+        op.execute(statement)
+    _take_over(connection, texts)
+
+
+def downgrade() -> None:
+    if op.get_bind().dialect.name == "sqlite":
+        op.execute("DROP TABLE message_texts_words")
+    op.drop_table("message_texts")
+
+
+def _take_over(connection: sa.Connection, texts: sa.Table) -> None:
+    """Adds the texts of the events that are stored already."""
+    events = sa.table(
+        "events",
+        sa.column("conversation_id", sa.Uuid()),
+        sa.column("kind", sa.String()),
+        sa.column("body", sa.Text()),
+    )
+    conversations = sa.table("conversations", sa.column("id", sa.Uuid()))
+    ids = connection.execute(sa.select(conversations.c.id)).scalars().all()
+    for conversation_id in ids:
+        query = sa.select(events.c.body).where(
+            events.c.conversation_id == conversation_id, events.c.kind.in_(("MessageEvent", "ActionEvent"))
+        )
+        found: list[dict[str, Any]] = []
+        for body in connection.execute(query.execution_options(yield_per=_BATCH)).scalars():
+            if '"MessageEvent"' in body or '"FinishAction"' in body:
+                said = _text_of(json.loads(body))
+                if said:
+                    found.append({"conversation_id": conversation_id, "text": said})
+        for start in range(0, len(found), _BATCH):
+            connection.execute(sa.insert(texts), found[start : start + _BATCH])
+
+
+def _text_of(event: Mapping[str, Any]) -> str | None:
+    match event:
+        case {"kind": "MessageEvent", "source": "user" | "agent", "llm_message": {"content": list(content)}}:
+            parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        case {"kind": "ActionEvent", "action": {"kind": "FinishAction", "message": str(message)}}:
+            parts = [message]
+        case _:
+            return None
+    said = "\n".join(part for part in parts if isinstance(part, str))[:_MAX_CHARACTERS]
+    return said.replace("\x00", " ").strip() or None
