@@ -258,7 +258,7 @@ class Forgejo:
         if pull_request.head_commit is None:
             return []
         path = f"{_of(repository)}/commits/{part(pull_request.head_commit)}/status"
-        statuses = (await self._api.get(path)).json().get("statuses") or []
+        statuses = (await self._api.get(path, {"limit": PAGE_ITEMS})).json().get("statuses") or []
         return [parsing.status(one) for one in statuses][:_MAX_ITEMS]
 
     async def check_log(self, repository: str, check_id: str) -> str:

@@ -1,0 +1,407 @@
+"""The client of Forgejo and Gitea: each call checked against both contracts, and what its answers mean."""
+
+from typing import Any
+
+import pytest
+
+from app_server.core.errors import AppError
+from app_server.git_hosts.forgejo.client import Forgejo, forgejo
+from app_server.git_hosts.schemas import (
+    CheckState,
+    ItemKind,
+    Mergeability,
+    NewPullRequest,
+    PullRequestChanges,
+    PullRequestState,
+    ReviewVerdict,
+    TaskKind,
+)
+from tests.support.host_clients import changed, client_of
+from tests.support.host_contract import HostContract
+
+NAME = "team/harbour"
+ORIGIN = "https://git.example"
+COMMIT = "8e0b45049b6253b8984cde9241830d2851168142"
+BRANCH = "fix/ä depth#1"
+ALSO = {"GET /repos/{owner}/{repo}/collaborators/{login}/permission": ()}
+Values = dict[str, Any]
+ADA: Values = {"id": 7, "login": "ada", "full_name": "", "email": "ada@git.example", "avatar_url": ""}
+REPOSITORY: Values = {
+    "id": 42,
+    "full_name": NAME,
+    "clone_url": f"{ORIGIN}/{NAME}.git",
+    "html_url": f"{ORIGIN}/{NAME}",
+    "private": True,
+    "default_branch": "main",
+    "permissions": {"admin": False, "push": True, "pull": True},
+    "stars_count": 3,
+    "updated_at": "2026-11-01T10:00:00Z",
+    "parent": None,
+}
+PULL: Values = {
+    "id": 900,
+    "number": 7,
+    "title": "WIP: Fix the depth",
+    "body": "",
+    "html_url": f"{ORIGIN}/{NAME}/pulls/7",
+    "state": "open",
+    "draft": True,
+    "merged": False,
+    "mergeable": True,
+    "head": {"label": BRANCH, "ref": BRANCH, "sha": COMMIT, "repo": REPOSITORY},
+    "base": {"label": "main", "ref": "main", "sha": COMMIT, "repo": REPOSITORY},
+    "user": ADA,
+    "labels": [{"id": 1, "name": "bug"}],
+    "requested_reviewers": None,
+    "updated_at": "2026-11-01T10:00:00Z",
+}
+COMMENT: Values = {
+    "id": 5,
+    "body": "Is it not 5?",
+    "user": ADA,
+    "created_at": "2026-11-01T10:00:00Z",
+    "html_url": f"{ORIGIN}/{NAME}/pulls/7#issuecomment-5",
+}
+ISSUE: Values = {
+    "number": 9,
+    "title": "Measure it",
+    "body": "",
+    "html_url": f"{ORIGIN}/{NAME}/issues/9",
+    "state": "open",
+    "user": ADA,
+    "labels": [{"id": 1, "name": "bug"}],
+    "assignees": None,
+    "repository": {"id": 42, "full_name": NAME, "name": "harbour", "owner": "team"},
+}
+NEW = NewPullRequest(title="Fix the depth", body="Why", head=BRANCH, base="main", is_draft=True)
+
+
+class Nullable(HostContract):
+    """The documents do not say which fields may be null. Go writes null for an absent object or list."""
+
+    def _check_answer(self, operation: Any, status: int, answer: Any) -> None:
+        super()._check_answer(operation, status, _without_nulls(answer))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(params=["forgejo-16", "gitea-1.28dev"])
+def host(request: pytest.FixtureRequest) -> HostContract:
+    return Nullable(f"{request.param}.openapi.json", base="/api/v1", also=ALSO)
+
+
+def client(host: HostContract) -> Forgejo:
+    return client_of(forgejo, host, ORIGIN)
+
+
+def next_link(path: str) -> dict[str, str]:
+    return {"link": f'<{ORIGIN}/api/v1{path}>; rel="next",<{ORIGIN}/api/v1/x?page=9>; rel="last"'}
+
+
+async def failure(call: Any) -> AppError:
+    with pytest.raises(AppError) as caught:
+        await call
+    return caught.value
+
+
+async def test_me(host: HostContract) -> None:
+    host.reply(200, ADA)
+    me = await client(host).me()
+    assert (me.id, me.login, me.name, me.email) == ("7", "ada", None, "ada@git.example")
+    assert host.seen[0].headers["authorization"] == "token a-token"
+
+
+async def test_the_api_address_may_be_below_a_path() -> None:
+    host = Nullable("forgejo-16.openapi.json", base="/git/api/v1")
+    host.reply(200, REPOSITORY)
+    its = client_of(forgejo, host, ORIGIN, api_url=f"{ORIGIN}/git/api/v1")
+    assert (await its.repository(NAME)).can_push is True
+
+
+async def test_lists_follow_the_links(host: HostContract) -> None:
+    host.reply(200, [REPOSITORY], next_link("/user/repos?page=2&limit=1")).reply(200, [])
+    first = await client(host).repositories(limit=1)
+    found = first.items[0]
+    assert (found.full_name, found.is_public, found.stars, found.parent) == (NAME, False, 3, None)
+    last = await client(host).repositories(page=first.next_page, limit=1)
+    assert host.seen[1].query == {"page": "2", "limit": "1"}
+    assert last.next_page is None
+    host.reply(200, [{"id": 1, "name": "team", "username": "team"}])
+    assert (await client(host).organizations(limit=100)).items[0].id == "team"
+    assert host.seen[2].query == {"limit": "50"}
+
+
+async def test_repositories_are_found_by_a_part_of_their_name(host: HostContract) -> None:
+    host.reply(200, {"ok": True, "data": [REPOSITORY]})
+    assert [one.full_name for one in (await client(host).repositories("harb")).items] == [NAME]
+    assert host.seen[0].query == {"q": "harb", "sort": "updated", "order": "desc", "limit": "30"}
+    host.reply(200, [REPOSITORY, changed(REPOSITORY, full_name="team/other")])
+    assert len((await client(host).repositories("HARB", organization="team")).items) == 1
+    assert host.seen[1].values == {"org": "team"}
+
+
+async def test_branches_are_found_by_any_part_of_their_name(host: HostContract) -> None:
+    def branch(name: str, **more: Any) -> Values:
+        return {"name": name, "commit": {"id": COMMIT, "timestamp": "2026-11-01T10:00:00Z"}, **more}
+
+    host.reply(200, [branch("main", protected=True)], next_link(f"/repos/{NAME}/branches?page=2&limit=50"))
+    host.reply(200, [branch("old-FIX/ä")])
+    found = (await client(host).branches(NAME, "fix/Ä")).items
+    assert [(one.name, one.commit) for one in found] == [("old-FIX/ä", COMMIT)]
+    host.reply(200, [branch("main", protected=True)])
+    assert (await client(host).branches(NAME)).items[0].is_protected is True
+
+
+async def test_files_are_read_by_their_odd_names(host: HostContract) -> None:
+    host.reply(200, b"text", {"content-type": "text/plain"})
+    assert await client(host).file(NAME, ".slipway/set up#1.sh", BRANCH) == b"text"
+    assert (host.seen[0].values["filepath"], host.seen[0].query) == (".slipway/set up#1.sh", {"ref": BRANCH})
+    host.reply(404, {"message": "object does not exist"})
+    assert await client(host).file(NAME, "none") is None
+    host.reply(200, b"x" * (1024 * 1024 + 1))
+    assert await client(host).file(NAME, "large") is None
+
+
+@pytest.mark.parametrize(
+    ("permission", "may"),
+    [("owner", True), ("admin", True), ("write", True), ("read", False), ("none", False)],
+)
+async def test_writers_may_push(host: HostContract, permission: str, may: bool) -> None:
+    host.reply(200, {"permission": permission, "role_name": permission})
+    assert await client(host).may_push(NAME, "ada") is may
+    host.reply(404, {"message": "user does not exist"})
+    assert await client(host).may_push(NAME, "ghost") is False
+
+
+async def test_a_draft_is_opened_with_labels_and_reviewers(host: HostContract) -> None:
+    other = changed(PULL, head={**PULL["head"], "ref": "other"})
+    host.reply(200, [other]).reply(200, [{"id": 1, "name": "bug"}]).reply(201, PULL)
+    host.reply(404, {"message": "user does not exist [uid: 0, name: ghost]"})
+    new = NEW.model_copy(update={"labels": ("bug", "none"), "reviewers": ("ghost",)})
+    opened = await client(host).create_pull_request(NAME, new)
+    assert (opened.is_new, opened.pull_request.number, opened.pull_request.is_draft) == (True, 7, True)
+    assert host.seen[2].body == {
+        "title": "WIP: Fix the depth",
+        "head": BRANCH,
+        "base": "main",
+        "body": "Why",
+        "labels": [1],
+    }
+    assert host.seen[3].body == {"reviewers": ["ghost"]}
+    assert opened.left_out[0] == "There is no label none in this repository."
+    assert opened.left_out[1].startswith("The reviewers ghost were not asked: git.example has nothing there")
+
+
+async def test_an_open_pull_request_of_the_branch_is_returned(host: HostContract) -> None:
+    host.reply(200, [PULL])
+    opened = await client(host).create_pull_request(NAME, NEW)
+    assert (opened.is_new, opened.pull_request.number) == (False, 7)
+    host.reply(200, []).reply(409, {"message": "pull request already exists for these targets"})
+    host.reply(200, [PULL])
+    opened = await client(host).create_pull_request(NAME, NEW)
+    assert (opened.is_new, opened.pull_request.number) == (False, 7)
+
+
+async def test_branches_of_forks_are_named_with_their_owner(host: HostContract) -> None:
+    # The same branch of the repository itself is another one.
+    host.reply(200, [PULL]).reply(201, PULL)
+    new = NEW.model_copy(update={"head_repository": "ada/harbour"})
+    assert (await client(host).create_pull_request(NAME, new)).is_new is True
+    assert host.seen[1].body["head"] == f"ada:{BRANCH}"
+
+
+async def test_archived_repositories_are_told(host: HostContract) -> None:
+    host.reply(200, []).reply(423, {"message": "repository is archived"})
+    error = await failure(client(host).create_pull_request(NAME, NEW))
+    assert (error.code, "archived" in error.detail) == ("git_host_archived", True)
+
+
+async def test_long_texts_are_cut_with_a_sentence(host: HostContract) -> None:
+    host.reply(201, COMMENT).reply(200, COMMENT)
+    await client(host).add_comment(NAME, ItemKind.PULL_REQUEST, 7, "ä" * 70_000)
+    await client(host).edit_comment(NAME, ItemKind.PULL_REQUEST, 7, "5", "ä" * 70_000)
+    assert [len(one.body["body"]) for one in host.seen] == [65_536] * 2
+    assert host.seen[0].body["body"].endswith("*The rest was left out: the host takes 65536 characters.*")
+
+
+@pytest.mark.parametrize(
+    ("shown", "state", "mergeability"),
+    [
+        ({}, PullRequestState.OPEN, Mergeability.CLEAN),
+        ({"mergeable": False}, PullRequestState.OPEN, Mergeability.CONFLICTS),
+        ({"state": "closed", "mergeable": False}, PullRequestState.CLOSED, Mergeability.UNKNOWN),
+        ({"state": "closed", "merged": True}, PullRequestState.MERGED, Mergeability.UNKNOWN),
+    ],
+)
+async def test_states(
+    host: HostContract, shown: Values, state: PullRequestState, mergeability: Mergeability
+) -> None:
+    host.reply(200, changed(PULL, **shown))
+    found = await client(host).pull_request(NAME, 7)
+    assert (found.state, found.mergeability) == (state, mergeability)
+
+
+async def test_a_pull_request_whose_fork_and_author_are_gone(host: HostContract) -> None:
+    head = {**PULL["head"], "repo": None, "sha": ""}
+    host.reply(200, changed(PULL, head=head, user=None, labels=None))
+    found = await client(host).pull_request(NAME, 7)
+    assert (found.head_repository, found.head_commit, found.author) == (None, None, "ghost")
+    assert await client(host).checks(NAME, found) == []
+
+
+async def test_lists_hold_the_state_that_was_asked_for(host: HostContract) -> None:
+    closed, merged = (
+        changed(PULL, number=1, state="closed"),
+        changed(PULL, number=2, state="closed", merged=True),
+    )
+    host.reply(200, [closed, merged], next_link(f"/repos/{NAME}/pulls?state=closed&page=2"))
+    page = await client(host).pull_requests(NAME, state=PullRequestState.MERGED, head=BRANCH)
+    assert [one.number for one in page.items] == [2]
+    assert page.next_page is not None
+    host.reply(200, [])
+    await client(host).pull_requests(NAME, page=page.next_page)
+    assert host.seen[1].query == {"state": "closed", "page": "2"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sent"),
+    [
+        ({"state": PullRequestState.CLOSED}, {"state": "closed"}),
+        ({"title": "New"}, {"title": "WIP: New"}),
+        ({"is_draft": False}, {"title": "Fix the depth"}),
+        ({"title": "New", "is_draft": False, "base": "next"}, {"title": "New", "base": "next"}),
+    ],
+)
+async def test_drafts_are_known_by_their_title(host: HostContract, changes: Values, sent: Values) -> None:
+    if "state" not in changes:
+        host.reply(200, PULL)
+    host.reply(201, PULL)
+    await client(host).update_pull_request(NAME, 7, PullRequestChanges(**changes))
+    assert host.seen[-1].body == sent
+
+
+async def test_comments_and_issues(host: HostContract) -> None:
+    host.reply(200, [COMMENT, changed(COMMENT, user=None, original_author="old")])
+    page = await client(host).comments(NAME, ItemKind.ISSUE, 9)
+    assert [one.author for one in page.items] == ["ada", "old"]
+    host.reply(200, ISSUE)
+    found = await client(host).issue(NAME, 9)
+    assert (found.number, found.is_open, found.labels, found.assignees) == (9, True, ("bug",), ())
+
+
+def review_comment(number: int, position: int, **more: Any) -> Values:
+    return {
+        **COMMENT,
+        "id": number,
+        "path": "a dir/depth.txt",
+        "position": position,
+        "resolver": None,
+        **more,
+    }
+
+
+REVIEW: Values = {"id": 1, "state": "COMMENT", "user": ADA, "body": "", "comments_count": 2}
+
+
+async def test_comments_on_one_line_are_one_thread(host: HostContract) -> None:
+    host.reply(200, [REVIEW, changed(REVIEW, id=2), changed(REVIEW, id=3, comments_count=0)])
+    # The reviews are read at once, so both answers fit both questions.
+    host.reply(200, [review_comment(12, 4), review_comment(10, 8, resolver=ADA)])
+    host.reply(200, [review_comment(11, 4)])
+    threads = {one.id: one for one in await client(host).review_threads(NAME, 7)}
+    assert list(threads) == ["4 a dir/depth.txt", "8 a dir/depth.txt"]
+    first, second = threads.values()
+    assert [one.id for one in first.comments] == ["11", "12"]
+    assert (first.line, first.path, first.is_resolved) == (4, "a dir/depth.txt", False)
+    assert (second.is_resolved, second.can_be_resolved) == (True, False)
+
+
+async def test_an_answer_to_a_thread_is_a_review_on_its_line(host: HostContract) -> None:
+    host.reply(200, REVIEW).reply(200, [review_comment(13, 4, body="Yes.")])
+    added = await client(host).reply_to_thread(NAME, 7, "4 a dir/depth.txt", "Yes.")
+    assert (added.id, added.body) == ("13", "Yes.")
+    assert host.seen[0].body == {
+        "event": "COMMENT",
+        "comments": [{"path": "a dir/depth.txt", "new_position": 4, "body": "Yes."}],
+    }
+
+
+async def test_what_the_api_lacks_is_told(host: HostContract) -> None:
+    for call in (client(host).resolve_thread(NAME, 7, "4 x"), client(host).check_log(NAME, "1")):
+        assert (await failure(call)).code == "git_host_cannot"
+    assert host.seen == []
+
+
+async def test_the_latest_verdict_of_each_reviewer_counts(host: HostContract) -> None:
+    eve = changed(ADA, login="eve")
+    host.reply(
+        200,
+        [
+            changed(REVIEW, state="REQUEST_CHANGES"),
+            changed(REVIEW, state="APPROVED", user=eve, dismissed=True),
+            changed(REVIEW, state="REQUEST_REVIEW", user=eve),
+            changed(REVIEW, state="APPROVED", body="Good"),
+            changed(REVIEW, state="COMMENT"),
+        ],
+    )
+    found = await client(host).reviews(NAME, 7)
+    assert [(one.author, one.verdict, one.body) for one in found] == [("ada", ReviewVerdict.APPROVED, "Good")]
+
+
+async def test_checks_are_the_statuses_of_the_last_commit(host: HostContract) -> None:
+    states = ("success", "warning", "pending", "failure", "error")
+    statuses = [{"id": n, "context": f"ci/{s}", "status": s, "target_url": ""} for n, s in enumerate(states)]
+    host.reply(200, PULL).reply(200, {"state": "failure", "statuses": statuses, "total_count": 5})
+    pull = await client(host).pull_request(NAME, 7)
+    found = await client(host).checks(NAME, pull)
+    passed, pending, failed = CheckState.PASSED, CheckState.PENDING, CheckState.FAILED
+    assert [one.state for one in found] == [passed, passed, pending, failed, failed]
+    assert (found[0].name, found[0].url) == ("ci/success", None)
+    assert (host.seen[1].values["ref"], host.seen[1].query) == (COMMIT, {"limit": "50"})
+    host.reply(200, {"state": "pending", "statuses": None, "total_count": 0})
+    assert await client(host).checks(NAME, pull) == []
+
+
+async def test_suggested_tasks_say_what_waits_for_the_user(host: HostContract) -> None:
+    pull_issue = changed(ISSUE, number=7, title="Fix the depth")
+    host.reply(200, [pull_issue]).reply(200, [ISSUE])
+    host.reply(200, changed(PULL, mergeable=False))
+    found = await client(host).suggested_tasks()
+    assert [(one.kind, one.repository, one.number) for one in found] == [
+        (TaskKind.MERGE_CONFLICTS, NAME, 7),
+        (TaskKind.OPEN_ISSUE, NAME, 9),
+    ]
+    assert host.seen[0].query == {"type": "pulls", "state": "open", "created": "true", "limit": "50"}
+    assert host.seen[1].query == {"type": "issues", "state": "open", "assigned": "true", "limit": "50"}
+
+
+@pytest.mark.parametrize(
+    ("status", "threads", "kind"),
+    [
+        ("failure", None, TaskKind.FAILING_CHECKS),
+        ("success", [review_comment(1, 4)], TaskKind.UNRESOLVED_COMMENTS),
+        ("success", [review_comment(1, 4, resolver=ADA)], None),
+    ],
+)
+async def test_pull_requests_without_conflicts_may_wait_for_more(
+    host: HostContract, status: str, threads: list[Values] | None, kind: TaskKind | None
+) -> None:
+    host.reply(200, [changed(ISSUE, number=7)]).reply(200, []).reply(200, PULL)
+    host.reply(200, {"state": status, "statuses": [{"id": 1, "context": "ci", "status": status}]})
+    if threads is not None:
+        host.reply(200, [REVIEW]).reply(200, threads)
+    assert [one.kind for one in await client(host).suggested_tasks()] == ([kind] if kind else [])
+    assert host.is_used_up
+
+
+async def test_the_words_of_the_host_are_told(host: HostContract) -> None:
+    said = "token does not have at least one of required scope(s): [write:issue]"
+    host.reply(403, {"message": said, "url": f"{ORIGIN}/api/swagger"})
+    error = await failure(client(host).add_comment(NAME, ItemKind.ISSUE, 9, "Hi"))
+    assert error.detail == f"git.example does not allow this: {said}."
+    host.reply(404, {"errors": ["one", "two"], "message": "", "url": ""})
+    assert "one; two" in (await failure(client(host).repository(NAME))).detail
