@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -9,6 +10,7 @@ from pydantic import ConfigDict, Field
 from agent_runtime.agent.critic import Critic
 from agent_runtime.context.condense import Condenser
 from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_project_context
+from agent_runtime.context.surroundings import surroundings
 from agent_runtime.context.system_prompt import render, render_system_prompt
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import SystemPromptEvent
@@ -48,17 +50,21 @@ def system_prompt_event(
     tools: Mapping[str, AnyTool],
     project: ProjectContext,
     *,
-    working_dir: str,
+    working_dir: Path,
     secrets: Mapping[str, str | None],
 ) -> SystemPromptEvent:
     """Returns the first event of a conversation's log: the system prompt and the tools.
 
     `secrets`: the description of each secret, by its name.
     """
+    # An agent with a prompt of its own may be for anything.
+    here = "" if agent.system_prompt else render("surroundings.j2", here=surroundings(working_dir)).strip()
     parts = (
-        agent.system_prompt or render_system_prompt(working_dir=working_dir),
+        agent.system_prompt or render_system_prompt(working_dir=str(working_dir)),
         render_project_context(project),
         render("secrets.j2", secrets=secrets).strip(),
+        # After what conversations have in common: a cache keeps what they begin with alike.
+        here,
         (agent.agent_context or NO_CONTEXT).system_message_suffix,
     )
     text = "\n\n".join(part for part in parts if part)

@@ -149,7 +149,7 @@ class ConversationEngine(Working):
                 self.agent,
                 self.tools,
                 self.spec.project,
-                working_dir=str(self.spec.working_dir),
+                working_dir=self.spec.working_dir,
                 secrets=self.secrets.descriptions,
             )
             events.insert(0, opening)

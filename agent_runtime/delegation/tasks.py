@@ -31,7 +31,10 @@ from agent_runtime.tools.mcp.config import named_servers
 from agent_runtime.tools.registry import tool_names
 from agent_runtime.tools.tool import CallSuspendedError
 
-MAX_TASKS = 200
+MAX_TASKS = 20
+"""The tasks that a conversation, its sub-agents and their sub-agents may have in all. Their cost counts
+against the budget of the conversation at the top.
+"""
 MAX_DEPTH = 2
 """The depth of sub-agents. Sub-agents may have sub-agents; these may not have any."""
 
@@ -153,9 +156,10 @@ class SubAgents:
         callers = above(parent, self._home)
         if len(callers) >= MAX_DEPTH:
             raise DelegationError("A sub-agent of a sub-agent cannot have sub-agents: do it yourself.")
-        if len(parent.state.tasks) >= MAX_TASKS:
+        if self._tasks_below([parent, *callers][-1]) >= MAX_TASKS:
             raise DelegationError(
-                f"A conversation has at most {MAX_TASKS} tasks: resume one, or do it yourself."
+                f"A conversation and its sub-agents have at most {MAX_TASKS} tasks in all: resume one, or do "
+                "it yourself."
             )
         llm, notes = self._model(parent, definition)
         equipment = _equipment(parent, definition, may_delegate=len(callers) + 1 < MAX_DEPTH)
@@ -192,6 +196,12 @@ class SubAgents:
                 await let_go(repository_of(parent, self._home), conversation_id, self._home.trees)
             raise
         return task_id, child, [*notes, *left_out]
+
+    def _tasks_below(self, conversation: ConversationEngine) -> int:
+        """Returns the number of its tasks and of all tasks of its sub-agents."""
+        tasks = conversation.state.tasks.values()
+        children = [child for task in tasks if (child := self._home.find(task.conversation_id)) is not None]
+        return len(tasks) + sum(map(self._tasks_below, children))
 
     def _begin(
         self, parent: ConversationEngine, brief: Brief, task_id: str, task: Task, prompt: str

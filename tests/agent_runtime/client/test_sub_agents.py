@@ -365,6 +365,28 @@ def test_a_pause_reaches_the_sub_agent_and_nothing_is_lost(place: Place):
     assert not [event for event in conversation.state.events if event.kind == "AgentErrorEvent"]
 
 
+@pytest.mark.parametrize("local_or_remote", ["local"], indirect=True)
+def test_the_whole_tree_has_a_number_of_tasks(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agent_runtime.delegation.tasks.MAX_TASKS", 2)
+    agent_file(place, ".agents/agents", "chief", "description: Delegates.\ntools: [task_tool_set]")
+    place.llm.fallback = by_prompt(
+        Begin=steps(
+            call("task", prompt="First.", subagent_type="chief"),
+            call("task", prompt="Third.", subagent_type="chief"),
+            say("Done."),
+        ),
+        First=steps(call("task", prompt="Second.", subagent_type="chief"), say("Done.")),
+        Second=steps(say("Done, too.")),
+    )
+    conversation = parent(place)
+
+    conversation.send_message("Begin.")
+    conversation.run()
+
+    assert len(tasks(conversation)) == 1
+    assert "at most 2 tasks in all" in place.llm.requests[-1].last_text
+
+
 def test_sub_agents_have_sub_agents_and_these_have_none(place: Place):
     agent_file(place, ".agents/agents", "chief", "description: Delegates.\ntools: [task_tool_set]")
     place.llm.fallback = by_prompt(

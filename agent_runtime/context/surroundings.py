@@ -1,0 +1,123 @@
+"""What an agent is told of the place where it works: date, system, shell, git state, commands of the project.
+
+Told once, at the beginning of a conversation, and kept in its log: a prompt that changed with the clock or
+with each commit would never be found in a vendor's cache. Names that come from the repository are checked,
+since anything else in them could pass for an instruction. Only files are read, and nothing is run.
+"""
+
+import platform
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agent_runtime.workspace.environment import bash_path
+from agent_runtime.workspace.front_matter import UnusableFileError, read_text
+
+MAX_COMMANDS = 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._-]{0,39}")
+_BRANCH = re.compile(r"ref: refs/heads/([A-Za-z0-9][A-Za-z0-9._/+@-]{0,119})")
+_COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_TARGET = re.compile(r"^([A-Za-z0-9][A-Za-z0-9:._-]{0,39})\s*:(?!=)", re.MULTILINE)
+_RECIPE = re.compile(r"^@?([A-Za-z0-9][A-Za-z0-9_-]{0,39})(?:\s+[^:=\n]*)?:(?!=)", re.MULTILINE)
+_SYSTEM_NAME = re.compile(r'^PRETTY_NAME="?([A-Za-z0-9 ./()_-]{1,80})"?$', re.MULTILINE)
+_PACKAGE_MANAGERS = (
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("bun.lockb", "bun"),
+)
+_UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-apply", "a rebase"))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """`date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `commands`: what
+    the project's own files say can be run, at most MAX_COMMANDS.
+    """
+
+    date: str
+    system: str
+    shell: str
+    git: str
+    commands: Sequence[str]
+
+
+def surroundings(working_dir: Path) -> Surroundings:
+    """Returns what is to be told about this directory now."""
+    return Surroundings(
+        date=datetime.now(UTC).date().isoformat(),
+        system=_system(),
+        shell=bash_path(),
+        git=_git(working_dir),
+        commands=list(dict.fromkeys(_commands(working_dir)))[:MAX_COMMANDS],
+    )
+
+
+def _system() -> str:
+    named = _SYSTEM_NAME.search(_text(Path("/etc/os-release"), Path("/")))
+    kernel = f"{platform.system()} {platform.machine()}"
+    return f"{named[1].strip()} ({kernel})" if named else kernel
+
+
+def _git(working_dir: Path) -> str:
+    root = next((each for each in (working_dir, *working_dir.parents) if (each / ".git").exists()), None)
+    if root is None:
+        return ""
+    directory = root / ".git"
+    if directory.is_file():
+        # A work tree: the file says where its state lies.
+        place = _text(directory, root).removeprefix("gitdir:").strip()
+        directory = root / place
+    head = _text(directory / "HEAD", directory)
+    where = "" if root == working_dir else f"repository at {root}, "
+    under_way = next((f", {what} under way" for name, what in _UNDER_WAY if (directory / name).exists()), "")
+    if branch := _BRANCH.fullmatch(head):
+        return f"{where}branch {branch[1]}{under_way}"
+    return f"{where}detached at {head[:12]}{under_way}" if _COMMIT.fullmatch(head) else ""
+
+
+def _commands(working_dir: Path) -> Iterator[str]:
+    makefile = next(
+        (name for name in ("GNUmakefile", "makefile", "Makefile") if (working_dir / name).is_file()), ""
+    )
+    if makefile:
+        yield from (f"make {name}" for name in _TARGET.findall(_text(working_dir / makefile, working_dir)))
+    justfile = next((name for name in ("justfile", "Justfile") if (working_dir / name).is_file()), "")
+    if justfile:
+        yield from (f"just {name}" for name in _RECIPE.findall(_text(working_dir / justfile, working_dir)))
+    runner = next((name for lock, name in _PACKAGE_MANAGERS if (working_dir / lock).is_file()), "npm")
+    yield from (f"{runner} run {name}" for name in _scripts(working_dir))
+    yield from (command for file, command in _USUAL if (working_dir / file).is_file())
+
+
+_USUAL = (
+    ("pytest.ini", "pytest"),
+    ("conftest.py", "pytest"),
+    ("tox.ini", "tox"),
+    ("noxfile.py", "nox"),
+    ("Cargo.toml", "cargo test"),
+    ("go.mod", "go test ./..."),
+    ("pom.xml", "mvn test"),
+    ("gradlew", "./gradlew test"),
+)
+
+
+def _scripts(working_dir: Path) -> list[str]:
+    try:
+        package: Any = orjson.loads(_text(working_dir / "package.json", working_dir) or "{}")
+    except orjson.JSONDecodeError:
+        return []
+    scripts = package.get("scripts") if isinstance(package, dict) else None
+    return [name for name in scripts if _NAME.fullmatch(name)] if isinstance(scripts, dict) else []
+
+
+def _text(path: Path, root: Path) -> str:
+    try:
+        return read_text(path, root)
+    except (OSError, UnusableFileError):
+        return ""
