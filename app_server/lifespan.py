@@ -18,7 +18,7 @@ import httpx
 from agent_runtime.relay.http import new_transport
 from app_server import demo
 from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
-from app_server.audit.retention import trim
+from app_server.audit.retention import TRIM_EVERY, TRIM_KIND, trimmer
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
 from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of, works_in
@@ -33,8 +33,9 @@ from app_server.core.background import Background
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
+from app_server.core.jobs.worker import Jobs
 from app_server.core.migrations import migrate, wait_for_other_servers
-from app_server.core.pubsub import make_pubsub, require_redis
+from app_server.core.pubsub import PubSub, make_pubsub, require_redis
 from app_server.egress.egress_log import Ledger
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.tls.authority import load_authority
@@ -71,7 +72,6 @@ State = dict[str, Any]
 
 _MONITOR_INTERVAL_SECONDS = 2.0
 _REST_INTERVAL_SECONDS = 15.0
-_TRIM_INTERVAL_SECONDS = 3600.0
 
 
 @asynccontextmanager
@@ -130,6 +130,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         def tell_of_refusal(sandbox_id: UUID) -> None:
             background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
 
+        jobs = await _open_jobs(config, database, pubsub, stack)
         ledger = Ledger(database, tell_of_refusal)
         egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
         for work, name, seconds in (
@@ -139,9 +140,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
             (followers.check, "followers of conversations", CHECK_SECONDS),
             (spending.renew, "reservations of calls", RENEWAL_SECONDS),
-            (partial(trim, database, config.audit_retention_days), "audit log", _TRIM_INTERVAL_SECONDS),
             (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
-            (partial(throttle.tidy, database), "failed sign-ins", throttle.TIDY_SECONDS),
             (sandboxes.rest, "idle sandboxes", _REST_INTERVAL_SECONDS),
             (sandboxes.measure, "sizes of workspaces", _REST_INTERVAL_SECONDS),
             (sandboxes.archiving.tidy, "archives", _REST_INTERVAL_SECONDS),
@@ -160,6 +159,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "relay_transport": relay_transport,
             "trust_of_hosts": trust,
             "background": background,
+            "jobs": jobs,
             "pubsub": pubsub,
             "credentials_in_use": credentials_in_use,
             "followers": followers,
@@ -206,6 +206,16 @@ async def _make_demo(config: Config) -> None:
         await asyncio.to_thread(demo.make_repository, config.home)
     except (OSError, subprocess.SubprocessError):
         logger.exception("the demo repository cannot be made; is git installed?")
+
+
+async def _open_jobs(config: Config, database: Database, pubsub: PubSub, stack: AsyncExitStack) -> Jobs:
+    """Names all kinds of jobs of this server and starts its worker."""
+    jobs = Jobs(database, pubsub)
+    jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days), TRIM_EVERY)
+    jobs.schedule(throttle.TIDY_KIND, throttle.tidier(database), throttle.TIDY_EVERY)
+    await jobs.open()
+    stack.push_async_callback(jobs.close)
+    return jobs
 
 
 async def _open_database(config: Config, stack: AsyncExitStack) -> Database:

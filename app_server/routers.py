@@ -6,7 +6,7 @@ Each router of the public app is listed with the access that its requests need.
 from fastapi import APIRouter
 
 from app_server import status, web_client
-from app_server.access import audit_routes, key_routes, web_session_routes
+from app_server.access import audit_routes, job_routes, key_routes, web_session_routes
 from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, OPEN, SETTINGS, WORK, RouteAccess
 from app_server.all_settings import router as all_settings
 from app_server.conversations.routes import browser as browser_routes
@@ -73,6 +73,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
     (audit_routes.router, AUDIT),
+    (job_routes.router, ADMINISTER),
     (settings.router, SETTINGS),
     (settings.sharing_router, ADMINISTER),
     (settings.facts_router, SETTINGS),

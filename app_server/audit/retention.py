@@ -3,6 +3,7 @@ verified.
 """
 
 from datetime import timedelta
+from typing import Final
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,8 +12,20 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.audit.chain import SERVER, NewEntry, record
 from app_server.audit.models import HEAD_ID, AuditEntry, AuditHead
 from app_server.core.database import Database, now
+from app_server.core.jobs.policy import Handler, JobAttempt
 
+TRIM_KIND: Final = "audit_log.trim"
+TRIM_EVERY: Final = timedelta(hours=1)
 _BATCH = 5000
+
+
+def trimmer(database: Database, days: int) -> Handler:
+    """Returns the job that deletes entries which are more than `days` days old."""
+
+    async def run(_attempt: JobAttempt) -> None:
+        await trim(database, days)
+
+    return run
 
 
 async def trim(database: Database, days: int) -> None:

@@ -96,6 +96,8 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.engine, self._brief_engine = _create_engines(url)
+        self.session_info: dict[str, Any] = {}
+        """What each new session for writing gets as its `info`."""
         self._write = async_sessionmaker(self.engine, expire_on_commit=False)
         self._read = async_sessionmaker(_reading(self.engine), expire_on_commit=False)
         self._write_briefly = async_sessionmaker(self._brief_engine, expire_on_commit=False)
@@ -106,13 +108,13 @@ class Database:
         """Yields a session with a transaction. It commits when the block ends normally and rolls back after
         an error.
         """
-        async with self._write() as session, session.begin():
+        async with self._write(info=dict(self.session_info)) as session, session.begin():
             yield session
 
     @asynccontextmanager
     async def brief_session(self) -> AsyncIterator[AsyncSession]:
         """Like `session`, but for brief statements only."""
-        async with self._write_briefly() as session, session.begin():
+        async with self._write_briefly(info=dict(self.session_info)) as session, session.begin():
             yield session
 
     @asynccontextmanager

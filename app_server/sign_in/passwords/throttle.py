@@ -19,13 +19,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import Database, now
+from app_server.core.jobs.policy import Handler, JobAttempt
 from app_server.sign_in.passwords.models import SignInThrottle
 from app_server.sign_in.passwords.refusals import throttled
 
 FIRST_BLOCK = timedelta(seconds=30)
 LONGEST_BLOCK = timedelta(minutes=15)
 KEPT = timedelta(days=1)
-TIDY_SECONDS: Final = 3600.0
+TIDY_KIND: Final = "failed_sign_ins.tidy"
+TIDY_EVERY: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -131,3 +133,12 @@ async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> 
         index_elements=["key_hash"], set_={"key_hash": row.excluded.key_hash}
     ).returning(SignInThrottle)
     return (await session.scalars(locked)).one()
+
+
+def tidier(database: Database) -> Handler:
+    """Returns the job that runs `tidy`."""
+
+    async def run(_attempt: JobAttempt) -> None:
+        await tidy(database)
+
+    return run

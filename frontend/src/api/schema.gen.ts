@@ -24,6 +24,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Jobs
+         * @description Returns jobs, newest first. 400 `bad_page_id`.
+         */
+        get: operations["search_jobs_api_v1_administration_jobs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/jobs/{job_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Job
+         * @description Cancels a job that waits, runs or is dead. A running one is ended within seconds. 409
+         *     `job_not_cancellable`.
+         */
+        post: operations["cancel_job_api_v1_administration_jobs__job_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/jobs/{job_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Job
+         * @description Lets a dead or cancelled job run again, with all its attempts; one that waits runs at once. 409
+         *     `job_not_retryable`.
+         */
+        post: operations["retry_job_api_v1_administration_jobs__job_id__retry_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/spending-limits": {
         parameters: {
             query?: never;
@@ -3512,7 +3574,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "pull_request.opened" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "pull_request.opened" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -3560,7 +3622,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -4616,6 +4678,68 @@ export interface components {
             /** Write Bytes */
             write_bytes: number;
         };
+        /** JobCount */
+        JobCount: {
+            /** Count */
+            count: number;
+            /** Has Handler */
+            has_handler: boolean;
+            /** Kind */
+            kind: string;
+            state: components["schemas"]["JobState"];
+        };
+        /**
+         * JobInfo
+         * @description One job. `attempts`: attempts that have begun. `error`: why the last attempt failed. `every_seconds`:
+         *     the pause between repetitions; null if it runs once. `has_handler`: this server can do jobs of this kind.
+         */
+        JobInfo: {
+            /** Attempts */
+            attempts: number;
+            /** Created At */
+            created_at: string;
+            /** Error */
+            error: string | null;
+            /** Every Seconds */
+            every_seconds: number | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Has Handler */
+            has_handler: boolean;
+            /** Id */
+            id: string;
+            /** Key */
+            key: string | null;
+            /** Kind */
+            kind: string;
+            /** Priority */
+            priority: number;
+            /** Result */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            /** Run At */
+            run_at: string;
+            state: components["schemas"]["JobState"];
+        };
+        /**
+         * JobPage
+         * @description Jobs, and how many there are of each kind in each state, without the filter.
+         */
+        JobPage: {
+            /** Counts */
+            counts: components["schemas"]["JobCount"][];
+            /** Items */
+            items: components["schemas"]["JobInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /**
+         * JobState
+         * @description `dead`: all attempts have failed. `cancelled`: an administrator has ended the job.
+         * @enum {string}
+         */
+        JobState: "waiting" | "running" | "done" | "dead" | "cancelled";
         JsonValue: unknown;
         /**
          * LLMDiff
@@ -7766,6 +7890,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alive"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_jobs_api_v1_administration_jobs_get: {
+        parameters: {
+            query?: {
+                state?: components["schemas"]["JobState"] | null;
+                kind?: string | null;
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_job_api_v1_administration_jobs__job_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_job_api_v1_administration_jobs__job_id__retry_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobInfo"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -48,6 +48,8 @@ export const AUDIT_ACTIONS = [
   'conversation.exported',
   'git.pushed',
   'pull_request.opened',
+  'job.retried',
+  'job.cancelled',
   'audit_log.exported',
   'audit_log.trimmed',
   'installation.backed_up',

@@ -1,0 +1,72 @@
+"""What administrators see of jobs and do with them."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import func, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import now
+from app_server.core.errors import Conflict, NotFound
+from app_server.core.jobs.models import LONG_AGO, Job, JobState
+from app_server.core.jobs.queue import wake_after_commit
+
+
+async def search(
+    session: AsyncSession,
+    *,
+    state: JobState | None,
+    kind: str | None,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
+) -> list[Job]:
+    """Returns jobs, newest first. before: the time and id after which the page begins."""
+    query = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
+    if state is not None:
+        query = query.where(Job.state == state)
+    if kind is not None:
+        query = query.where(Job.kind == kind)
+    if before is not None:
+        query = query.where(tuple_(Job.created_at, Job.id) < before)
+    return list((await session.scalars(query)).all())
+
+
+async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
+    """Returns how many jobs there are, by kind and state."""
+    query = select(Job.kind, Job.state, func.count()).group_by(Job.kind, Job.state).order_by(Job.kind)
+    return [(kind, state, number) for kind, state, number in (await session.execute(query)).all()]
+
+
+async def retry(session: AsyncSession, job_id: UUID) -> Job:
+    """Makes a dead or cancelled job wait again, with all its attempts; a waiting one runs at once. Raises
+    NotFound, and Conflict `job_not_retryable`.
+    """
+    job = await _locked(session, job_id)
+    if job.state not in (JobState.DEAD, JobState.CANCELLED, JobState.WAITING):
+        raise Conflict(f"The job is {job.state}.", code="job_not_retryable", fix="Retry a job that is dead.")
+    job.state, job.attempts, job.run_at, job.finished_at = JobState.WAITING, 0, now(), None
+    wake_after_commit(session)
+    return job
+
+
+async def cancel(session: AsyncSession, job_id: UUID) -> Job:
+    """Cancels a job; a running one is ended within seconds. Raises NotFound, and Conflict
+    `job_not_cancellable`.
+    """
+    job = await _locked(session, job_id)
+    if job.every_seconds is not None or job.state not in (JobState.WAITING, JobState.RUNNING, JobState.DEAD):
+        raise Conflict(
+            "This job cannot be cancelled: it repeats, or it has ended.",
+            code="job_not_cancellable",
+            fix="Cancel a job that waits, runs or is dead, and does not repeat.",
+        )
+    job.state, job.lease_owner, job.lease_until = JobState.CANCELLED, None, LONG_AGO
+    job.finished_at = now()
+    return job
+
+
+async def _locked(session: AsyncSession, job_id: UUID) -> Job:
+    job = await session.get(Job, job_id, with_for_update=True)
+    if job is None:
+        raise NotFound("There is no such job.")
+    return job

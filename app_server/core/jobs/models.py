@@ -1,0 +1,63 @@
+"""The table of jobs."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Index, Integer, String, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
+_HAS_KEY_IN_USE = text("state = 'running' AND key IS NOT NULL")
+
+
+class JobState(StrEnum):
+    """`dead`: all attempts have failed. `cancelled`: an administrator has ended the job."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
+class Job(Base):
+    """One piece of work. Jobs with the same `key` run one at a time.
+
+    `attempts`: attempts that have begun since the job was stored or retried. `error`: why the last attempt
+    failed. `every_seconds`: the job repeats after so many seconds; null if it runs once.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index(None, "state", "run_at"),
+        Index(None, "state", "lease_until"),
+        Index(None, "kind", "created_at"),
+        Index(
+            "uq_jobs_running_key",
+            "key",
+            unique=True,
+            postgresql_where=_HAS_KEY_IN_USE,
+            sqlite_where=_HAS_KEY_IN_USE,
+        ),
+        Index(None, "key"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(80))
+    payload: Mapped[dict[str, Any]]
+    key: Mapped[str | None] = mapped_column(String(200))
+    priority: Mapped[int] = mapped_column(Integer, default=0)
+    state: Mapped[JobState] = mapped_column(enum_column(JobState), default=JobState.WAITING)
+    run_at: Mapped[datetime] = mapped_column(default=now)
+    attempts: Mapped[int] = mapped_column(Integer, default=0)
+    every_seconds: Mapped[int | None] = mapped_column(Integer)
+    lease_owner: Mapped[str | None] = mapped_column(String(32))
+    lease_until: Mapped[datetime] = mapped_column(default=LONG_AGO)
+    error: Mapped[str | None] = mapped_column(Text)
+    result: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    finished_at: Mapped[datetime | None]

@@ -1,0 +1,62 @@
+"""How jobs of a kind are done: attempts, pauses between them, and limits."""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True)
+class JobAttempt:
+    """One attempt at a job, as its handler sees it. `number`: 1 for the first attempt. `is_last`: the job is
+    dead if this attempt fails.
+    """
+
+    job_id: UUID
+    kind: str
+    payload: dict[str, Any]
+    key: str | None
+    number: int
+    is_last: bool
+
+
+Handler = Callable[[JobAttempt], Awaitable[dict[str, Any] | None]]
+"""Does the job and returns its result, as JSON. An exception means that the attempt has failed. A job may run
+more than once, because a server can end before it has noted the result.
+"""
+
+
+class GiveUp(Exception):
+    """Raised by a handler if further attempts cannot succeed. The job is dead at once."""
+
+
+class TryAgain(Exception):
+    """Raised by a handler if the next attempt must wait for `after`, for example as a receiver asks."""
+
+    def __init__(self, reason: str, after: timedelta) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """`attempts`: the number of attempts before a job is dead. `timeout`: the time after which an attempt is
+    ended and has failed. `at_once`: jobs of this kind that one server runs at a time.
+
+    The pause after a failed attempt begins with `first_pause` and doubles each time up to `longest_pause`.
+    Chance shortens it by up to a half.
+    """
+
+    attempts: int = 8
+    first_pause: timedelta = timedelta(seconds=2)
+    longest_pause: timedelta = timedelta(hours=1)
+    timeout: timedelta = timedelta(minutes=1)
+    at_once: int = 4
+
+    def pause_after(self, attempt: int) -> timedelta:
+        """Returns the pause after the failed attempt with this number."""
+        full = min(self.first_pause * 2 ** min(attempt - 1, 30), self.longest_pause)
+        shortened: timedelta = full * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load; nothing secret)
+        return shortened

@@ -1,0 +1,257 @@
+"""Does the jobs. Each app server has one worker; any number may run on one database."""
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy.exc import IntegrityError
+
+from app_server.core.database import UNAVAILABLE, Database, now
+from app_server.core.jobs import queue
+from app_server.core.jobs.models import Job, JobState
+from app_server.core.jobs.policy import GiveUp, Handler, JobAttempt, RetryPolicy, TryAgain
+from app_server.core.pubsub import LOOK, Ended, PubSub
+
+logger = logging.getLogger(__name__)
+
+SAFETY_SECONDS = 5.0
+"""A worker that is not woken looks into the database after this time: for jobs of servers that have died."""
+
+RENEW_SECONDS = 4.0
+TIDY_KIND = "jobs.forget_ended"
+_CHANNEL = UUID("0b6f3f52-53b5-4b1e-8d55-0d7c1f6f9a77")
+_KEEP_DONE = timedelta(days=3)
+_KEEP_FAILED = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    handler: Handler
+    policy: RetryPolicy
+    every: timedelta | None = None
+
+
+class Jobs:
+    """The worker and the kinds of jobs that it knows.
+
+    Register all kinds, then `open`. `wake` says that there is work; `close` stops it and frees its jobs.
+    """
+
+    def __init__(self, database: Database, pubsub: PubSub) -> None:
+        self._database = database
+        self._pubsub = pubsub
+        self._owner = secrets.token_hex(16)
+        self._kinds: dict[str, _Kind] = {}
+        self._running: dict[UUID, tuple[str, asyncio.Task[None]]] = {}
+        self._woken = asyncio.Event()
+        self._own_tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds that have a handler in this server."""
+        return frozenset(self._kinds)
+
+    def register(self, kind: str, handler: Handler, policy: RetryPolicy | None = None) -> None:
+        """Says how jobs of this kind are done. Raises ValueError if the kind has a handler."""
+        self._add(kind, _Kind(handler, policy or RetryPolicy()))
+
+    def schedule(
+        self, kind: str, handler: Handler, every: timedelta, policy: RetryPolicy | None = None
+    ) -> None:
+        """Repeats a job, `every` so often after it has ended, on one of the servers. An attempt that fails is
+        made again; after the last one, the job waits for its next turn and shows the error.
+        """
+        self._add(kind, _Kind(handler, policy or RetryPolicy(attempts=3), every))
+
+    def _add(self, kind: str, known: _Kind) -> None:
+        if kind in self._kinds:
+            raise ValueError(f"the kind of job {kind} has a handler")
+        self._kinds[kind] = known
+
+    async def open(self) -> None:
+        """Starts the worker. On SQLite, jobs that a killed server has left go on at once; on PostgreSQL, when
+        their leases have expired.
+        """
+        self.schedule(TIDY_KIND, self._forget_ended, timedelta(hours=1))
+        if self._database.sqlite_file is not None:
+            async with self._database.session() as session:
+                await queue.release_all(session)
+        for kind, known in self._kinds.items():
+            if known.every:
+                await self._keep_schedule(kind, known.every)
+        self._database.session_info[queue.WAKE] = self.wake_all
+        self._own_tasks = [
+            asyncio.create_task(self._run(), name="jobs"),
+            asyncio.create_task(self._keep_leases(), name="leases of jobs"),
+            asyncio.create_task(self._listen(), name="news of jobs"),
+        ]
+
+    async def _keep_schedule(self, kind: str, every: timedelta) -> None:
+        with suppress(IntegrityError):  # another server has just stored it
+            async with self._database.session() as session:
+                await queue.keep_schedule(session, kind, every)
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def wake_all(self) -> None:
+        """Wakes the workers of all servers that share the pubsub."""
+        self.wake()
+        self._pubsub.publish(_CHANNEL, [LOOK])
+
+    async def close(self) -> None:
+        """Stops the worker. Its unfinished jobs are free for other workers at once."""
+        self._database.session_info.pop(queue.WAKE, None)
+        tasks = [*self._own_tasks, *(task for _, task in self._running.values())]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        with suppress(*UNAVAILABLE):
+            async with self._database.session() as session:
+                await queue.release(session, self._owner)
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            pause = SAFETY_SECONDS
+            try:
+                await self._claim_free()
+                pause = await self._pause()
+            except Exception:
+                # The loop must outlive a bad round; the round itself is reported.
+                logger.exception("a round of the job worker failed")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._woken.wait()
+
+    async def _pause(self) -> float:
+        async with self._database.read() as session:
+            due = await queue.next_due(session, self._with_room())
+        if due is None:
+            return SAFETY_SECONDS
+        return min(max((due - now()).total_seconds(), 0.0), SAFETY_SECONDS)
+
+    def _with_room(self) -> list[str]:
+        running = Counter(kind for kind, _ in self._running.values())
+        return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
+
+    async def _claim_free(self) -> None:
+        while kinds := self._with_room():
+            # Looked for first: a claim waits for SQLite's only writer.
+            async with self._database.read() as session:
+                if not await queue.is_any_free(session, kinds, list(self._running)):
+                    return
+            try:
+                async with self._database.session() as session:
+                    job = await queue.claim(session, self._owner, kinds, list(self._running))
+            except IntegrityError:
+                continue  # another server runs a job with the same key
+            if job is None:
+                return
+            self._start(job)
+
+    def _start(self, job: Job) -> None:
+        task = asyncio.create_task(self._work(job), name=f"job {job.kind}")
+        self._running[job.id] = (job.kind, task)
+
+        def ended(done: asyncio.Task[None]) -> None:
+            self._running.pop(job.id, None)
+            self.wake()
+            if not done.cancelled() and (error := done.exception()):
+                logger.error("the outcome of a job was not stored", exc_info=error, extra=_named(job))
+
+        task.add_done_callback(ended)
+
+    async def _work(self, job: Job) -> None:
+        known = self._kinds[job.kind]
+        if job.attempts > known.policy.attempts:
+            await self._fail(job, known, "The server ended, or was silent, during the last attempt.")
+            return
+        attempt = JobAttempt(
+            job.id, job.kind, job.payload, job.key, job.attempts, job.attempts >= known.policy.attempts
+        )
+        try:
+            async with asyncio.timeout(known.policy.timeout.total_seconds()) as limit:
+                result = await known.handler(attempt)
+        except GiveUp as error:
+            await self._fail(job, known, str(error), final=True)
+        except TryAgain as error:
+            await self._fail(job, known, str(error), after=error.after)
+        except TimeoutError as error:
+            late = f"It took longer than {known.policy.timeout.total_seconds():g} s."
+            await self._fail(job, known, late if limit.expired() else _text(error))
+        except Exception as error:
+            logger.warning("a job failed", exc_info=error, extra=_named(job))
+            await self._fail(job, known, _text(error))
+        else:
+            await self._succeed(job, known, result)
+
+    async def _succeed(self, job: Job, known: _Kind, result: dict[str, object] | None) -> None:
+        if known.every:
+            values = {"state": JobState.WAITING, "run_at": now() + known.every, "attempts": 0}
+        else:
+            values = {"state": JobState.DONE}
+        await self._settle(job, **values, result=result, error=None, finished_at=now())
+
+    async def _fail(
+        self, job: Job, known: _Kind, reason: str, *, final: bool = False, after: timedelta | None = None
+    ) -> None:
+        error = reason[: queue.MAX_ERROR]
+        if not final and job.attempts < known.policy.attempts:
+            pause = after or known.policy.pause_after(job.attempts)
+            await self._settle(job, state=JobState.WAITING, run_at=now() + pause, error=error)
+            return
+        logger.error("a job failed for the last time", extra={**_named(job), "error": error})
+        if known.every:
+            await self._settle(
+                job, state=JobState.WAITING, run_at=now() + known.every, attempts=0, error=error
+            )
+        else:
+            await self._settle(job, state=JobState.DEAD, error=error, finished_at=now())
+
+    async def _settle(self, job: Job, **values: object) -> None:
+        async with self._database.session() as session:
+            is_ours = await queue.settle(session, job.id, self._owner, **values)
+        if not is_ours:
+            logger.warning("a job was taken over or cancelled while it ran", extra=_named(job))
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            if not self._running:
+                continue
+            try:
+                async with self._database.session() as session:
+                    kept = await queue.renew(session, list(self._running), self._owner)
+            except UNAVAILABLE:
+                logger.warning("the leases of jobs were not renewed; the database is away")
+                continue
+            for job_id, (_, task) in list(self._running.items()):
+                if job_id not in kept:
+                    task.cancel()
+
+    async def _listen(self) -> None:
+        while True:
+            with suppress(Ended):
+                async with self._pubsub.subscribe(_CHANNEL) as subscription:
+                    while True:
+                        await subscription.next()
+                        self.wake()
+            await asyncio.sleep(1)
+
+    async def _forget_ended(self, _attempt: JobAttempt) -> None:
+        async with self._database.session() as session:
+            await queue.forget_ended(session, _KEEP_DONE, _KEEP_FAILED)
+
+
+def _named(job: Job) -> dict[str, object]:
+    return {"job": job.id.hex, "kind": job.kind, "attempt": job.attempts}
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

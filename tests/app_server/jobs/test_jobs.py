@@ -1,0 +1,215 @@
+"""Jobs: done once stored, by one worker, again after a failure, and seen by administrators if they fail."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from sqlalchemy import update
+
+from app_server.core.database import Database, now
+from app_server.core.jobs import queue, worker
+from app_server.core.jobs.models import LONG_AGO, Job, JobState
+from app_server.core.jobs.policy import GiveUp, JobAttempt, RetryPolicy
+from app_server.core.jobs.queue import enqueue
+from app_server.core.jobs.worker import Jobs
+from app_server.core.pubsub import LocalPubSub
+from tests.app_server.conftest import App
+from tests.app_server.eventually import eventually
+from tests.app_server.problems import assert_problem
+from tests.app_server.tables import create_tables
+
+QUICK = RetryPolicy(attempts=3, first_pause=timedelta(milliseconds=1), timeout=timedelta(seconds=30))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = Database(database_url)
+    await create_tables(database)
+    yield database
+    await database.close()
+
+
+@pytest.fixture(autouse=True)
+def no_safety_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is done here was not found by the slow look into the database."""
+    monkeypatch.setattr(worker, "SAFETY_SECONDS", 3600.0)
+
+
+async def add(database: Database, kind: str = "work", **options: Any) -> UUID:
+    async with database.session() as session:
+        return await enqueue(session, kind, {"number": 1}, **options)
+
+
+async def job_of(database: Database, job_id: UUID) -> Job:
+    async with database.read() as session:
+        return await session.get_one(Job, job_id)
+
+
+async def reaches(database: Database, job_id: UUID, state: JobState) -> Job:
+    async def is_there() -> bool:
+        return (await job_of(database, job_id)).state is state
+
+    await eventually(is_there)
+    return await job_of(database, job_id)
+
+
+@pytest.mark.both_databases
+async def test_two_servers_do_each_job_once_and_one_at_a_time_for_a_key(database: Database) -> None:
+    done: list[UUID] = []
+    busy: set[str | None] = set()
+
+    async def work(attempt: JobAttempt) -> None:
+        assert attempt.key is None or attempt.key not in busy
+        busy.add(attempt.key)
+        await asyncio.sleep(0)
+        async with database.read() as session:
+            await session.get_one(Job, attempt.job_id)
+        busy.discard(attempt.key)
+        done.append(attempt.job_id)
+
+    pubsub = LocalPubSub()
+    servers = [Jobs(database, pubsub) for _ in range(2)]
+    for server in servers:
+        server.register("work", work, QUICK)
+        await server.open()
+    added = [await add(database, key=f"key {each % 3}" if each % 2 else None) for each in range(30)]
+    for each in added:
+        await reaches(database, each, JobState.DONE)
+    for server in servers:
+        await server.close()
+    assert sorted(done) == sorted(added)
+
+
+@pytest.mark.both_databases
+async def test_two_claims_for_one_key_never_both_succeed(database: Database) -> None:
+    first, second = await add(database, key="same"), await add(database, key="same")
+    async with database.session() as session:
+        claimed = await queue.claim(session, "one", ["work"])
+    assert claimed is not None
+    assert claimed.id == first
+    async with database.session() as session:
+        assert await queue.claim(session, "other", ["work"]) is None
+    async with database.session() as session:
+        await queue.settle(session, first, "one", state=JobState.DONE)
+    async with database.session() as session:
+        claimed = await queue.claim(session, "other", ["work"])
+        assert claimed is not None
+        assert claimed.id == second
+
+
+async def test_a_job_of_a_transaction_that_is_rolled_back_does_not_exist(database: Database) -> None:
+    async with database.session() as session:
+        job_id = await enqueue(session, "work", {})
+        await session.rollback()
+    async with database.read() as session:
+        assert await session.get(Job, job_id) is None
+
+
+async def test_failures_are_tried_again_and_then_dead_with_their_reason(database: Database) -> None:
+    attempts: list[bool] = []
+
+    async def fail(attempt: JobAttempt) -> None:
+        attempts.append(attempt.is_last)
+        raise OSError("the disk is away")
+
+    async def give_up(_attempt: JobAttempt) -> None:
+        raise GiveUp("never possible")
+
+    async def hang(_attempt: JobAttempt) -> None:
+        await asyncio.Event().wait()
+
+    jobs = Jobs(database, LocalPubSub())
+    jobs.register("fail", fail, QUICK)
+    jobs.register("give_up", give_up, QUICK)
+    jobs.register("hang", hang, RetryPolicy(attempts=1, timeout=timedelta(milliseconds=10)))
+    await jobs.open()
+    failed = await reaches(database, await add(database, "fail"), JobState.DEAD)
+    assert (failed.error, attempts) == ("OSError: the disk is away", [False, False, True])
+    given_up = await reaches(database, await add(database, "give_up"), JobState.DEAD)
+    assert (given_up.error, given_up.attempts) == ("never possible", 1)
+    hung = await reaches(database, await add(database, "hang"), JobState.DEAD)
+    assert hung.error == "It took longer than 0.01 s."
+    await jobs.close()
+
+
+async def test_a_job_whose_server_is_silent_goes_on_elsewhere_and_the_late_result_is_dropped(
+    database: Database,
+) -> None:
+    job_id = await add(database)
+    async with database.session() as session:
+        assert await queue.claim(session, "silent", ["work"])
+        assert await queue.claim(session, "other", ["work"]) is None
+        await session.execute(update(Job).values(lease_until=LONG_AGO))
+    async with database.session() as session:
+        taken = await queue.claim(session, "other", ["work"])
+        assert taken is not None
+        assert taken.attempts == 2
+        assert not await queue.settle(session, job_id, "silent", state=JobState.DONE)
+        assert await queue.renew(session, [job_id], "silent") == set()
+        assert await queue.renew(session, [job_id], "other") == {job_id}
+
+
+async def test_the_most_urgent_job_comes_first_and_none_before_its_time(database: Database) -> None:
+    await add(database, run_at=now() + timedelta(hours=1), priority=9)
+    usual, urgent = await add(database), await add(database, priority=5)
+    claimed = []
+    for _ in range(3):
+        async with database.session() as session:
+            job = await queue.claim(session, "one", ["work"])
+            claimed.append(job and job.id)
+    assert claimed == [urgent, usual, None]
+
+
+async def test_a_scheduled_job_repeats_and_shows_its_failure(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = 0
+
+    async def tick(_attempt: JobAttempt) -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 2:
+            raise ValueError("second turn")
+
+    jobs = Jobs(database, LocalPubSub())
+    jobs.schedule("tick", tick, timedelta(milliseconds=5), RetryPolicy(attempts=1))
+    await jobs.open()
+
+    async def has_repeated() -> bool:
+        return turns > 3
+
+    await eventually(has_repeated)
+    await jobs.close()
+    job = await job_of(database, queue.schedule_id("tick"))
+    assert (job.state, job.error) == (JobState.WAITING, None)
+
+
+async def test_administrators_see_retry_and_cancel_jobs(app: App, client: httpx.AsyncClient) -> None:
+    job_id = await add(app.database, "unknown")
+    async with app.database.session() as session:
+        await session.execute(
+            update(Job).where(Job.id == job_id).values(state=JobState.DEAD, error="boom", attempts=8)
+        )
+    path = "/api/v1/administration/jobs"
+    page = (await client.get(path, params={"state": "dead", "limit": 1})).json()
+    (shown,) = page["items"]
+    assert (shown["id"], shown["error"], shown["has_handler"]) == (job_id.hex, "boom", False)
+    assert {"kind": "unknown", "state": "dead", "count": 1, "has_handler": False} in page["counts"]
+    assert {one["kind"] for one in page["counts"]} > {"audit_log.trim", "failed_sign_ins.tidy"}
+
+    retried = (await client.post(f"{path}/{job_id}/retry")).json()
+    assert (retried["state"], retried["attempts"]) == ("waiting", 0)
+    cancelled = (await client.post(f"{path}/{job_id}/cancel")).json()
+    assert cancelled["state"] == "cancelled"
+    assert_problem(await client.post(f"{path}/{job_id}/cancel"), 409, "job_not_cancellable")
+    assert_problem(await client.post(f"{path}/{uuid4()}/retry"), 404, "not_found")
+    log = (await client.get("/api/v1/audit-log", params={"target_id": job_id.hex})).json()["items"]
+    assert [one["action"] for one in log] == ["job.cancelled", "job.retried"]
+
+    first = (await client.get(path, params={"limit": 2})).json()
+    rest = (await client.get(path, params={"page_id": first["next_page_id"]})).json()
+    assert not {one["id"] for one in first["items"]} & {one["id"] for one in rest["items"]}
