@@ -13,7 +13,7 @@ from app_server.core.errors import Forbidden
 from app_server.git import credentials
 from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS, GitProvider, provider_of
-from app_server.git_hosts import errors
+from app_server.git_hosts.azure_devops.client import azure_devops
 from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
 from app_server.git_hosts.forgejo.client import forgejo
@@ -37,6 +37,7 @@ class _Factory(Protocol):
 
 
 _FACTORIES: dict[GitProvider, _Factory] = {
+    GitProvider.AZURE_DEVOPS: azure_devops,
     GitProvider.GITHUB: github,
     GitProvider.FORGEJO: forgejo,
     GitProvider.GITLAB: gitlab,
@@ -97,8 +98,6 @@ class GitHosts:
 
     def _connected(self, row: GitCredential) -> ConnectedHost:
         provider = provider_of(row.origin, row.provider)[0]
-        if provider not in _FACTORIES:
-            raise errors.cannot(provider, "be used for more than git yet")
         client = _FACTORIES[provider](
             row.origin,
             self.cipher.decrypt(row.token_encrypted),

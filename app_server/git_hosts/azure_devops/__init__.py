@@ -1,0 +1,1 @@
+"""Azure DevOps Services and Server."""

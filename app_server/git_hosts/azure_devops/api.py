@@ -1,0 +1,165 @@
+"""Addresses and versions of Azure DevOps: which organisation, which repository, which of its hosts.
+
+Source: https://learn.microsoft.com/rest/api/azure/devops/. Each call states the version of the API.
+"""
+
+from base64 import b64encode
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from app_server.core.errors import AppError, BadGateway
+from app_server.git_hosts import errors
+from app_server.git_hosts.azure_devops import parsing
+from app_server.git_hosts.connection import HostConnection, HostReply, Query
+from app_server.git_hosts.paths_and_bodies import part
+from app_server.git_hosts.rate_limits import RateLimits
+
+CLOUD = "https://dev.azure.com"
+VERSION = "7.1"
+PREVIEW = "7.1-preview.1"
+_IDENTITIES = "https://vssps.dev.azure.com"
+_PROFILES = "https://app.vssps.visualstudio.com"
+_OLD_DOMAIN = ".visualstudio.com"
+_OLD_COLLECTION = "DefaultCollection"
+_MAX_ORGANIZATIONS = 20
+_MAX_PEOPLE = 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a repository is."""
+
+    organization: str
+    project: str
+    name: str
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.organization}/{self.project}/{self.name}"
+
+    @property
+    def project_path(self) -> str:
+        return f"/{part(self.organization)}/{part(self.project)}/_apis"
+
+    @property
+    def path(self) -> str:
+        return f"{self.project_path}/git/repositories/{part(self.name)}"
+
+
+class AzureApi:
+    """Calls of one token. `organization`: the only one that the token is for; None for all of its user."""
+
+    def __init__(self, connection: HostConnection, organization: str | None) -> None:
+        self._api = connection
+        self._organization = organization
+        is_cloud = connection.api_url == CLOUD
+        self._identities = replace(connection, api_url=_IDENTITIES) if is_cloud else connection
+        self._profiles = replace(connection, api_url=_PROFILES) if is_cloud else connection
+
+    @property
+    def host(self) -> str:
+        return self._api.host
+
+    def place(self, repository: str) -> Place:
+        """Raises NotFound."""
+        names = [name for name in repository.split("/") if name != _OLD_COLLECTION]
+        if len(names) == 2 and self._organization:
+            names = [self._organization, *names]
+        if len(names) != 3:
+            raise errors.refused(self.host, 404, "names are written as organization/project/repository")
+        return Place(*names)
+
+    def web(self, place: Place) -> str:
+        """Returns the address of a repository for people and for git."""
+        names = f"{part(place.organization)}/{part(place.project)}/_git/{part(place.name)}"
+        return f"{self._api.api_url}/{names}"
+
+    async def get(self, path: str, query: Query | None = None, version: str = VERSION) -> HostReply:
+        return await self._api.get(path, {**(query or {}), "api-version": version})
+
+    async def all(self, path: str, query: Query | None = None, version: str = VERSION) -> list[Any]:
+        """Returns the items of a list that the host gives at once."""
+        return parsing.items((await self.get(path, query, version)).json())
+
+    async def send(
+        self, method: str, path: str, body: Any, version: str = VERSION, query: Query | None = None
+    ) -> Any:
+        return (await self._api.send(method, path, body, {**(query or {}), "api-version": version})).json()
+
+    async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
+        """Reads something that is not JSON. Returns None for 404."""
+        words = {**query, "api-version": VERSION}
+        if max_bytes is None:
+            reply = await self._api.find(path, words, accept=accept)
+        else:
+            reply = await self._api.get(path, words, accept=accept, max_bytes=max_bytes)
+        if reply is None:
+            return None
+        is_elsewhere = urlsplit(reply.url).netloc != urlsplit(self._api.api_url).netloc
+        if reply.status == httpx.codes.NON_AUTHORITATIVE_INFORMATION or is_elsewhere:
+            raise errors.token_refused(self.host)  # the page for signing in
+        return reply.content
+
+    async def organizations(self) -> list[str]:
+        if self._organization:
+            return [self._organization]
+        query: Query = {"memberId": (await self.profile())["id"], "api-version": VERSION}
+        found = parsing.items((await self._profiles.get("/_apis/accounts", query)).json())
+        return sorted(one["accountName"] for one in found)[:_MAX_ORGANIZATIONS]
+
+    async def profile(self) -> dict[str, Any]:
+        """Returns the profile of the user. Tokens of one organisation may not read it."""
+        try:
+            reply = await self._profiles.get("/_apis/profile/profiles/me", {"api-version": VERSION})
+        except AppError as error:
+            if error.code != "git_token_refused":
+                raise
+            raise BadGateway(
+                f"{self.host} refuses the token.",
+                code="git_token_refused",
+                fix="Is the token for one organization only? Then give its address as the API address: "
+                f"{CLOUD}/ORGANIZATION. Else add a new token.",
+            ) from error
+        found: dict[str, Any] = reply.json()
+        return found
+
+    async def me(self, organization: str | None = None) -> dict[str, Any] | None:
+        """Returns the user in an organisation. None: no organisation is stated."""
+        name = organization or self._organization
+        if name is None:
+            return None
+        found = (await self.get(f"/{part(name)}/_apis/connectionData", version=PREVIEW)).json()
+        user: dict[str, Any] = found["authenticatedUser"]
+        if user.get("providerDisplayName") == "Anonymous":
+            raise errors.token_refused(self.host)
+        return user
+
+    async def person(self, organization: str, name: str) -> dict[str, Any] | None:
+        """Finds a person by address or name. Returns None if there is none, or more than one."""
+        query: Query = {"searchFilter": "General", "filterValue": name, "api-version": VERSION}
+        reply = await self._identities.get(f"/{part(organization)}/_apis/identities", query)
+        found = [one for one in parsing.items(reply.json()) if parsing.is_called(one, name)]
+        return found[0] if len(found) == _MAX_PEOPLE else None
+
+
+def azure_api(
+    origin: str, token: str, *, api_url: str | None, http: httpx.AsyncClient, limits: RateLimits
+) -> AzureApi:
+    """`api_url`: `https://dev.azure.com/ORGANIZATION`, or the address of a collection of a server."""
+    base, organization = _base(origin, api_url)
+    basic = b64encode(f":{token}".encode()).decode()
+    host = urlsplit(origin).netloc
+    headers = {"Authorization": f"Basic {basic}", "Accept": "application/json"}
+    return AzureApi(HostConnection(host, base, headers, http, limits, parsing.reason_of), organization)
+
+
+def _base(origin: str, api_url: str | None) -> tuple[str, str | None]:
+    address = urlsplit(api_url or origin)
+    if address.netloc.endswith(_OLD_DOMAIN):
+        return CLOUD, address.netloc.removesuffix(_OLD_DOMAIN)
+    above, _, organization = address.path.strip("/").rpartition("/")
+    base = f"{address.scheme}://{address.netloc}"
+    return f"{base}/{above}".rstrip("/"), organization or None

@@ -1,0 +1,136 @@
+"""Checks of pull requests at Azure DevOps: builds, statuses from elsewhere, and policies that want them."""
+
+from typing import Any
+
+from app_server.core.errors import AppError
+from app_server.git_hosts.azure_devops.api import PREVIEW, AzureApi, Place
+from app_server.git_hosts.azure_devops.parsing import HEADS
+from app_server.git_hosts.connection import all_at_once
+from app_server.git_hosts.plain_text import end_of_log
+from app_server.git_hosts.schemas import Check, CheckState, PullRequest
+
+MAX_LOG_BYTES = 32 * 1024 * 1024
+
+_BUILD = "build:"
+_RESULTS = {
+    "succeeded": CheckState.PASSED,
+    "partiallySucceeded": CheckState.FAILED,
+    "failed": CheckState.FAILED,
+    "canceled": CheckState.SKIPPED,
+}
+_STATES = {
+    "succeeded": CheckState.PASSED,
+    "failed": CheckState.FAILED,
+    "error": CheckState.FAILED,
+    "notApplicable": CheckState.SKIPPED,
+}
+_EVALUATIONS = {
+    "approved": CheckState.PASSED,
+    "rejected": CheckState.FAILED,
+    "broken": CheckState.FAILED,
+    "notApplicable": CheckState.SKIPPED,
+}
+
+
+async def checks(api: AzureApi, place: Place, pull: PullRequest) -> list[Check]:
+    repository = (await api.get(place.path)).json()
+    builds = await _builds(api, place, pull, repository["id"])
+    statuses = await api.all(f"{place.path}/pullRequests/{pull.number}/statuses")
+    found = {
+        **{one.name: one for one in map(_of_build, builds)},
+        **{one.name: one for one in _latest(statuses)},
+    }
+    for one in await evaluations(api, place, repository["project"]["id"], pull.number):
+        if (check := _of_policy(one)) and check.name not in found:
+            found[check.name] = check
+    return list(found.values())
+
+
+async def evaluations(api: AzureApi, place: Place, project_id: str, number: int) -> list[dict[str, Any]]:
+    """Returns what the policies of the branch say. Empty if the token may not read them."""
+    query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
+    try:
+        return await api.all(f"{place.project_path}/policy/evaluations", query, PREVIEW)
+    except AppError:
+        return []
+
+
+def is_blocking(evaluation: dict[str, Any]) -> bool:
+    """Returns whether a policy keeps a pull request from being merged."""
+    configuration = evaluation.get("configuration") or {}
+    is_on = configuration.get("isEnabled", True) and configuration.get("isBlocking")
+    return bool(is_on) and evaluation.get("status") not in {"approved", "notApplicable"}
+
+
+async def log(api: AzureApi, place: Place, check_id: str) -> str:
+    """Returns the logs of the tasks of a build that failed, or of all its tasks."""
+    path = f"{place.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
+    records = (await api.get(f"{path}/timeline")).json().get("records") or []
+    tasks = [one for one in records if one.get("log") and one.get("type") == "Task"]
+    tasks.sort(key=lambda one: one.get("finishTime") or "")
+    wanted = [one for one in tasks if one.get("result") == "failed"] or tasks
+    logs = await all_at_once(
+        api.raw(f"{path}/logs/{one['log']['id']}", {}, "text/plain", MAX_LOG_BYTES) for one in wanted[-5:]
+    )
+    return end_of_log(b"\n".join(one for one in logs if one))
+
+
+async def _builds(api: AzureApi, place: Place, pull: PullRequest, repository_id: str) -> list[dict[str, Any]]:
+    """Returns the newest build of each pipeline: of the pull request, else of its last commit."""
+    path = f"{place.project_path}/build/builds"
+    newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}
+    found = await api.all(path, {**newest, "branchName": f"refs/pull/{pull.number}/merge"})
+    if pull.head_repository == place.full_name:
+        own = {"branchName": HEADS + pull.head, "repositoryId": repository_id, "repositoryType": "TfsGit"}
+        of_branch = await api.all(path, {**newest, **own})
+        found += [one for one in of_branch if one.get("sourceVersion") == pull.head_commit]
+    by_pipeline: dict[int, dict[str, Any]] = {}
+    for one in found:
+        by_pipeline.setdefault(one["definition"]["id"], one)
+    return list(by_pipeline.values())
+
+
+def _of_build(found: dict[str, Any]) -> Check:
+    is_done = found.get("status") == "completed"
+    return Check(
+        id=f"{_BUILD}{found['id']}",
+        name=found["definition"].get("name") or found["buildNumber"],
+        state=_RESULTS.get(found.get("result") or "", CheckState.PENDING) if is_done else CheckState.PENDING,
+        url=((found.get("_links") or {}).get("web") or {}).get("href"),
+        summary=found.get("buildNumber") or "",
+    )
+
+
+def _latest(statuses: list[dict[str, Any]]) -> list[Check]:
+    found = {}
+    for one in sorted(statuses, key=lambda status: status.get("id") or 0):
+        context = one.get("context") or {}
+        name = "/".join(word for word in (context.get("genre"), context.get("name")) if word)
+        found[name] = Check(
+            id=None,
+            name=name,
+            state=_STATES.get(one.get("state") or "", CheckState.PENDING),
+            url=one.get("targetUrl"),
+            summary=one.get("description") or "",
+        )
+    return list(found.values())
+
+
+def _of_policy(found: dict[str, Any]) -> Check | None:
+    """Reads a policy that wants a build or a status. Those about people are no checks."""
+    configuration = found.get("configuration") or {}
+    settings = configuration.get("settings") or {}
+    context = found.get("context") or {}
+    if "buildDefinitionId" in settings:
+        name = context.get("buildDefinitionName") or settings.get("displayName") or "Build"
+    elif "statusName" in settings:
+        name = "/".join(word for word in (settings.get("statusGenre"), settings["statusName"]) if word)
+    else:
+        return None
+    build = context.get("buildId")
+    return Check(
+        id=f"{_BUILD}{build}" if build else None,
+        name=name,
+        state=_EVALUATIONS.get(found.get("status") or "", CheckState.PENDING),
+        summary="Required by a policy of the branch.",
+    )

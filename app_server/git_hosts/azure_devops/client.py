@@ -1,0 +1,383 @@
+"""The client of Azure DevOps Services and Server, REST API version 7.1.
+
+Source: https://learn.microsoft.com/rest/api/azure/devops/. Issues are work items, which belong to a project.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import httpx
+
+from app_server.core.errors import BadRequest, Conflict
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.azure_devops import checks, parsing, work_items
+from app_server.git_hosts.azure_devops.api import AzureApi, Place, azure_api
+from app_server.git_hosts.connection import Query, all_at_once
+from app_server.git_hosts.paths_and_bodies import cut_to, part
+from app_server.git_hosts.rate_limits import RateLimits
+from app_server.git_hosts.schemas import (
+    Check,
+    CheckState,
+    Comment,
+    HostBranch,
+    HostRepository,
+    HostTask,
+    HostUser,
+    Issue,
+    ItemKind,
+    Mergeability,
+    NewPullRequest,
+    OpenedPullRequest,
+    Organization,
+    PullRequest,
+    PullRequestChanges,
+    PullRequestState,
+    Review,
+    ReviewThread,
+    Slice,
+    TaskKind,
+)
+
+Item = TypeVar("Item")
+
+MAX_FILE_BYTES = 1024 * 1024
+MAX_COMMENT_CHARACTERS = 100_000
+_MAX_ITEMS = 200
+_MAX_LOOKED_AT = 10
+_MAX_ORGANIZATIONS_LOOKED_AT = 5
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_GIT = "2e9eb7ed-3c0a-47d4-87c1-0ffdd275fd87"
+"""The security namespace of git repositories. Its permission 4 is GenericContribute: to push."""
+_PUSH = 4
+_STATES = {
+    PullRequestState.OPEN: "active",
+    PullRequestState.MERGED: "completed",
+    PullRequestState.CLOSED: "abandoned",
+}
+
+
+def azure_devops(
+    origin: str,
+    token: str,
+    *,
+    username: str | None,
+    api_url: str | None,
+    http: httpx.AsyncClient,
+    limits: RateLimits,
+) -> "AzureDevOps":
+    """Returns a client with this personal access token. `api_url`: `https://dev.azure.com/ORGANIZATION` for a
+    token of one organisation, or the address of a server's collection.
+    """
+    return AzureDevOps(azure_api(origin, token, api_url=api_url, http=http, limits=limits))
+
+
+class AzureDevOps:
+    provider = GitProvider.AZURE_DEVOPS
+    max_body_characters = 4_000
+
+    def __init__(self, api: AzureApi) -> None:
+        self._api = api
+
+    async def me(self) -> HostUser:
+        if found := await self._api.me():
+            return parsing.user_of_connection(found)
+        return parsing.user_of_profile(await self._api.profile())
+
+    async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
+        names = await self._api.organizations()
+        return _cut([Organization(id=name, name=name) for name in names], page, limit)
+
+    async def repositories(
+        self,
+        query: str = "",
+        *,
+        organization: str | None = None,
+        page: str | None = None,
+        limit: int = 30,
+    ) -> Slice[HostRepository]:
+        """Returns repositories by name: Azure DevOps does not say when they changed."""
+        names = [organization] if organization else await self._api.organizations()
+        found = [one for rows in await all_at_once(map(self._repositories, names)) for one in rows]
+        found = [one for one in found if query.casefold() in one.full_name.partition("/")[2].casefold()]
+        return _cut(sorted(found, key=lambda one: one.full_name.casefold()), page, limit)
+
+    async def repository(self, repository: str) -> HostRepository:
+        place = self._api.place(repository)
+        return parsing.repository((await self._api.get(place.path)).json(), place.organization)
+
+    async def branches(
+        self, repository: str, query: str = "", *, page: str | None = None, limit: int = 30
+    ) -> Slice[HostBranch]:
+        words: Query = {
+            "filter": "heads/",
+            "filterContains": query or None,
+            "$top": limit,
+            "continuationToken": page,
+        }
+        reply = await self._api.get(f"{self._api.place(repository).path}/refs", words)
+        return Slice(
+            items=tuple(map(parsing.branch, parsing.items(reply.json()))),
+            next_page=reply.headers.get("x-ms-continuationtoken"),
+        )
+
+    async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
+        place = f"{self._api.place(repository).path}/items"
+        kinds = ("",) if ref is None else ("commit",) if _COMMIT.fullmatch(ref) else ("branch", "tag")
+        for kind in kinds:
+            words: Query = {
+                "path": f"/{path.lstrip('/')}",
+                "$format": "octetStream",
+                "versionDescriptor.version": ref,
+                "versionDescriptor.versionType": kind or None,
+            }
+            try:
+                content = await self._api.raw(place, words, "application/octet-stream")
+            except BadRequest:
+                continue  # a directory
+            if content is not None:
+                return content if len(content) <= MAX_FILE_BYTES else None
+        return None
+
+    async def may_push(self, repository: str, login: str) -> bool:
+        place = self._api.place(repository)
+        if (person := await self._api.person(place.organization, login)) is None:
+            return False
+        found = (await self._api.get(place.path)).json()
+        token = f"repoV2/{found['project']['id']}/{found['id']}"
+        organization = part(place.organization)
+        me = await self._api.me(place.organization)
+        if me and me["id"] == person["id"]:
+            path = f"/{organization}/_apis/permissions/{_GIT}/{_PUSH}"
+            return parsing.items((await self._api.get(path, {"tokens": token})).json()) == [True]
+        words = {"token": token, "descriptors": person["descriptor"], "includeExtendedInfo": True}
+        lists = await self._api.all(f"/{organization}/_apis/accesscontrollists/{_GIT}", words)
+        return any(
+            one["extendedInfo"].get("effectiveAllow", 0)
+            & ~one["extendedInfo"].get("effectiveDeny", 0)
+            & _PUSH
+            for row in lists
+            for descriptor, one in (row.get("acesDictionary") or {}).items()
+            if descriptor == person["descriptor"] and one.get("extendedInfo")
+        )
+
+    async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
+        place = self._api.place(repository)
+        fork = None
+        if new.head_repository not in {None, repository}:
+            fork = (await self._api.get(self._api.place(str(new.head_repository)).path)).json()["id"]
+        if known := await self._open_one(place, new, fork):
+            return OpenedPullRequest(pull_request=known, is_new=False)
+        reviewers: list[dict[str, str]] = []
+        left_out: list[str] = []
+        for login in dict.fromkeys(new.reviewers):
+            if found := await self._api.person(place.organization, login):
+                reviewers.append({"id": found["id"]})
+            else:
+                left_out.append(
+                    f"{self._api.host} has no user or more than one called {login}, who was left out of the "
+                    "reviewers."
+                )
+        body: dict[str, Any] = {
+            "title": new.title,
+            "description": cut_to(new.body, self.max_body_characters),
+            "sourceRefName": parsing.HEADS + new.head,
+            "targetRefName": parsing.HEADS + new.base,
+            "isDraft": new.is_draft,
+            "labels": [{"name": label} for label in new.labels],
+            "reviewers": reviewers,
+        }
+        if fork:
+            body["forkSource"] = {"repository": {"id": fork}}
+        try:
+            opened = await self._api.send("POST", f"{place.path}/pullrequests", body)
+        except Conflict:
+            if known := await self._open_one(place, new, fork):
+                return OpenedPullRequest(pull_request=known, is_new=False)
+            raise
+        return OpenedPullRequest(
+            pull_request=self._read(place, opened), is_new=True, left_out=tuple(left_out)
+        )
+
+    async def pull_request(self, repository: str, number: int) -> PullRequest:
+        place = self._api.place(repository)
+        found = (await self._api.get(f"{place.path}/pullrequests/{number}")).json()
+        pull = self._read(place, found)
+        if pull.mergeability is Mergeability.CLEAN:
+            said = await checks.evaluations(self._api, place, found["repository"]["project"]["id"], number)
+            if any(map(checks.is_blocking, said)):
+                return pull.model_copy(update={"mergeability": Mergeability.BLOCKED})
+        return pull
+
+    async def pull_requests(
+        self,
+        repository: str,
+        *,
+        state: PullRequestState = PullRequestState.OPEN,
+        head: str | None = None,
+        page: str | None = None,
+        limit: int = 30,
+    ) -> Slice[PullRequest]:
+        """Azure DevOps cuts descriptions in lists at 400 characters."""
+        place, start = self._api.place(repository), _start(page)
+        words: Query = {
+            "searchCriteria.status": _STATES[state],
+            "searchCriteria.sourceRefName": None if head is None else parsing.HEADS + head,
+            "$top": limit,
+            "$skip": start,
+        }
+        found = await self._api.all(f"{place.path}/pullrequests", words)
+        next_page = str(start + limit) if len(found) == limit else None
+        own = found if head is None else [one for one in found if not one.get("forkSource")]
+        return Slice(items=tuple(self._read(place, one) for one in own), next_page=next_page)
+
+    async def update_pull_request(
+        self, repository: str, number: int, changes: PullRequestChanges
+    ) -> PullRequest:
+        fields = {
+            "title": changes.title,
+            "description": None if changes.body is None else cut_to(changes.body, self.max_body_characters),
+            "targetRefName": None if changes.base is None else parsing.HEADS + changes.base,
+            "isDraft": changes.is_draft,
+        }
+        path = f"{self._api.place(repository).path}/pullrequests/{number}"
+        if body := {name: value for name, value in fields.items() if value is not None}:
+            await self._api.send("PATCH", path, body)
+        if changes.state is not None:  # takes no other changes beside it
+            await self._api.send("PATCH", path, {"status": _STATES[changes.state]})
+        return await self.pull_request(repository, number)
+
+    async def comments(
+        self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
+    ) -> Slice[Comment]:
+        place = self._api.place(repository)
+        if kind is ItemKind.ISSUE:
+            rows, next_page = await work_items.comments(self._api, place, number, page)
+            return Slice(items=tuple(rows), next_page=next_page)
+        return Slice(
+            items=tuple(parsing.comments(await self._threads(place, number), self._url(place, number)))
+        )
+
+    async def add_comment(self, repository: str, kind: ItemKind, number: int, body: str) -> Comment:
+        place, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        if kind is ItemKind.ISSUE:
+            return await work_items.write_comment(self._api, place, number, text)
+        # Without a status the comment does not have to be resolved before the pull request can be merged.
+        first = {"parentCommentId": 0, "content": text, "commentType": "text"}
+        thread = await self._api.send("POST", _threads(place, number), {"comments": [first]})
+        return parsing.comment(thread["comments"][0], thread["id"], self._url(place, number))
+
+    async def edit_comment(
+        self, repository: str, kind: ItemKind, number: int, comment_id: str, body: str
+    ) -> Comment:
+        place, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        if kind is ItemKind.ISSUE:
+            return await work_items.write_comment(self._api, place, number, text, comment_id)
+        thread, _, comment = comment_id.partition("/")
+        path = f"{_threads(place, number)}/{part(thread)}/comments/{part(comment)}"
+        found = await self._api.send("PATCH", path, {"content": text})
+        return parsing.comment(found, int(thread), self._url(place, number))
+
+    async def review_threads(self, repository: str, number: int) -> Sequence[ReviewThread]:
+        place = self._api.place(repository)
+        threads = await self._threads(place, number)
+        return parsing.review_threads(threads, self._url(place, number))[:_MAX_ITEMS]
+
+    async def reviews(self, repository: str, number: int) -> Sequence[Review]:
+        path = f"{self._api.place(repository).path}/pullrequests/{number}"
+        return parsing.reviews((await self._api.get(path)).json())
+
+    async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
+        place, text = self._api.place(repository), cut_to(body, MAX_COMMENT_CHARACTERS)
+        path = f"{_threads(place, number)}/{part(thread_id)}/comments"
+        words = {"parentCommentId": 1, "content": text, "commentType": "text"}
+        found = await self._api.send("POST", path, words)
+        return parsing.comment(found, int(thread_id), self._url(place, number))
+
+    async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
+        path = f"{_threads(self._api.place(repository), number)}/{part(thread_id)}"
+        await self._api.send("PATCH", path, {"status": "fixed"})
+
+    async def issue(self, repository: str, number: int) -> Issue:
+        return await work_items.issue(self._api, self._api.place(repository), number)
+
+    async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
+        return (await checks.checks(self._api, self._api.place(repository), pull_request))[:_MAX_ITEMS]
+
+    async def check_log(self, repository: str, check_id: str) -> str:
+        return await checks.log(self._api, self._api.place(repository), check_id)
+
+    async def suggested_tasks(self) -> Sequence[HostTask]:
+        names = (await self._api.organizations())[:_MAX_ORGANIZATIONS_LOOKED_AT]
+        found = await all_at_once(map(self._tasks, names))
+        return [task for tasks in found for task in tasks][:50]
+
+    async def _tasks(self, organization: str) -> list[HostTask]:
+        me = await self._api.me(organization)
+        words: Query = {
+            "searchCriteria.creatorId": me["id"] if me else None,
+            "searchCriteria.status": "active",
+            "$top": _MAX_LOOKED_AT,
+        }
+        rows = await self._api.all(f"/{part(organization)}/_apis/git/pullrequests", words)
+        pulls = await all_at_once(self._task(organization, row) for row in rows)
+        # A work item belongs to a project, whose usual repository has the same name.
+        of_project: dict[str, str] = {}
+        for one in await self._repositories(organization):
+            _, project, name = one.full_name.split("/")
+            if name == project or project not in of_project:
+                of_project[project] = one.full_name
+        items = await work_items.assigned(self._api, part(organization), of_project)
+        return [task for task in pulls if task] + items
+
+    async def _task(self, organization: str, row: dict[str, Any]) -> HostTask | None:
+        place = Place(organization, row["repository"]["project"]["name"], row["repository"]["name"])
+        pull = self._read(place, row)
+        if pull.mergeability is Mergeability.CONFLICTS:
+            kind = TaskKind.MERGE_CONFLICTS
+        elif any(one.state is CheckState.FAILED for one in await checks.checks(self._api, place, pull)):
+            kind = TaskKind.FAILING_CHECKS
+        elif any(not one.is_resolved for one in await self.review_threads(place.full_name, pull.number)):
+            kind = TaskKind.UNRESOLVED_COMMENTS
+        else:
+            return None
+        return HostTask(kind=kind, repository=place.full_name, number=pull.number, title=pull.title)
+
+    async def _repositories(self, organization: str) -> list[HostRepository]:
+        found = await self._api.all(f"/{part(organization)}/_apis/git/repositories")
+        return [parsing.repository(one, organization) for one in found if not one.get("isDisabled")]
+
+    async def _open_one(self, place: Place, new: NewPullRequest, fork: str | None) -> PullRequest | None:
+        words: Query = {
+            "searchCriteria.status": "active",
+            "searchCriteria.sourceRefName": parsing.HEADS + new.head,
+            "searchCriteria.targetRefName": parsing.HEADS + new.base,
+            "searchCriteria.sourceRepositoryId": fork,
+        }
+        found = await self._api.all(f"{place.path}/pullrequests", words)
+        return next(
+            (self._read(place, one) for one in found if bool(one.get("forkSource")) == bool(fork)), None
+        )
+
+    async def _threads(self, place: Place, number: int) -> list[dict[str, Any]]:
+        return await self._api.all(_threads(place, number))
+
+    def _read(self, place: Place, found: dict[str, Any]) -> PullRequest:
+        return parsing.pull_request(found, place.organization, self._api.web(place))
+
+    def _url(self, place: Place, number: int) -> str:
+        return f"{self._api.web(place)}/pullrequest/{number}"
+
+
+def _threads(place: Place, number: int) -> str:
+    return f"{place.path}/pullRequests/{number}/threads"
+
+
+def _start(page: str | None) -> int:
+    return int(page) if page and page.isdecimal() else 0
+
+
+def _cut(found: list[Item], page: str | None, limit: int) -> Slice[Item]:
+    start = _start(page)
+    next_page = str(start + limit) if start + limit < len(found) else None
+    return Slice(items=tuple(found[start : start + limit]), next_page=next_page)
