@@ -1,21 +1,36 @@
 """The action and observation of the file editor."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_runtime.tools.tool import Action, OwnObservation
+
+MAX_EDITS = 100
 
 Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
 
+class Replacement(BaseModel):
+    """One of several replacements in a file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    old_str: str = Field(description="The text to replace, exactly as it stands in the file by then.")
+    new_str: str = Field(default="", description="The replacement; left out, the text is deleted.")
+    replace_all: bool = Field(default=False, description="True replaces every occurrence.")
+
+
 class FileEditorAction(Action):
+    off_wire: ClassVar[frozenset[str]] = frozenset({"edits", "overwrite", "replace_all"})
+
     command: Command = Field(description="What to do with the file.")
     path: str = Field(description="Absolute path of the file, or of a directory to `view`.")
     file_text: str | None = Field(default=None, description="For `create`, required: the whole new file.")
     old_str: str | None = Field(
         default=None,
-        description="For `str_replace`, required: the text to replace, exactly as it stands in the file.",
+        description="For `str_replace`, required unless `edits` is given: the text to replace, exactly as it "
+        "stands in the file.",
     )
     new_str: str | None = Field(
         default=None,
@@ -32,6 +47,31 @@ class FileEditorAction(Action):
         description="For `view` of a file: first and last line, counted from 1. [11, 12] shows two lines, "
         "[11, -1] everything from line 11.",
     )
+    replace_all: bool | None = Field(
+        default=None,
+        description="For `str_replace`: true replaces every occurrence of `old_str`, however many there are.",
+    )
+    edits: list[Replacement] | None = Field(
+        default=None,
+        max_length=MAX_EDITS,
+        description="For `str_replace`, in place of `old_str` and `new_str`: several replacements in this "
+        "file, made one after the other. If one of them cannot be made, none is.",
+    )
+    overwrite: bool | None = Field(
+        default=None,
+        description="For `create`: true replaces the whole content of a file that exists. `undo_edit` brings "
+        "the old content back.",
+    )
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Returns the action as clients know it. Of several replacements they see the texts one below the
+        other, so that a person who is asked to confirm the call sees them all.
+        """
+        wire = super().to_wire()
+        if self.edits:
+            wire["old_str"] = "\n".join(edit.old_str for edit in self.edits)
+            wire["new_str"] = "\n".join(edit.new_str for edit in self.edits)
+        return {**{name: value for name, value in wire.items() if name != "kind"}, "kind": wire["kind"]}
 
 
 class FileEditorObservation(OwnObservation):

@@ -32,8 +32,27 @@ def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
             lines = ", ".join(str(file.text.count("\n", 0, start) + 1) for start in positions[:20])
             raise EditError(
                 f"`old_str` occurs {len(positions)} times, at lines {lines}. Nothing was changed. "
-                "Add lines around it until it is unique."
+                "Add lines around it until it is unique, or set `replace_all`."
             )
+    raise EditError(f"`old_str` does not occur in the file. Nothing was changed.{near_miss(file, old_plain)}")
+
+
+def replace_all(file: TextFile, old: str, new: str) -> tuple[str, int, int]:
+    """Replaces every `old` by `new`. Returns the new text, the line number of the first change, and the
+    number of changes.
+
+    Raises EditError if `old` does not occur. Line endings are converted as in `replace_once`.
+    """
+    if not old:
+        raise EditError("`old_str` is empty. Give the text to replace.")
+    old_plain, new_plain = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if old_plain == new_plain:
+        raise EditError("`old_str` and `new_str` are the same: there is nothing to do.")
+    for newline in dict.fromkeys((file.newline, "\n", "\r\n")):
+        wanted = old_plain.replace("\n", newline)
+        if count := file.text.count(wanted):
+            line = file.text.count("\n", 0, file.text.index(wanted)) + 1
+            return file.text.replace(wanted, new_plain.replace("\n", newline)), line, count
     raise EditError(f"`old_str` does not occur in the file. Nothing was changed.{near_miss(file, old_plain)}")
 
 

@@ -11,9 +11,15 @@ from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.effects import Effect, Reads, Writes
 from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
-from agent_runtime.tools.file_editor.models import EditError, FileEditorAction, FileEditorObservation
+from agent_runtime.tools.file_editor.models import (
+    EditError,
+    FileEditorAction,
+    FileEditorObservation,
+    Replacement,
+)
 from agent_runtime.tools.file_editor.notebook import show_notebook
-from agent_runtime.tools.file_editor.replace import replace_once
+from agent_runtime.tools.file_editor.places import Places
+from agent_runtime.tools.file_editor.replace import replace_all, replace_once
 from agent_runtime.tools.file_editor.text_file import (
     TextFile,
     decode,
@@ -109,8 +115,13 @@ class FileEditorTool(Tool[FileEditorAction]):
     def _create(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
         text = _required(action.file_text, "file_text", action)
         if os.path.lexists(path):
+            if action.overwrite and path.is_file():
+                return self._overwrite(action, path, text)
             what = "a directory" if path.is_dir() else "a file"
-            raise EditError(f"{path} exists already and is {what}. Use `str_replace` to change a file.")
+            raise EditError(
+                f"{path} exists already and is {what}. Use `str_replace` to change a file, or `overwrite` to "
+                "replace all of it."
+            )
         self._write(path, None, TextFile(text).to_bytes())
         return FileEditorObservation(
             content=[TextContent(text=f"File created successfully at: {path}")],
@@ -120,11 +131,59 @@ class FileEditorTool(Tool[FileEditorAction]):
             new_content=text,
         )
 
+    def _overwrite(self, action: FileEditorAction, path: Path, text: str) -> FileEditorObservation:
+        before = path.read_bytes()
+        self._write(path, before, TextFile(text).to_bytes())
+        try:
+            old = decode(before, path).text
+        except EditError:
+            old = None  # it was no text
+        return FileEditorObservation(
+            content=[TextContent(text=f"The whole content of {path} has been replaced.")],
+            command=action.command,
+            path=str(path),
+            old_content=old,
+            new_content=text,
+        )
+
     def _str_replace(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
-        old = _required(action.old_str, "old_str", action)
+        if action.edits:
+            return self._replace_several(action, path, action.edits)
+        old, new = _required(action.old_str, "old_str", action), action.new_str or ""
         file = _existing(path)
-        text, line = replace_once(file, old, action.new_str or "")
-        return self._edit(action, path, file, text, line=line, count=(action.new_str or "").count("\n") + 1)
+        if action.replace_all:
+            text, line, times = replace_all(file, old, new)
+            note = f"{times} occurrences were replaced, the first of them here. " if times > 1 else ""
+        else:
+            (text, line), note = replace_once(file, old, new), ""
+        return self._edit(action, path, file, text, line=line, count=new.count("\n") + 1, note=note)
+
+    def _replace_several(
+        self, action: FileEditorAction, path: Path, edits: Sequence[Replacement]
+    ) -> FileEditorObservation:
+        file = _existing(path)
+        changed, places, total = file, Places(), 0
+        for number, edit in enumerate(edits, start=1):
+            try:
+                if edit.replace_all:
+                    text, line, times = replace_all(changed, edit.old_str, edit.new_str)
+                else:
+                    (text, line), times = replace_once(changed, edit.old_str, edit.new_str), 1
+            except EditError as error:
+                raise EditError(
+                    f"Edit {number} of {len(edits)}: {error} No edit of this call was made."
+                ) from error
+            places.add(line, old_lines=edit.old_str.count("\n") + 1, new_lines=edit.new_str.count("\n") + 1)
+            changed, total = changed.with_text(text), total + times
+        self._write(path, file.to_bytes(), changed.to_bytes())
+        shown = truncate_middle(places.show(changed.lines, _CONTEXT_LINES), MAX_VIEW_CHARS)
+        return FileEditorObservation(
+            content=[TextContent(text=f"{path} has been edited in {total} places. It now reads:\n{shown}")],
+            command=action.command,
+            path=str(path),
+            old_content=file.text,
+            new_content=changed.text,
+        )
 
     def _insert(self, action: FileEditorAction, path: Path) -> FileEditorObservation:
         new = _required(action.new_str, "new_str", action)
@@ -166,10 +225,18 @@ class FileEditorTool(Tool[FileEditorAction]):
         )
 
     def _edit(
-        self, action: FileEditorAction, path: Path, file: TextFile, text: str, *, line: int, count: int
+        self,
+        action: FileEditorAction,
+        path: Path,
+        file: TextFile,
+        text: str,
+        *,
+        line: int,
+        count: int,
+        note: str = "",
     ) -> FileEditorObservation:
-        """Writes `text` and returns the observation, which shows `count`
-        new lines from `line` on with some context.
+        """Writes `text` and returns the observation, which shows `count` new lines from `line` on with some
+        context, after the note.
         """
         edited = file.with_text(text)
         self._write(path, file.to_bytes(), edited.to_bytes())
@@ -178,7 +245,7 @@ class FileEditorTool(Tool[FileEditorAction]):
         shown = truncate_middle(numbered(lines, first, last), MAX_VIEW_CHARS)
         place = f"Lines {first} to {last} are now:\n{shown}" if lines else "It is empty now."
         return FileEditorObservation(
-            content=[TextContent(text=f"{path} has been edited. {place}")],
+            content=[TextContent(text=f"{path} has been edited. {note}{place}")],
             command=action.command,
             path=str(path),
             old_content=file.text,

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from agent_runtime.workspace.processes import run_program
 
 TIMEOUT_SECONDS = 30.0
 MAX_FILES = 100
+MAX_LINES_PER_FILE = 30
+_FOUND_LINE = re.compile(r"([^\0]+)\0(\d+)([:-])(.*)", re.DOTALL)
 # Only .gitignore files decide, in and out of repositories alike; the user's own habits do not.
 _RIPGREP_OPTIONS = (
     "--no-config", "--no-messages", "--color=never", "--null",
@@ -40,6 +43,16 @@ class FoundFiles:
         return self.total > len(self.files)
 
 
+@dataclass(frozen=True)
+class FoundLine:
+    """`file`: relative to the place of the search. `is_match`: false for a line that only stands near one."""
+
+    file: str
+    number: int
+    text: str
+    is_match: bool
+
+
 async def find_files(pattern: str, directory: Path) -> FoundFiles:
     """Finds files whose path below `directory` matches the glob.
 
@@ -61,7 +74,7 @@ async def find_matches(pattern: str, target: Path, include: str | None) -> Found
     directory, name = (target, ".") if is_directory else (target.parent, f"./{target.name}")
     if ripgrep := _ripgrep():
         command = [ripgrep, *_RIPGREP_OPTIONS, "--files-with-matches", "--engine=auto"]
-        if "\n" in pattern or "\\n" in pattern:
+        if _is_multiline(pattern):
             command.append("--multiline")
         if include and _PLAIN_INCLUDE.fullmatch(include):
             command += ["--type-add", f"included:{include}", "--type", "included"]
@@ -69,6 +82,47 @@ async def find_matches(pattern: str, target: Path, include: str | None) -> Found
     else:
         command = [*_own_program(), "grep", pattern, name]
     return await _newest(directory, await _run(command, directory), include)
+
+
+async def find_lines(pattern: str, target: Path, files: Sequence[str], context: int) -> list[FoundLine]:
+    """Returns the lines of these files that match, and `context` lines around each, in the order of `files`.
+
+    files: absolute paths at or below `target`. At most MAX_LINES_PER_FILE matching lines of each file.
+    """
+    directory = target if await asyncio.to_thread(target.is_dir) else target.parent
+    names = [f"./{Path(file).relative_to(directory)}" for file in files]
+    if ripgrep := _ripgrep():
+        command = [
+            ripgrep,
+            *_RIPGREP_OPTIONS,
+            "--engine=auto",
+            "--line-number",
+            "--with-filename",
+            "--no-heading",
+        ]
+        command += ["--max-columns=2000", "--max-columns-preview"]
+        command += [f"--context={context}", f"--max-count={MAX_LINES_PER_FILE}"]
+        if _is_multiline(pattern):
+            command.append("--multiline")
+        command += ["--regexp", pattern, "--", *names]
+    else:
+        command = [*_own_program(), "lines", pattern, str(context), str(MAX_LINES_PER_FILE), *names]
+    found = parse_lines((await _output(command, directory)).decode("utf-8", "replace"))
+    order = {name.removeprefix("./"): index for index, name in enumerate(names)}
+    # Python sorts stably: the lines of a file stay in order.
+    return sorted(found, key=lambda line: order.get(line.file, len(order)))
+
+
+def parse_lines(output: str) -> list[FoundLine]:
+    """Returns the lines in ripgrep's output with names, NULs and line numbers. Anything else in it is left
+    out.
+    """
+    found = (_FOUND_LINE.match(line) for line in output.split("\n"))
+    return [
+        FoundLine(one[1].removeprefix("./"), int(one[2]), one[4].removesuffix("\r"), one[3] == ":")
+        for one in found
+        if one
+    ]
 
 
 def existing(given: str | None, working_dir: Path) -> Path:
@@ -87,6 +141,10 @@ def existing(given: str | None, working_dir: Path) -> Path:
 
 
 async def _run(command: list[str], directory: Path) -> list[bytes]:
+    return (await _output(command, directory)).split(b"\0")[:-1]
+
+
+async def _output(command: list[str], directory: Path) -> bytes:
     try:
         done = await run_program(
             *command, cwd=directory, environment=command_environment(), timeout_seconds=TIMEOUT_SECONDS
@@ -100,7 +158,7 @@ async def _run(command: list[str], directory: Path) -> list[bytes]:
         raise SearchError(f"The search failed: {error}.") from error
     if done.exit_code > 1 and (reason := done.stderr.decode(errors="replace").strip()):
         raise SearchError(f"The search failed:\n{reason}")
-    return done.stdout.split(b"\0")[:-1]
+    return done.stdout
 
 
 async def _newest(directory: Path, names: list[bytes], pattern: str | None) -> FoundFiles:
@@ -132,6 +190,10 @@ def _changed(path: bytes) -> int | None:
         return os.lstat(path).st_mtime_ns
     except OSError:
         return None
+
+
+def _is_multiline(pattern: str) -> bool:
+    return "\n" in pattern or "\\n" in pattern
 
 
 def _ripgrep() -> str | None:

@@ -5,8 +5,10 @@ interpreter busy for ever. So it imports nothing but the standard library.
 
     scan.py list                     files below the current directory
     scan.py grep PATTERN TARGET      files at or below TARGET with a line that matches
+    scan.py lines PATTERN N M FILE…  the first M matching lines of each file, and N lines around each
 
-Prints paths, each ended by a NUL. Exit code 2: the pattern is wrong; standard error says why.
+Prints paths, each ended by a NUL; with `lines`, what ripgrep prints with --null and --line-number. Exit code
+2: the pattern is wrong; standard error says why.
 """
 
 # Paths stay text: with an object for each, walking a large tree takes several times as long.
@@ -95,8 +97,36 @@ def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
+def matching_lines(pattern: str, context: int, most: int, names: Iterable[str]) -> Iterator[str]:
+    """Yields lines as ripgrep prints them: `NAME`, a NUL, the number, `:` or `-`, and the text."""
+    is_multiline = "\\n" in pattern or "\n" in pattern
+    regex = re.compile(_as_python(pattern), re.MULTILINE if is_multiline else 0)
+    for name in names:
+        text = _searchable_text(name)
+        lines = text.removesuffix("\n").split("\n") if text else []
+        matched = sorted(_matched(regex, text, lines, is_multiline))[:most]
+        shown = {near for at in matched for near in range(at - context, at + context + 1)}
+        for at in sorted(shown & set(range(len(lines)))):
+            yield f"{name}\0{at + 1}{':' if at in matched else '-'}{lines[at]}"
+
+
+def _matched(regex: re.Pattern[str], text: str, lines: list[str], is_multiline: bool) -> set[int]:
+    if not is_multiline:
+        return {at for at, line in enumerate(lines) if regex.search(line)}
+    found: set[int] = set()
+    for match in regex.finditer(text):
+        first = text.count("\n", 0, match.start())
+        found.update(range(first, text.count("\n", 0, max(match.start(), match.end() - 1)) + 1))
+    return found
+
+
 def main(arguments: list[str]) -> int:
     names: Iterable[str]
+    if arguments[0] == "lines":
+        _, pattern, context, most, *files = arguments
+        for line in matching_lines(pattern, int(context), int(most), files):
+            sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        return 0
     if arguments[0] == "list":
         names = walk(".")
     else:

@@ -349,3 +349,24 @@ async def test_a_reply_that_is_not_streamed_serves_as_well(
 
     assert conversation.state.final_response == "done"
     assert "stream" not in scripted_llm.requests[0].body
+
+
+async def test_parameters_that_clients_do_not_know_reach_the_tool(conversations: Conversations):
+    path = str(conversations.workspace / "a.txt")
+    edits = [{"old_str": "x", "new_str": "y"}, {"old_str": "z", "new_str": "w", "replace_all": True}]
+    conversations.llm.script(
+        call("file_editor", command="create", path=path, file_text="x z z"),
+        call("file_editor", command="str_replace", path=path, edits=edits),
+        call("grep", pattern="y", path=path, context=1),
+        say("Done."),
+    )
+    conversation = conversations.create(tools=["file_editor", "grep"])
+    conversation.send(user("Go."))
+    await conversation.run()
+
+    assert (conversations.workspace / "a.txt").read_text() == "y w w"
+    assert "a.txt:1:y w w" in conversations.llm.requests[3].last_text
+    assert [event["action"].keys() for event in of_kind(conversation, "ActionEvent")][1:] == [
+        {"command", "path", "old_str", "new_str", "kind"},
+        {"pattern", "path", "kind"},
+    ]

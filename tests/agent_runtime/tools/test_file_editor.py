@@ -59,6 +59,65 @@ async def test_create_never_overwrites(edit: Editor):
     assert (await edit("create", dangling, file_text="x")).is_error
 
 
+async def test_a_file_is_overwritten_only_on_purpose_and_can_be_brought_back(edit: Editor):
+    path = edit.file("old\n")
+    done = await edit("create", path, file_text="new\n", overwrite=True)
+    assert (path.read_text(), done.old_content, done.new_content) == ("new\n", "old\n", "new\n")
+    assert (done.prev_exist, done.is_error) == (True, False)
+    assert not (await edit("undo_edit", path)).is_error
+    assert path.read_text() == "old\n"
+    assert (await edit("create", edit.root / "work", file_text="x", overwrite=True)).is_error
+    binary = edit.file(b"\x00\xff", "x.bin")
+    assert not (await edit("create", binary, file_text="x", overwrite=True)).is_error
+
+
+async def test_all_occurrences_are_replaced_when_asked_for(edit: Editor):
+    path = edit.file("a b a\r\nA\r\na\r\n")
+    done = await edit("str_replace", path, old_str="a", new_str="c", replace_all=True)
+    assert path.read_bytes() == b"c b c\r\nA\r\nc\r\n"
+    assert "3 occurrences were replaced" in done.text
+    assert (await edit("str_replace", path, old_str="a", new_str="c", replace_all=True)).is_error
+    ambiguous = await edit("str_replace", path, old_str="c", new_str="d")
+    assert "or set `replace_all`" in ambiguous.text
+
+
+async def test_several_edits_are_made_in_one_call_or_none_of_them(edit: Editor):
+    text = "".join(f"line {n}\n" for n in range(1, 41))
+    path = edit.file(text)
+    edits = [
+        {"old_str": "line 30\n", "new_str": "thirty\nand more\n"},
+        {"old_str": "line 2\n", "new_str": "two\nand\nmore\n"},
+        {"old_str": "thirty", "new_str": "30"},
+    ]
+    done = await edit("str_replace", path, edits=edits)
+    after = path.read_text()
+    assert after.startswith("line 1\ntwo\nand\nmore\nline 3\n")
+    assert "line 29\n30\nand more\nline 31\n" in after
+    assert "     2\ttwo\n" in done.text
+    assert "    32\t30\n" in done.text
+    assert "line 15" not in done.text
+    assert (done.old_content, done.new_content) == (text, after)
+    assert not (await edit("undo_edit", path)).is_error
+    assert path.read_text() == text
+
+    refused = await edit("str_replace", path, edits=[edits[0], {"old_str": "nowhere"}])
+    assert refused.is_error
+    assert "Edit 2 of 2" in refused.text
+    assert path.read_text() == text
+
+
+def test_clients_see_the_texts_of_several_edits_in_parameters_that_they_know():
+    edits = [{"old_str": "a", "new_str": "b"}, {"old_str": "c"}]
+    given = {"command": "str_replace", "path": "/a", "edits": edits, "replace_all": True}
+    assert FileEditorAction.model_validate(given).to_wire() == {
+        "command": "str_replace",
+        "path": "/a",
+        "old_str": "a\nc",
+        "new_str": "b\n",
+        "kind": "FileEditorAction",
+    }
+
+
 async def test_view_numbers_the_lines(edit: Editor):
     path = edit.file("one\ntwo\nthree\n")
     assert (

@@ -151,7 +151,7 @@ async def test_the_observations_look_as_on_the_wire(glob, grep, root: Path):
             {
                 "cache_prompt": False,
                 "type": "text",
-                "text": f"Found 1 file(s) containing pattern 'Hello W' in '{root}':\n{path}",
+                "text": f"Found 1 file(s) containing pattern 'Hello W' in '{root}':\nREADME.md:1:Hello World",
             }
         ],
         "is_error": False,
@@ -175,6 +175,41 @@ async def test_the_newest_come_first_and_what_is_left_out_is_said(glob, grep, ro
         assert found.truncated
         assert "Found 130" in found.text
         assert "100 newest" in found.text
+    assert (await grep("needle", files_only=True)).text.count(".x") == 100
+
+
+async def test_grep_shows_lines_with_their_numbers_and_what_stands_around_them(grep, root: Path):
+    (root / "poem.txt").write_text("".join(f"line {n}\n" for n in range(1, 21)))
+
+    plain = await grep("line 1?3$", include="poem.txt")
+    around = await grep("line 1?3$", include="poem.txt", context=1)
+    only = await grep("line 1?3$", include="poem.txt", files_only=True)
+
+    assert plain.text.splitlines()[1:] == ["poem.txt:3:line 3", "poem.txt:13:line 13"]
+    assert around.text.splitlines()[1:] == [
+        "poem.txt-2-line 2", "poem.txt:3:line 3", "poem.txt-4-line 4", "--",
+        "poem.txt-12-line 12", "poem.txt:13:line 13", "poem.txt-14-line 14",
+    ]  # fmt: skip
+    assert only.text.splitlines()[1:] == [f"{root}/poem.txt"]
+    assert plain.matches == around.matches == only.matches == [f"{root}/poem.txt"]
+
+
+async def test_a_match_over_several_lines_shows_all_of_them(grep):
+    found = await grep(r"first line\nsecond")
+    assert found.text.splitlines()[1:] == ["two.txt:1:first line", "two.txt:2:second line"]
+
+
+async def test_grep_says_what_it_leaves_out(grep, root: Path):
+    (root / "much.txt").write_text("needle\n" * 1000 + "needle" + "x" * 5000 + "\n")
+    (root / "wide.txt").write_text("y" * 5000 + "haystack\nhaystack" + "z" * 5000 + "\n")
+
+    much, wide = await grep("needle"), await grep("haystack")
+
+    assert much.text.count("much.txt:") == find.MAX_LINES_PER_FILE
+    assert f"only the first {find.MAX_LINES_PER_FILE} matches: much.txt" in much.text
+    assert wide.text.count("the rest of this long line is left out") == 2
+    assert len(wide.text) < 2_000
+    assert "\x00" not in (await grep("hello", path=str(root / "binary.bin"))).text
 
 
 async def test_a_place_to_search_may_be_a_directory_or_for_grep_a_file(glob, grep, root: Path):

@@ -33,7 +33,13 @@ OURS = {"view_image", "execute_ipython_cell"}
 """Tools that the protocol does not know: they come with kinds that it does."""
 CALLED = {"task_tool_set": "task"}
 """What the model calls those whose name as a spec is another."""
-OFF_WIRE = {"task": {"isolation"}, "finish": {"changed", "checked"}}
+OFF_WIRE = {
+    "task": {"isolation"},
+    "finish": {"changed", "checked"},
+    "file_editor": {"edits", "overwrite", "replace_all"},
+    "planning_file_editor": {"edits", "overwrite", "replace_all"},
+    "grep": {"context", "files_only"},
+}
 """Parameters that only the model is told of: no client sees them in an action."""
 SETS = {"browser_tool_set"}
 BROWSER = [tool.name for tool in TOOLS]

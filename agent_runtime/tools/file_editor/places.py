@@ -1,0 +1,27 @@
+"""Where several replacements have changed a file."""
+
+from agent_runtime.tools.file_editor.view import numbered
+
+
+class Places:
+    """Line numbers of changes. Later changes above move the earlier ones."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[int, int]] = []
+
+    def add(self, line: int, *, old_lines: int, new_lines: int) -> None:
+        """Adds a change of `old_lines` lines from `line` on to `new_lines` lines."""
+        grown = new_lines - old_lines
+        self._places = [(at + grown if at > line else at, count) for at, count in self._places]
+        self._places.append((line, new_lines))
+
+    def show(self, lines: list[str], context: int) -> str:
+        """Returns the changed lines with their numbers and with some lines around them, in order."""
+        ranges: list[tuple[int, int]] = []
+        for line, count in sorted(self._places):
+            first, last = max(1, line - context), min(len(lines), line + count - 1 + context)
+            if ranges and first <= ranges[-1][1] + 1:
+                ranges[-1] = (ranges[-1][0], max(last, ranges[-1][1]))
+            elif first <= last:
+                ranges.append((first, last))
+        return "\n...\n".join(numbered(lines, first, last) for first, last in ranges) or "(nothing)"
