@@ -13,6 +13,7 @@ from agent_runtime.wire.bash import (
 )
 from agent_runtime.wire.basics import (
     API_KEY_HEADER,
+    GIT_OUTLET_HEADER,
     INIT_KEY_HEADER,
     ReplaceSessionKeyRequest,
     Success,
@@ -129,6 +130,7 @@ from agent_runtime.wire.tools import ToolCatalogEntry, ToolCatalogResponse
 
 __all__ = [
     "API_KEY_HEADER",
+    "GIT_OUTLET_HEADER",
     "INIT_KEY_HEADER",
     "MAX_MESSAGE_BYTES",
     "MAX_MISSING_EVENTS",

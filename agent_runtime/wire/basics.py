@@ -5,6 +5,8 @@ keys, and the request for a new session key.
 from pydantic import BaseModel, Field, SecretStr
 
 API_KEY_HEADER = "X-Session-API-Key"
+GIT_OUTLET_HEADER = "X-Slipway-Git-Outlet"
+"""Tells the app server at which address git of commands reaches it."""
 INIT_KEY_HEADER = "X-Init-API-Key"
 
 

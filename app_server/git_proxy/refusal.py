@@ -42,12 +42,14 @@ def dumb_protocol() -> Response:
     return PlainTextResponse("Only git's smart HTTP protocol is spoken here.\n", 403)
 
 
-def no_large_files() -> Response:
+def to_large_files(refusal: Refusal) -> Response:
     """Returns a refusal for git-lfs, in the JSON form whose message git-lfs shows."""
-    message = (
-        "Slipway does not pass on large files (Git LFS). What is not in LFS can be fetched and pushed; "
-        "GIT_LFS_SKIP_SMUDGE=1 leaves the pointers in place of the files."
-    )
+    return JSONResponse({"message": str(refusal)}, 403, media_type="application/vnd.git-lfs+json")
+
+
+def no_locks() -> Response:
+    """Returns a refusal of file locks. git-lfs goes on without them after this status."""
+    message = "Slipway does not pass on locks of large files (Git LFS)."
     return JSONResponse({"message": message}, 501, media_type="application/vnd.git-lfs+json")
 
 

@@ -2,12 +2,16 @@
 them.
 """
 
+import re
 from collections.abc import AsyncIterator, Mapping
+from urllib.parse import quote
 
 import httpx
 from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
+from agent_runtime.wire import GIT_OUTLET_HEADER
+from app_server.git_proxy import large_files as large
 from app_server.git_proxy import refusal, upstream
 from app_server.git_proxy.access import RepositoryAccess
 from app_server.git_proxy.commands import CommandList, read_commands
@@ -17,6 +21,8 @@ from app_server.git_proxy.push_reply import Push
 from app_server.git_proxy.push_report import fatal, refused
 from app_server.git_proxy.refusal import Refusal, Service
 from app_server.git_proxy.streams import passing
+
+_OUTLET = re.compile(r"http://127\.0\.0\.1:\d{1,5}/[0-9a-f]{16}")
 
 router = APIRouter(prefix="/git", tags=["Git proxy"])
 
@@ -39,11 +45,71 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
     return passing(reply)
 
 
+@router.post("/{name:path}/info/lfs/objects/batch")
+async def large_files(name: str, request: Request) -> Response:
+    """Tells git-lfs where it finds large files, or where it puts them: at addresses of this server."""
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > large.MAX_BATCH_BYTES:
+            return refusal.to_large_files(Refusal("The request of git-lfs is too long."))
+    try:
+        access = await RepositoryAccess.of(request, name)
+        here = f"{_seen_from_the_sandbox(request)}/{quote(name, safe='/:')}/info/lfs/transfers"
+        answer = await large.asked(access, request.state.cipher, bytes(content), here)
+    except Refusal as no:
+        return refusal.to_large_files(no)
+    return Response(answer, media_type=large.MEDIA_TYPE)
+
+
+@router.get("/{name:path}/info/lfs/transfers/{ticket}")
+async def download_large_file(name: str, ticket: str, request: Request) -> Response:
+    """Streams a large file to the sandbox."""
+    try:
+        access = await RepositoryAccess.of(request, name)
+        allowed = large.opened(access, request.state.cipher, ticket, "download")
+        return await large.download(access, allowed, request.headers)
+    except Refusal as no:
+        return refusal.to_large_files(no)
+
+
+@router.put("/{name:path}/info/lfs/transfers/{ticket}")
+async def upload_large_file(name: str, ticket: str, request: Request) -> Response:
+    """Streams a large file to the git host."""
+    reader = Reader(aiter(request.stream()))
+    try:
+        try:
+            access = await RepositoryAccess.of(request, name)
+            allowed = large.opened(access, request.state.cipher, ticket, "upload")
+            return await large.upload(access, allowed, reader.rest())
+        except Refusal as no:
+            await reader.drain()
+            return refusal.to_large_files(no)
+    except ClientDisconnect:
+        return refusal.to_nobody()
+
+
+@router.post("/{name:path}/info/lfs/transfers/{ticket}")
+async def verify_large_file(name: str, ticket: str, request: Request) -> Response:
+    """Tells the git host that an uploaded file is whole."""
+    try:
+        access = await RepositoryAccess.of(request, name)
+        return await large.verify(access, large.opened(access, request.state.cipher, ticket, "verify"))
+    except Refusal as no:
+        return refusal.to_large_files(no)
+
+
 @router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 @router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
-async def large_files() -> Response:
-    """Refuses every request of git-lfs with a message that git-lfs shows. Needs no authentication."""
-    return refusal.no_large_files()
+async def locks() -> Response:
+    """Refuses file locks, with a status after which git-lfs goes on. Needs no authentication."""
+    return refusal.no_locks()
+
+
+def _seen_from_the_sandbox(request: Request) -> str:
+    """Returns the beginning of addresses as git in the sandbox calls them: its outlet names it."""
+    outlet = request.headers.get(GIT_OUTLET_HEADER, "")
+    return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"
 
 
 @router.post("/{name:path}/git-upload-pack")

@@ -106,10 +106,15 @@ def _headers(target: UpstreamRepository, given: Mapping[str, str]) -> dict[str, 
     version = given.get("git-protocol", "")
     if _VERSION.fullmatch(version):
         headers["git-protocol"] = version
-    if (credentials := target.credentials) is not None:
-        pair = f"{credentials.username}:{credentials.password}"
-        headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-    return headers
+    return headers | basic_of(target.credentials)
+
+
+def basic_of(credentials: Credentials | None) -> dict[str, str]:
+    """Returns the header with the credentials, if there are any."""
+    if credentials is None:
+        return {}
+    pair = f"{credentials.username}:{credentials.password}"
+    return {"authorization": f"Basic {b64encode(pair.encode()).decode()}"}
 
 
 async def _send(
@@ -158,10 +163,11 @@ async def _check(
     await reply.aclose()
     extra = {"host": target.host, "status": reply.status_code}
     logger.info("a git host refused", extra=extra)
-    raise Refusal(_explained(target, reply.status_code, service))
+    raise Refusal(explained(target, reply.status_code, service))
 
 
-def _explained(target: UpstreamRepository, status: int, service: Service) -> str:
+def explained(target: UpstreamRepository, status: int, service: Service) -> str:
+    """Returns what the host means by this status."""
     host, name = target.host, target.name
     wish = "push to" if service == "git-receive-pack" else "read"
     with_token: dict[int, str] = {

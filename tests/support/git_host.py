@@ -5,8 +5,11 @@ with GitHost(directory) as host:
     host.tokens["t0ken"] = "write"             # or "read"; without any, everybody may read
     host.url("team/harbour")                   # http://127.0.0.1:…/team/harbour.git
     host.requests                              # what was asked: method, path, headers
+    host.large_files[oid] = b"..."             # what is in Git LFS, of all repositories
 """
 
+import hashlib
+import json
 import os
 import ssl
 import subprocess
@@ -25,6 +28,8 @@ from tests.support.patience import PATIENCE_SECONDS
 
 BACKEND = f"{subprocess.check_output(['git', '--exec-path'], text=True).strip()}/git-http-backend"
 PIECE_BYTES = 65536
+STORE_KEY = "canary-store-key-77"
+"""Opens the store of large files. The host puts it into the headers of its answers."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class GitHost:
         self.statuses: dict[str, int] = {}
         self.requests: list[Asked] = []
         self.cut_after: int | None = None
+        self.large_files: dict[str, bytes] = {}
+        self.verified: list[str] = []
         self.finished = threading.Semaphore(0)
         self._server = _Server((address, port), _Handler)
         self._server.host = self
@@ -142,6 +149,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._serve()
 
+    def do_PUT(self) -> None:
+        self._serve()
+
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
@@ -154,14 +164,59 @@ class _Handler(BaseHTTPRequestHandler):
                 if self.path.startswith(beginning):
                     self._refuse(302, Location=place + self.path.removeprefix(beginning))
                     return
+            if self.path.startswith("/large/"):
+                self._store()
+                return
             status = self._status()
             if status != 200:
                 challenge = {"WWW-Authenticate": 'Basic realm="git"'} if status == 401 else {}
                 self._refuse(status, **challenge)
                 return
+            if self.path.endswith("/info/lfs/objects/batch"):
+                self._batch()
+                return
             self._run()
         finally:
             host.finished.release()
+
+    def _batch(self) -> None:
+        """Says where large files are, with the key of the store."""
+        host, asked = self.server.host, json.loads(b"".join(self._body()))
+        found = []
+        for one in asked["objects"]:
+            place = {"href": f"{host.origin}/large/{one['oid']}", "header": {"X-Store-Key": STORE_KEY}}
+            if asked["operation"] == "upload":
+                is_there = one["oid"] in host.large_files
+                found.append({**one, **({} if is_there else {"actions": {"upload": place, "verify": place}})})
+            elif one["oid"] in host.large_files:
+                found.append({**one, "authenticated": True, "actions": {"download": place}})
+            else:
+                found.append({**one, "error": {"code": 404, "message": "Object does not exist"}})
+        self._say(200, json.dumps({"transfer": "basic", "objects": found}).encode())
+
+    def _store(self) -> None:
+        host, oid = self.server.host, self.path.removeprefix("/large/")
+        content = b"".join(self._body())
+        if self.headers["X-Store-Key"] != STORE_KEY:
+            self._say(403, b"{}")
+        elif self.command == "PUT" and hashlib.sha256(content).hexdigest() != oid:
+            self._say(422, b'{"message": "The content is another"}')
+        elif self.command == "PUT":
+            host.large_files[oid] = content
+            self._say(200, b"")
+        elif self.command == "POST":
+            host.verified.append(oid)
+            self._say(200 if oid in host.large_files else 404, b"{}")
+        else:
+            self._say(200, host.large_files[oid])
+
+    def _say(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/vnd.git-lfs+json")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
 
     def _status(self) -> int:
         host = self.server.host

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from agent_runtime.wire import API_KEY_HEADER
+from agent_runtime.wire import API_KEY_HEADER, GIT_OUTLET_HEADER
 from agent_runtime.workspace.network import listen
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ _CONNECT_SECONDS = 15.0
 _PIECE_BYTES = 64 * 1024
 _WEBHOOKS = "/api/v1/webhooks"
 
-_REQUEST_LINE = re.compile(rb"(GET|POST) (/[!-~]*) HTTP/1\.1")
+_REQUEST_LINE = re.compile(rb"(GET|POST|PUT) (/[!-~]*) HTTP/1\.1")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([ -~\t\x80-\xff]*)")
 _OURS = frozenset(
     {
@@ -39,6 +39,7 @@ _OURS = frozenset(
         b"proxy-connection",
         b"upgrade",
         API_KEY_HEADER.lower().encode(),
+        GIT_OUTLET_HEADER.lower().encode(),
     }
 )
 
@@ -86,6 +87,7 @@ class Outlet:
         self._session_key = session_key
         self._word = secrets.token_hex(8)
         self._server: asyncio.Server | None = None
+        self._port = 0
         self._connections: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
@@ -98,6 +100,7 @@ class Outlet:
         except OSError as error:
             logger.warning("the port of the outlet is taken", extra={"cause": str(error)})
             self._server = await self._listen(0)
+        self._port = self._server.sockets[0].getsockname()[1]
 
     async def _listen(self, port: int) -> asyncio.Server:
         listener = await listen(LOOPBACK, port)
@@ -107,7 +110,7 @@ class Outlet:
     def url(self) -> str:
         """The beginning of git's URLs. The name of a repository follows."""
         assert self._server is not None, "open() comes first"
-        return f"http://{LOOPBACK}:{self._server.sockets[0].getsockname()[1]}/{self._word}"
+        return f"http://{LOOPBACK}:{self._port}/{self._word}"
 
     async def close(self) -> None:
         if self._server is not None:
@@ -166,7 +169,10 @@ class Outlet:
         if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
             raise _RefusedError("404 Not Found", "There is nothing but git's way out here.")
         path = f"{self._place.path}{PROXY_PATH}/".encode() + asked[2].removeprefix(before)
-        own = f"Host: {self._place.netloc}\r\n{API_KEY_HEADER}: {key}\r\nConnection: close".encode()
+        own = (
+            f"Host: {self._place.netloc}\r\n{API_KEY_HEADER}: {key}\r\n"
+            f"{GIT_OUTLET_HEADER}: {self.url}\r\nConnection: close"
+        ).encode()
         return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *_kept(lines), b"", b""])
 
 

@@ -56,18 +56,21 @@ async def opened() -> AsyncIterator[Place]:
         await server.wait_closed()
 
 
-async def test_the_key_is_added_and_what_a_command_says_of_itself_is_left_out() -> None:
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+async def test_the_key_is_added_and_what_a_command_says_of_itself_is_left_out(method: str) -> None:
     async with opened() as place:
         head = (
-            f"GET {place.path}/github.com/a/b/info/refs?service=git-upload-pack HTTP/1.1\r\n"
-            "Host: elsewhere\r\nx-session-api-key: forged\r\nAuthorization: Bearer forged\r\n"
+            f"{method} {place.path}/github.com/a/b/info/refs?service=git-upload-pack HTTP/1.1\r\n"
+            "Host: elsewhere\r\nx-session-api-key: forged\r\nx-slipway-git-outlet: forged\r\n"
+            "Authorization: Bearer forged\r\n"
             "Cookie: forged\r\nGit-Protocol: version=2\r\n\r\n"
         )
         assert (await place.send(head)).endswith(b"found")
     (seen,) = place.seen
     lines = seen.decode().split("\r\n")
-    assert lines[0] == "GET /git/github.com/a/b/info/refs?service=git-upload-pack HTTP/1.1"
+    assert lines[0] == f"{method} /git/github.com/a/b/info/refs?service=git-upload-pack HTTP/1.1"
     assert f"X-Session-API-Key: {KEY}" in lines
+    assert f"X-Slipway-Git-Outlet: {place.outlet.url}" in lines
     assert "Git-Protocol: version=2" in lines
     assert "forged" not in seen.decode()
     assert "elsewhere" not in seen.decode()

@@ -108,21 +108,6 @@ async def test_the_dumb_protocol_is_not_spoken(sandbox: Sandbox) -> None:
             assert reply.status_code in {403, 404}
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("POST", "objects/batch"), ("POST", "locks/verify"), ("GET", "locks")]
-)
-async def test_large_files_are_refused_in_words_that_git_lfs_shows(
-    sandbox: Sandbox, host: GitHost, method: str, path: str
-) -> None:
-    async with httpx.AsyncClient(headers={"X-Session-API-Key": KEY}) as client:
-        reply = await client.request(method, f"{sandbox.url()}/info/lfs/{path}", json={})
-
-    assert reply.status_code == 501
-    assert reply.headers["content-type"] == "application/vnd.git-lfs+json"
-    assert "Slipway does not pass on large files (Git LFS)" in reply.json()["message"]
-    assert host.requests == []
-
-
 async def test_a_redirect_to_another_host_gets_no_token(sandbox: Sandbox, host: GitHost) -> None:
     with GitHost(sandbox.directory / "elsewhere") as elsewhere:
         elsewhere.make("team/harbour")
