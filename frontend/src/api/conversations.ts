@@ -20,24 +20,34 @@ const LIST_POLL_MS = 15_000
 export const conversationKeys = {
   all: ['conversations'] as const,
   lists: ['conversations', 'list'] as const,
-  list: (title: string, shared: boolean | null = null) => ['conversations', 'list', title, shared] as const,
+  list: (search: ConversationSearch) => ['conversations', 'list', search] as const,
   inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
   detail: (id: string) => ['conversations', 'detail', id] as const,
 }
 
 /**
- * Conversations, newest first, page by page; `title` filters by a part of the title. `shared`: those of others
- * (true), the user's own (false), or both.
+ * What a list of conversations shows. `words`: of the title, or of one message. `shared`: those of others
+ * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent.
  */
-export function conversationsQuery(title = '', shared: boolean | null = null) {
+export interface ConversationSearch {
+  words?: string
+  shared?: boolean | null
+  repository?: string
+  status?: string
+}
+
+/** Conversations, newest first, page by page. */
+export function conversationsQuery(search: ConversationSearch = {}) {
   return infiniteQueryOptions({
-    queryKey: conversationKeys.list(title, shared),
+    queryKey: conversationKeys.list(search),
     queryFn: ({ pageParam, signal }) =>
       request<Page<AppConversation>>(`${ROOT}/search`, {
         query: {
-          title__contains: title || null,
+          query: search.words || null,
           include_sub_conversations: true,
-          shared,
+          shared: search.shared ?? null,
+          selected_repository__contains: search.repository || null,
+          execution_status__eq: search.status || null,
           page_id: pageParam,
           limit: PAGE_SIZE,
         },

@@ -150,3 +150,24 @@ test('a conversation is saved as a file that is named after it', async () => {
   await waitFor(() => expect(names).toEqual(['round-invoices.md']))
   expect(await saved[0]?.text()).toBe('# as markdown')
 })
+
+test('the list can be limited to a status and a repository, which stay in the address', async () => {
+  const conversations = [
+    fakeConversation({ title: 'One', execution_status: 'error', selected_repository: 'acme/crane' }),
+    fakeConversation({ title: 'Two', execution_status: 'finished', selected_repository: 'acme/boat' }),
+    fakeConversation({ title: 'Three', execution_status: 'finished', selected_repository: 'acme/crane' }),
+  ]
+  const { user, router } = renderApp({ url: '/conversations?status=finished', conversations })
+  await waitFor(() => expect(main().getByText('Two')).toBeVisible())
+  expect(main().queryByText('One')).not.toBeInTheDocument()
+
+  await user.type(main().getByLabelText('Repository'), 'crane')
+  await waitFor(() => expect(main().queryByText('Two')).not.toBeInTheDocument())
+  expect(main().getByText('Three')).toBeVisible()
+  expect(router.state.location.search).toBe('?repository=crane&status=finished')
+
+  await user.selectOptions(main().getByLabelText('Status of the agent'), 'Stuck')
+  await user.click(await main().findByRole('button', { name: 'Clear the search' }))
+  await waitFor(() => expect(main().getByText('One')).toBeVisible())
+  expect(router.state.location.search).toBe('')
+})

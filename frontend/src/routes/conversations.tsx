@@ -11,8 +11,15 @@ export function ConversationsRoute() {
     <div className="mx-auto max-w-4xl px-4 py-8 sm:px-8 lg:py-12">
       <h1 className="mb-6 text-2xl font-semibold tracking-tight">{t('conversations.title')}</h1>
       <ConversationsList
-        search={params.get('q') ?? ''}
-        onSearchChange={(search) => setParams(search ? { q: search } : {}, { replace: true })}
+        filter={{
+          search: params.get('q') ?? '',
+          repository: params.get('repository') ?? '',
+          status: params.get('status') ?? '',
+        }}
+        onFilterChange={({ search, repository, status }) => {
+          const chosen = Object.entries({ q: search, repository, status }).filter(([, value]) => value)
+          setParams(Object.fromEntries(chosen), { replace: true })
+        }}
       />
     </div>
   )

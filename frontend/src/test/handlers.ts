@@ -85,11 +85,16 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings', () => HttpResponse.json({ git_user_name: null, git_user_email: null })),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
       const { searchParams } = new URL(request.url)
-      const title = searchParams.get('title__contains')?.toLowerCase() ?? ''
+      const title = searchParams.get('query')?.toLowerCase() ?? ''
+      const status = searchParams.get('execution_status__eq')
+      const repository = searchParams.get('selected_repository__contains') ?? ''
       const sandbox = searchParams.get('sandbox_id__eq')
       const items = conversations.filter(
         (item) =>
-          (item.title ?? '').toLowerCase().includes(title) && (!sandbox || item.sandbox_id === sandbox),
+          (item.title ?? '').toLowerCase().includes(title) &&
+          (!sandbox || item.sandbox_id === sandbox) &&
+          (!status || item.execution_status === status) &&
+          (item.selected_repository ?? '').includes(repository),
       )
       return HttpResponse.json({ items, next_page_id: null })
     }),

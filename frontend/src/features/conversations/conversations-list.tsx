@@ -10,7 +10,9 @@ import { Button, buttonClass } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
+import { Input } from '@/ui/input'
 import { Segmented } from '@/ui/segmented'
+import { Select } from '@/ui/select'
 import { SkeletonList } from '@/ui/skeleton'
 import { ArchiveDialog, type ArchiveDialogProps } from './archive-dialog'
 import { ConversationRow } from './conversation-row'
@@ -24,17 +26,30 @@ const WHOSE = ['all', 'own', 'shared'] as const
 type Whose = (typeof WHOSE)[number]
 const SHARED: Record<Whose, boolean | null> = { all: null, own: false, shared: true }
 
-export interface ConversationsListProps {
+const STATUSES = ['running', 'waiting_for_confirmation', 'paused', 'finished', 'error', 'stuck'] as const
+
+/** What the list shows; each value is empty if it does not matter. */
+export interface ConversationsFilter {
   search: string
-  onSearchChange: (search: string) => void
+  repository: string
+  status: string
+}
+
+export interface ConversationsListProps {
+  filter: ConversationsFilter
+  onFilterChange: (filter: ConversationsFilter) => void
 }
 
 /** All conversations, with everything that can be done to one. */
-export function ConversationsList({ search, onSearchChange }: ConversationsListProps) {
+export function ConversationsList({ filter, onFilterChange }: ConversationsListProps) {
   const { t } = useTranslation()
-  const applied = useDebounced(search.trim(), SEARCH_DELAY_MS)
+  const applied = useDebounced(filter.search.trim(), SEARCH_DELAY_MS)
+  const repository = useDebounced(filter.repository.trim(), SEARCH_DELAY_MS)
   const [whose, setWhose] = useState<Whose>('all')
-  const query = useInfiniteQuery(conversationsQuery(applied, SHARED[whose]))
+  const query = useInfiniteQuery(
+    conversationsQuery({ words: applied, shared: SHARED[whose], repository, status: filter.status }),
+  )
+  const isFiltered = Boolean(applied || repository || filter.status)
   const [renamed, setRenamed] = useState<AppConversation | null>(null)
   const [doomed, setDoomed] = useState<AppConversation | null>(null)
   const [archived, setArchived] = useState<Omit<ArchiveDialogProps, 'onClose'> | null>(null)
@@ -44,7 +59,10 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
     <>
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <div className="w-full max-w-md">
-          <SearchField value={search} onValueChange={onSearchChange} />
+          <SearchField
+            value={filter.search}
+            onValueChange={(search) => onFilterChange({ ...filter, search })}
+          />
         </div>
         <Segmented
           label={t('conversations.whose')}
@@ -52,6 +70,27 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
           options={WHOSE.map((value) => ({ value, label: t(`conversations.whose_${value}`) }))}
           onValueChange={setWhose}
         />
+        <Input
+          type="search"
+          aria-label={t('conversations.filter_repository')}
+          placeholder={t('conversations.filter_repository')}
+          value={filter.repository}
+          onChange={(event) => onFilterChange({ ...filter, repository: event.target.value })}
+          className="w-full sm:w-56"
+        />
+        <Select
+          aria-label={t('conversations.filter_status')}
+          value={filter.status}
+          onChange={(event) => onFilterChange({ ...filter, status: event.target.value })}
+          className="w-full sm:w-52"
+        >
+          <option value="">{t('conversations.any_status')}</option>
+          {STATUSES.map((status) => (
+            <option key={status} value={status}>
+              {t(`status.${status}`)}
+            </option>
+          ))}
+        </Select>
       </div>
       {query.isPending && <SkeletonList rows={6} label={t('conversations.loading')} className="h-16" />}
       {query.isError && !query.data && (
@@ -64,7 +103,12 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
       {query.isSuccess && (
         <Card>
           {items.length === 0 && (
-            <NothingFound search={applied} isShared={whose === 'shared'} onClear={() => onSearchChange('')} />
+            <NothingFound
+              search={applied}
+              isFiltered={isFiltered}
+              isShared={whose === 'shared'}
+              onClear={() => onFilterChange({ search: '', repository: '', status: '' })}
+            />
           )}
           <ul className="divide-y divide-border">
             {items.map((conversation) => (
@@ -95,18 +139,19 @@ export function ConversationsList({ search, onSearchChange }: ConversationsListP
 
 interface NothingFoundProps {
   search: string
+  isFiltered: boolean
   isShared: boolean
   onClear: () => void
 }
 
-function NothingFound({ search, isShared, onClear }: NothingFoundProps) {
+function NothingFound({ search, isFiltered, isShared, onClear }: NothingFoundProps) {
   const { t } = useTranslation()
-  if (isShared && !search) return <EmptyState icon={<Anchor />} title={t('conversations.none_shared')} />
-  if (search) {
+  if (isShared && !isFiltered) return <EmptyState icon={<Anchor />} title={t('conversations.none_shared')} />
+  if (isFiltered) {
     return (
       <EmptyState
         icon={<SearchX />}
-        title={t('conversations.no_match', { query: search })}
+        title={search ? t('conversations.no_match', { query: search }) : t('conversations.no_match_filters')}
         action={<Button onClick={onClear}>{t('conversations.clear_search')}</Button>}
       >
         {t('conversations.no_match_hint')}

@@ -15,7 +15,8 @@ const SEARCH_DELAY_MS = 200
 export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
   const { t } = useTranslation()
   const [search, setSearch] = useState('')
-  const query = useInfiniteQuery(conversationsQuery(useDebounced(search.trim(), SEARCH_DELAY_MS)))
+  const words = useDebounced(search.trim(), SEARCH_DELAY_MS)
+  const query = useInfiniteQuery(conversationsQuery({ words }))
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
 
   return (

@@ -21,7 +21,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const [search, setSearch] = useState('')
-  const { data } = useInfiniteQuery(conversationsQuery(useDebounced(search.trim(), SEARCH_DELAY_MS)))
+  const { data } = useInfiniteQuery(
+    conversationsQuery({ words: useDebounced(search.trim(), SEARCH_DELAY_MS) }),
+  )
   const conversations = data?.pages.flatMap((page) => page.items) ?? []
 
   function go(path: string) {
