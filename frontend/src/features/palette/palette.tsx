@@ -75,6 +75,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
                       value={conversation.id}
                       icon={<MessageSquare />}
                       label={conversationTitle(t, conversation)}
+                      keywords={[search]}
                       onSelect={() => go(`/conversations/${conversation.id}`)}
                     />
                   ))}
@@ -106,13 +107,16 @@ interface ItemProps {
   label: string
   /** Tells apart entries with the same label. */
   value?: string
+  /** What finds it besides its label: the server found a conversation by a message. */
+  keywords?: string[]
   onSelect: () => void
 }
 
-function Item({ icon, label, value, onSelect }: ItemProps) {
+function Item({ icon, label, value, keywords, onSelect }: ItemProps) {
   return (
     <Command.Item
       value={value ? `${label} ${value}` : label}
+      keywords={keywords}
       onSelect={onSelect}
       className="flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2 text-sm data-[selected=true]:bg-hover *:[svg]:size-4 *:[svg]:shrink-0 *:[svg]:text-muted"
     >
