@@ -16,7 +16,7 @@ _BATCH = 500
 _MAX_CHARACTERS = 20_000
 _WORDS = """
 CREATE VIRTUAL TABLE message_texts_words
-USING fts5(text, content='message_texts', content_rowid='id', tokenize='unicode61')
+USING fts5(text, content='message_texts', content_rowid='id', tokenize='unicode61', prefix='2 3 4')
 """
 _ADDED = """
 CREATE TRIGGER message_texts_added AFTER INSERT ON message_texts BEGIN

@@ -49,7 +49,7 @@ class MessageText(Base):
 
 _WORDS = """
 CREATE VIRTUAL TABLE message_texts_words
-USING fts5(text, content='message_texts', content_rowid='id', tokenize='unicode61')
+USING fts5(text, content='message_texts', content_rowid='id', tokenize='unicode61', prefix='2 3 4')
 """
 _ADDED = """
 CREATE TRIGGER message_texts_added AFTER INSERT ON message_texts BEGIN
@@ -100,7 +100,7 @@ def text_of(event_: Mapping[str, Any]) -> str | None:
 
 def with_words(query: str, dialect: str) -> Select[UUID] | None:
     """Returns the query for the ids of conversations with a message that has all words of `query`, or words
-    that begin with them. Returns None if `query` has no word.
+    that begin with them. A single letter is only found as a word. Returns None if `query` has no word.
 
     dialect: the name of the database's dialect.
     """
@@ -109,9 +109,9 @@ def with_words(query: str, dialect: str) -> Select[UUID] | None:
         return None
     ids = select(MessageText.conversation_id)
     if dialect == SQLITE:
-        wanted = " AND ".join(f'"{word}" *' for word in words)
+        wanted = " AND ".join(f'"{word}"{"" if len(word) == 1 else " *"}' for word in words)
         rows = text("SELECT rowid FROM message_texts_words WHERE message_texts_words MATCH :wanted")
         return ids.where(MessageText.id.in_(rows.bindparams(wanted=wanted).columns(id=Integer)))
-    wanted = " & ".join(f"{word}:*" for word in words)
+    wanted = " & ".join(word if len(word) == 1 else f"{word}:*" for word in words)
     vector = func.to_tsvector(text("'simple'"), MessageText.text)
     return ids.where(vector.bool_op("@@")(func.to_tsquery(text("'simple'"), wanted)))
