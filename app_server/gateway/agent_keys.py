@@ -19,9 +19,15 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, NotAuthenticated
 from app_server.gateway import links
 from app_server.gateway.links import PreviewGrant
+from app_server.gateway.preview_origins import Below, Place
 from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS
 
 KEY_PARAMETER: Final = "session_api_key"
+OPEN_PATHS: Final = ("/alive", "/health")
+"""Paths that need no key: clients of the protocol ask there without one whether the agent server runs. The
+gateway answers, not the sandbox.
+"""
+
 _PREFIX = "agent-"
 _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
@@ -82,6 +88,13 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
     if grant.sandbox_id != sandbox_id or not grant.to_agent_server:
         raise ended()
     return replace(grant, is_key=True)
+
+
+def asks_for_health(connection: HTTPConnection, place: Place) -> UUID | None:
+    """Returns the sandbox that a request without a key asks about. Returns None for other requests."""
+    if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
+        return None
+    return None if API_KEY_HEADER in connection.headers else sandbox_of(place.token)
 
 
 def ended() -> NotAuthenticated:

@@ -9,9 +9,10 @@ import logging
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_runtime.relay.http import relay_http
@@ -90,6 +91,9 @@ class Gateway:
             return await self._open(connection, place)
         if isinstance(place, Below) and _is_preflight(connection):
             return _allowed(connection)
+        if (sandbox_id := agent_keys.asks_for_health(connection, place)) is not None:
+            await self._running(connection, sandbox_id)
+            return JSONResponse({"status": "ok"})
         if isinstance(place, Below) and not place.path:
             return RedirectResponse(f"{place.prefix}/", 307, headers={"Referrer-Policy": "no-referrer"})
         return None
@@ -181,11 +185,15 @@ class Gateway:
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port)
         ):
             raise links.expired("This link leads to another page.")
+        return await self._running(connection, grant.sandbox_id)
+
+    async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
+        """Returns the client of a sandbox. Raises Gone `link_expired` and Conflict `sandbox_not_running`."""
         try:
-            client: AgentClient = connection.state.sandboxes.client(grant.sandbox_id)
+            client: AgentClient = connection.state.sandboxes.client(sandbox_id)
         except Conflict:
             async with connection.state.database.read() as session:
-                sandbox = await session.get(Sandbox, grant.sandbox_id)
+                sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None:
                 raise links.expired("The sandbox of this link is gone.") from None
             raise

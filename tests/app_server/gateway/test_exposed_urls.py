@@ -51,7 +51,10 @@ async def test_a_program_calls_the_agent_server_by_its_link(
     searched = (await client.get("/api/v1/sandboxes/search")).json()["items"]
     assert [one["name"] for one in searched[0]["exposed_urls"]] == list(NAMES)
     key = await key_for(client, sandbox)
-    assert_problem(await anonymous.get(f"{base}/alive"), 401, "session_key_missing")
+    assert (await anonymous.get(f"{base}/health")).json() == {"status": "ok"}
+    unknown = await anonymous.get(f"{base[:-32]}{uuid4().hex}/health")
+    assert_problem(unknown, 410, "link_expired")
+    assert_problem(await anonymous.get(f"{base}/server_info"), 401, "session_key_missing")
     for wrong in ("none", sandbox.client.session_key):
         refused = await anonymous.get(f"{base}/alive", headers={KEY: wrong})
         assert_problem(refused, 401, "session_key_invalid")
