@@ -14,6 +14,12 @@ MAX_VALUES = 500_000
 _BEFORE_VALUES = b",[{"
 
 
+def values_in(piece: bytes) -> int:
+    """Returns about how many values a piece of JSON has."""
+    # One pass over the piece, in half the time that three counts take.
+    return len(piece) - len(piece.translate(None, _BEFORE_VALUES))
+
+
 def bounded_values(scope: Scope, receive: Receive) -> Receive:
     """Returns a `receive` that raises HTTPException 413 as soon as a JSON body has more than MAX_VALUES
     values.
@@ -27,9 +33,7 @@ def bounded_values(scope: Scope, receive: Receive) -> Receive:
     async def receive_bounded() -> Message:
         nonlocal values
         message = await receive()
-        piece = message.get("body", b"")
-        # One pass over the piece, in half the time that three counts take.
-        values += len(piece) - len(piece.translate(None, _BEFORE_VALUES))
+        values += values_in(message.get("body", b""))
         if values > MAX_VALUES:
             # The framework lets this class, and only this one, out of its body parsing.
             raise HTTPException(413, f"A JSON body must not have more than {MAX_VALUES} values.")

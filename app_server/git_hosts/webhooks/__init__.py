@@ -1,0 +1,1 @@
+"""What git hosts send when something happens: whether it is genuine, and what it says. Pure."""

@@ -1,0 +1,73 @@
+"""What happened at a git host, in the same words for all hosts."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from app_server.git_hosts.schemas import ReviewVerdict, Value
+
+Json = dict[str, Any]
+Headers = Mapping[str, str]
+"""Header names are in lower case, or case is ignored."""
+
+
+class EventKind(StrEnum):
+    ISSUE_LABELLED = "issue_labelled"
+    ISSUE_ASSIGNED = "issue_assigned"
+    ISSUE_CLOSED = "issue_closed"
+    COMMENT = "comment"
+    REVIEW_COMMENT = "review_comment"
+    REVIEW = "review"
+    CHECK_FAILED = "check_failed"
+    PUSHED = "pushed"
+    PULL_REQUEST_OPENED = "pull_request_opened"
+    PULL_REQUEST_CLOSED = "pull_request_closed"
+    PULL_REQUEST_MERGED = "pull_request_merged"
+
+
+class HostEvent(Value):
+    """One thing that happened. All texts in it come from users of the host and are not to be trusted.
+
+    `repository`: its full name; at Azure DevOps `organization/project` for work items and builds.
+    `number`: of the issue or pull request; None if the host does not name one. `is_pull_request`: what
+    `number` is; labels and assignments come for both. `actor`: the login of the user who did it; `actor_id`:
+    the host's id of that user. `text`: of the comment or review. `label`, `assignee`: what was added.
+    `thread_id`: the host's mark of the conversation in which a comment stands. `association`: the relation of
+    the actor to the repository, if the host states it, as `MEMBER`. `branch`, `commit`, `paths`: of pushes
+    and checks; `paths` as far as the host lists them. `delivery_id`: the same if the host repeats a delivery.
+    """
+
+    kind: EventKind
+    repository: str
+    actor: str
+    actor_id: str | None = None
+    number: int | None = None
+    is_pull_request: bool = False
+    text: str = ""
+    label: str | None = None
+    assignee: str | None = None
+    verdict: ReviewVerdict | None = None
+    comment_id: str | None = None
+    thread_id: str | None = None
+    association: str | None = None
+    branch: str | None = None
+    commit: str | None = None
+    paths: tuple[str, ...] = ()
+    url: str | None = None
+    delivery_id: str = ""
+
+
+def branch_of(ref: str) -> str | None:
+    """Returns the branch of a ref, None for tags and other refs."""
+    return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
+
+
+def paths_of(commits: list[Json]) -> tuple[str, ...]:
+    """Returns the changed paths of commits that state what they added, modified and removed."""
+    kinds = ("added", "modified", "removed")
+    return tuple(dict.fromkeys(path for one in commits for kind in kinds for path in one.get(kind) or ()))
+
+
+def text_or_none(value: Any) -> str | None:
+    """Returns an id as text, None for no id."""
+    return None if value is None else str(value)
