@@ -50,6 +50,10 @@ from app_server.http.outgoing_proxy import upstream_of
 from app_server.installation_backup.restore import require_whole_home
 from app_server.llm_gateway.limits.calls import RENEWAL_SECONDS, Spending
 from app_server.llm_gateway.room import CallCapacity
+from app_server.mcp.agent_tools import INSTRUCTIONS as FOR_AGENTS
+from app_server.mcp.agent_tools import has_tools
+from app_server.mcp.router import INSTRUCTIONS as FOR_PROGRAMS
+from app_server.mcp.served import ServedTools
 from app_server.mcp_broker.pass_through import Exchanges
 from app_server.mcp_servers.grants import Grants
 from app_server.mcp_servers.sign_in import SignIns
@@ -115,7 +119,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         if config.database_file:
             await spending.release_all()
         titles = Titles(database, sandboxes)
-        start_worker = StartWorker(config, database, cipher, sandboxes, pubsub)
+        start_worker = StartWorker(config, database, cipher, sandboxes, pubsub, has_own_tools=has_tools)
         sandboxes.listen(
             on_change=start_worker.announce_sandbox,
             on_return=start_worker.bring_back,
@@ -168,6 +172,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "titles": titles,
             "spending": spending,
             "refused_sign_ins": RefusedSignIns(database, background),
+            "mcp_for_programs": ServedTools(background, instructions=FOR_PROGRAMS),
+            "mcp_for_agents": ServedTools(background, instructions=FOR_AGENTS),
             "mcp_exchanges": Exchanges(),
             "mcp_grants": Grants(database, cipher),
             "mcp_sign_ins": mcp_sign_ins,

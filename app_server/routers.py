@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from app_server import status, web_client
 from app_server.access import audit_routes, job_routes, key_routes, web_session_routes
-from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, OPEN, SETTINGS, WORK, RouteAccess
+from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, MCP, OPEN, SETTINGS, WORK, RouteAccess
 from app_server.all_settings import router as all_settings
 from app_server.conversations.routes import browser as browser_routes
 from app_server.conversations.routes import checkpoints as checkpoint_routes
@@ -41,6 +41,7 @@ from app_server.git_proxy import router as git_proxy
 from app_server.llm_gateway import model_list, model_routes, trial_routes
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.limits import administration_routes, limit_routes
+from app_server.mcp import router as mcp
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_servers import router as mcp_servers
 from app_server.memory import router as memory
@@ -84,6 +85,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (git_credentials.router, SETTINGS),
     (git_search.router, SETTINGS),
     (git_account.router, SETTINGS),
+    (mcp.router, MCP),
     (mcp_servers.router, SETTINGS),
     (mcp_servers.sign_in_router, SETTINGS),
     (confirmation.router, SETTINGS),
@@ -131,6 +133,7 @@ INNER_ROUTERS: tuple[APIRouter, ...] = (
     status.inner_router,
     llm_gateway.router,
     mcp_broker.router,
+    mcp.inner_router,
     git_proxy.router,
     secret_routes.inner_router,
     own_secrets.inner_router,

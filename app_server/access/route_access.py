@@ -49,6 +49,8 @@ WORK = RouteAccess(read=Permission.READ, change=Permission.WORK)
 SETTINGS = RouteAccess(read=Permission.READ, change=Permission.SETTINGS)
 KEYS = RouteAccess(read=Permission.READ, change=Permission.KEYS)
 ADMINISTER = RouteAccess(read=Permission.ADMINISTER, change=Permission.ADMINISTER)
+MCP = RouteAccess(read=Permission.READ, change=Permission.READ)
+"""The MCP server: each of its tools asks for its own permission."""
 AUDIT = RouteAccess(read=Permission.AUDIT, change=Permission.AUDIT)
 
 

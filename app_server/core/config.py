@@ -73,6 +73,12 @@ class Config(BaseSettings):
     redis_url: SecretStr | None = None
     """URL of the Redis that several app servers share for live frames. Default: inside this process."""
 
+    tavily_api_key: SecretStr | None = None
+    """The key of the search service for the tool `web_search`. Default: the tool is not offered."""
+
+    tavily_url: str = Field(default="https://api.tavily.com", pattern=r"^https?://")
+    """The address of the search service."""
+
     encryption_keys: list[SecretStr] = []
     """Fernet keys, newest first. Default: `home`/encryption.key, created at the first start."""
 

@@ -9,6 +9,7 @@ from agent_runtime.wire import LocalWorkspace, PluginSource, StartConversationRe
 from app_server.conversations.confirmation_policy import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import secrets as own_secrets
+from app_server.mcp_broker.own_server import NAME, own_server_url
 from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
@@ -70,6 +71,7 @@ def build(
     usable_tools: Collection[str] = (),
     mcp_approved: Mapping[str, Any] = NO_APPROVALS,
     mcp_servers: Mapping[str, Definition] = NO_SERVERS,
+    has_own_tools: bool = False,
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
     """Builds the request. The model is called through the inner listener with the sandbox's key, not a
@@ -79,10 +81,12 @@ def build(
     repository's offers that the user has allowed. usable_tools: the tools whose requirements the sandbox
     meets. mcp_approved: tools of MCP servers as the user has approved them, by server and name. mcp_servers:
     the user's servers by name. The sandbox runs servers that are commands, and reaches the others through the
-    inner listener, which adds their credentials.
+    inner listener, which adds their credentials. has_own_tools: whether the agent also gets our own MCP
+    server.
     """
     llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof)
     plans = request.agent_type == "plan"
+    own_server = {NAME: {"url": own_server_url(inner_url, conversation_id, model_proof), "transport": "http"}}
     # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
     budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
@@ -94,9 +98,12 @@ def build(
             "tools": _planning_tools(working_dir) if plans else _tools(profile.model, usable_tools),
             "tool_concurrency_limit": PARALLEL_CALLS,
             "mcp_config": {
-                name: _mcp_server(name, server, inner_url)
-                for name, server in mcp_servers.items()
-                if not plans
+                **(own_server if has_own_tools and not plans else {}),
+                **{
+                    name: _mcp_server(name, server, inner_url)
+                    for name, server in mcp_servers.items()
+                    if not plans
+                },
             },
             "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
             "agent_context": {

@@ -18,6 +18,8 @@ from app_server.core.encryption import Cipher
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role
 
+HasOwnTools = Callable[[Config, Conversation], bool]
+
 
 class Progress:
     """The progress of the running step: `detail` is the latest line, `output` the last lines of
@@ -63,6 +65,8 @@ class Start:
     database: Database
     cipher: Cipher
     sandboxes: Sandboxes
+    has_own_tools: HasOwnTools
+    """Whether our own MCP server has tools for the agent."""
     progress: Progress = field(default_factory=Progress)
     _running: RunningSandbox | None = None
 

@@ -177,6 +177,7 @@ async def start_conversation(start: Start) -> StepOutcome:
     async with start.database.read() as session:
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
+        has_own_tools = start.has_own_tools(start.config, row)
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
         profile = await get_profile(session, start.user_id, start.llm_profile)
         secrets = await list_secrets(session, start.user_id)
@@ -207,6 +208,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             usable_tools=tools_offered(sandbox, await client.usable_tools()),
             mcp_approved=approved,
             mcp_servers=mcp_servers,
+            has_own_tools=has_own_tools,
             max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
         )
     )

@@ -24,7 +24,7 @@ from app_server.conversations.service import bring_back
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import setup_script as setup_run
 from app_server.conversations.start import tasks as start_tasks
-from app_server.conversations.start.context import Progress, Start, StepOutcome
+from app_server.conversations.start.context import HasOwnTools, Progress, Start, StepOutcome
 from app_server.conversations.start.steps import STEPS
 from app_server.conversations.start.tasks import Claim, LeaseLost
 from app_server.conversations.view import Viewer
@@ -58,8 +58,19 @@ class StartWorker:
     """
 
     def __init__(
-        self, config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, pubsub: PubSub
+        self,
+        config: Config,
+        database: Database,
+        cipher: Cipher,
+        sandboxes: Sandboxes,
+        pubsub: PubSub,
+        *,
+        has_own_tools: HasOwnTools | None = None,
     ) -> None:
+        """has_own_tools: whether our own MCP server, which a higher layer serves, has tools for an agent;
+        None: it has none.
+        """
+        self._has_own_tools = has_own_tools or _has_none
         self._config = config
         self._database = database
         self._cipher = cipher
@@ -309,6 +320,7 @@ class StartWorker:
             database=self._database,
             cipher=self._cipher,
             sandboxes=self._sandboxes,
+            has_own_tools=self._has_own_tools,
         )
 
     async def _is_past(self, task_id: UUID, stage: StartStatus) -> bool:
@@ -384,3 +396,7 @@ def _as_start_error(error: Exception, stage: StartStatus, task_id: UUID) -> Star
                 cause=f"Something went wrong on our side (reference {reference}).",
                 fix="Retry. The server's log has the cause under this reference.",
             )
+
+
+def _has_none(_config: Config, _conversation: Conversation) -> bool:
+    return False

@@ -1,0 +1,68 @@
+"""The tools for agents in sandboxes. To add one, append an AgentTool to AGENT_TOOLS, or call `add`.
+
+Such a tool acts for one conversation: `current_agent()` says for which. It is offered to every agent for
+which `is_offered` is true, without any set-up.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from app_server.conversations.models import Conversation
+from app_server.core.config import Config
+from app_server.mcp import caller, web_search
+from app_server.mcp.tool import McpTool
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.models import User
+
+INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for this conversation."
+
+
+@dataclass(frozen=True)
+class AgentTool:
+    """`is_offered(config, conversation)`: whether the agent of this conversation gets the tool."""
+
+    tool: McpTool
+    is_offered: Callable[[Config, Conversation], bool]
+
+
+@dataclass(frozen=True)
+class CallingAgent:
+    """The conversation whose agent calls a tool, its owner and its sandbox."""
+
+    user: User
+    conversation: Conversation
+    sandbox: Sandbox
+
+
+AGENT_TOOLS: list[AgentTool] = [
+    AgentTool(web_search.TOOL, lambda config, _: config.tavily_api_key is not None),
+]
+
+_AGENT = "slipway.agent"
+
+
+def add(tool: McpTool, is_offered: Callable[[Config, Conversation], bool]) -> None:
+    """Offers a further tool to agents. Call it while modules are loaded."""
+    AGENT_TOOLS.append(AgentTool(tool, is_offered))
+
+
+def tools_for(config: Config, conversation: Conversation) -> Sequence[McpTool]:
+    return [one.tool for one in AGENT_TOOLS if one.is_offered(config, conversation)]
+
+
+def has_tools(config: Config, conversation: Conversation) -> bool:
+    """Whether the agent of this conversation gets any tool."""
+    return bool(tools_for(config, conversation))
+
+
+def tell_agent(request: Request, agent: CallingAgent) -> None:
+    """Notes which agent sends a request."""
+    request.scope[_AGENT] = agent
+
+
+def current_agent() -> CallingAgent:
+    """Returns the agent that calls the tool that runs now."""
+    agent: CallingAgent = caller.current_request().scope[_AGENT]
+    return agent

@@ -1,0 +1,83 @@
+"""Calls the routes of the REST API in the name of the program that calls a tool.
+
+A tool has no other way to the data of users. Its calls pass the same checks as those of the caller: the key,
+its scopes, access to conversations, validation. Their audit entries name the same key.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import httpx
+from fastapi import Request
+from starlette.types import Receive, Scope, Send
+
+from app_server.core.errors import AppError
+
+_request: ContextVar[Request] = ContextVar("request of a tool's caller")
+
+_CREDENTIALS = ("authorization", "x-session-api-key", "host")
+_TIMEOUT_SECONDS = 120.0
+
+
+class CallRefused(AppError):
+    """A route has refused a call of a tool. `status` and `code` are the route's."""
+
+    def __init__(self, problem: Mapping[str, Any], status: int) -> None:
+        detail = str(problem.get("detail") or f"The server answered with HTTP {status}.")
+        super().__init__(detail, code=str(problem.get("code") or "http_error"), fix=problem.get("fix"))
+        self.http_status = status
+
+
+@contextmanager
+def called_by(request: Request) -> Iterator[None]:
+    """Makes this the request whose sender the tools act for."""
+    token = _request.set(request)
+    try:
+        yield
+    finally:
+        _request.reset(token)
+
+
+def current_request() -> Request:
+    return _request.get()
+
+
+async def get(path: str, **params: Any) -> Any:
+    """Returns the JSON reply of a GET route. Parameters that are None are left out. Raises CallRefused."""
+    given = {name: value for name, value in params.items() if value is not None}
+    return (await _call("GET", path, params=given)).json()
+
+
+async def get_text(path: str) -> str:
+    """Returns the text of a GET route's reply. Raises CallRefused."""
+    return (await _call("GET", path)).text
+
+
+async def post(path: str, body: Mapping[str, Any] | None = None) -> Any:
+    """Returns the JSON reply of a POST route. Raises CallRefused."""
+    return (await _call("POST", path, json=dict(body or {}))).json()
+
+
+async def _call(method: str, path: str, **options: Any) -> httpx.Response:
+    request = current_request()
+    app = request.scope["app"]
+    # What the listener and the lifespan have put there belongs to the inner call, too.
+    carried = {"state": request.scope["state"], "client": request.scope["client"]}
+
+    async def in_its_place(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, **carried}, receive, send)
+
+    headers = {name: request.headers[name] for name in _CREDENTIALS if name in request.headers}
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(in_its_place),
+        base_url=str(request.base_url),
+        headers=headers,
+        timeout=_TIMEOUT_SECONDS,
+    ) as client:
+        reply = await client.request(method, path, **options)
+    if reply.is_error:
+        is_problem = "json" in reply.headers.get("content-type", "")
+        raise CallRefused(reply.json() if is_problem else {}, reply.status_code)
+    return reply

@@ -1,0 +1,113 @@
+"""Routes of the MCP server: `/mcp` for programs of users, and one address for each conversation's agent."""
+
+from collections.abc import Sequence
+from typing import Annotated
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Request, Response
+from sqlalchemy import select
+
+from app_server.access.authentication import CurrentPrincipal
+from app_server.access.principal import Principal
+from app_server.conversations.models import Conversation
+from app_server.core.config import Config
+from app_server.core.errors import Forbidden, NotFound
+from app_server.http.middleware import allowed_host_names
+from app_server.llm_gateway.proof import is_proof
+from app_server.mcp import agent_tools, conversations, memory, web_search
+from app_server.mcp.tool import McpTool
+from app_server.mcp_broker.own_server import PREFIX
+from app_server.sandboxes.auth import CurrentSandbox
+from app_server.users.models import User
+
+INSTRUCTIONS = (
+    "Slipway runs coding agents in sandboxes. Start a conversation with a task, follow it with "
+    "get_conversation_status, which says what it needs, answer with send_message or answer_confirmation, and "
+    "read the result with read_messages and get_patch."
+)
+
+# Not part of the REST API: the protocol describes itself.
+router = APIRouter(prefix="/mcp", tags=["MCP server"], include_in_schema=False)
+inner_router = APIRouter(prefix=PREFIX, tags=["MCP server"])
+
+
+@router.post("")
+@router.get("")
+@router.delete("")
+async def exchange(principal: CurrentPrincipal, request: Request) -> Response:
+    """Answers one exchange of streamable HTTP. It needs an API key, whose scopes decide on the tools.
+
+    403 `api_key_needed` with a browser's cookie, 403 `origin_not_allowed` from a page of another address.
+    """
+    if principal.credential.kind != "key":
+        raise Forbidden(
+            "The MCP server takes no cookies.",
+            code="api_key_needed",
+            fix="Create an API key in the settings and send it as `Authorization: Bearer KEY`.",
+        )
+    config: Config = request.state.config
+    _require_own_origin(request, config)
+    tools = _tools_for(config, principal)
+    reply: Response = await request.state.mcp_for_programs.reply_to(request, tools)
+    return reply
+
+
+@inner_router.post("/{conversation_id}/{proof}")
+@inner_router.get("/{conversation_id}/{proof}")
+@inner_router.delete("/{conversation_id}/{proof}")
+async def exchange_with_agent(
+    sandbox: CurrentSandbox,
+    conversation_id: UUID,
+    proof: Annotated[str, Path(max_length=100)],
+    request: Request,
+) -> Response:
+    """Answers one exchange with the agent of a conversation. It needs the session key of the sandbox where
+    the conversation works, and the proof that the conversation was given.
+    """
+    query = (
+        select(Conversation, User)
+        .join(User, User.id == Conversation.user_id)
+        .where(
+            Conversation.id == conversation_id,
+            Conversation.sandbox_id == sandbox.id,
+            Conversation.user_id == sandbox.user_id,
+            Conversation.deleted_at.is_(None),
+        )
+    )
+    async with request.state.database.read() as session:
+        row = (await session.execute(query)).one_or_none()
+    if row is None or not is_proof(request.state.cipher, conversation_id, proof):
+        raise NotFound("No such conversation in this sandbox.")
+    conversation, user = row
+    agent_tools.tell_agent(request, agent_tools.CallingAgent(user, conversation, sandbox))
+    tools = agent_tools.tools_for(request.state.config, conversation)
+    reply: Response = await request.state.mcp_for_agents.reply_to(request, tools)
+    return reply
+
+
+def _tools_for(config: Config, principal: Principal) -> Sequence[McpTool]:
+    offered = [*conversations.TOOLS, *memory.TOOLS]
+    if config.tavily_api_key is not None:
+        offered.append(web_search.TOOL)
+    return [one for one in offered if principal.may(one.permission)]
+
+
+def _require_own_origin(request: Request, config: Config) -> None:
+    """Refuses requests of web pages that are not ours, also with a key.
+
+    Raises Forbidden `origin_not_allowed`.
+    """
+    origin = request.headers.get("origin")
+    if origin is None:
+        return
+    try:
+        name = urlsplit(origin).hostname
+    except ValueError:
+        name = None
+    if name not in allowed_host_names(config):
+        raise Forbidden(
+            "The MCP server answers no pages of other addresses.",
+            code="origin_not_allowed",
+            fix="Call it from a program. An administrator can add a name to SLIPWAY_ALLOWED_HOSTS.",
+        )

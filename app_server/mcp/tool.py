@@ -1,0 +1,39 @@
+"""What a tool of the MCP server is. Knows nothing of the library that serves it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app_server.access.permissions import Permission
+
+
+@dataclass(frozen=True)
+class McpTool:
+    """A tool of the MCP server.
+
+    `run`: an async function. Its name, its docstring, its parameters and its return type are the name, the
+    description, the input and the output of the tool. It raises AppError for what the caller can correct.
+    `title`: a name for people. `changes`: whether a call changes anything. `is_destructive`: whether a call
+    can undo or end work. `is_repeatable`: whether a second call with the same arguments changes nothing more.
+    `reaches_out`: whether a call reaches services outside of this installation. `permission`: what the caller
+    needs; a key without it is not offered the tool.
+    """
+
+    title: str
+    run: Callable[..., Awaitable[Any]]
+    changes: bool = False
+    is_destructive: bool = False
+    is_repeatable: bool = False
+    reaches_out: bool = False
+    permission: Permission = Permission.READ
+
+    @property
+    def annotations(self) -> dict[str, Any]:
+        """The hints of the protocol about the effects of a call."""
+        return {
+            "title": self.title,
+            "readOnlyHint": not self.changes,
+            "destructiveHint": self.is_destructive,
+            "idempotentHint": self.is_repeatable or not self.changes,
+            "openWorldHint": self.reaches_out,
+        }

@@ -1,0 +1,3 @@
+from tests.app_server.sandbox_keys import keys
+
+__all__ = ["keys"]
