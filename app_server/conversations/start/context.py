@@ -21,6 +21,10 @@ from app_server.users.models import Role
 HasOwnTools = Callable[[Config, Conversation], bool]
 
 
+def no_own_tools(_config: Config, _conversation: Conversation) -> bool:
+    return False
+
+
 class Progress:
     """The progress of the running step: `detail` is the latest line, `output` the last lines of
     its command.

@@ -24,7 +24,7 @@ from app_server.conversations.service import bring_back
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import setup_script as setup_run
 from app_server.conversations.start import tasks as start_tasks
-from app_server.conversations.start.context import HasOwnTools, Progress, Start, StepOutcome
+from app_server.conversations.start.context import HasOwnTools, Progress, Start, StepOutcome, no_own_tools
 from app_server.conversations.start.steps import STEPS
 from app_server.conversations.start.tasks import Claim, LeaseLost
 from app_server.conversations.view import Viewer
@@ -65,12 +65,10 @@ class StartWorker:
         sandboxes: Sandboxes,
         pubsub: PubSub,
         *,
-        has_own_tools: HasOwnTools | None = None,
+        has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
-        """has_own_tools: whether our own MCP server, which a higher layer serves, has tools for an agent;
-        None: it has none.
-        """
-        self._has_own_tools = has_own_tools or _has_none
+        """has_own_tools: whether our own MCP server, which a higher layer serves, has tools for an agent."""
+        self._has_own_tools = has_own_tools
         self._config = config
         self._database = database
         self._cipher = cipher
@@ -396,7 +394,3 @@ def _as_start_error(error: Exception, stage: StartStatus, task_id: UUID) -> Star
                 cause=f"Something went wrong on our side (reference {reference}).",
                 fix="Retry. The server's log has the cause under this reference.",
             )
-
-
-def _has_none(_config: Config, _conversation: Conversation) -> bool:
-    return False

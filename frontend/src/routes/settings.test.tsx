@@ -1,4 +1,4 @@
-import { screen, waitFor } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { ApiKey } from '@/api/types'
@@ -184,6 +184,20 @@ test('an API key is shown once when it is created, and can be revoked', async ()
   await user.click(await screen.findByRole('button', { name: 'Revoke ci' }))
   await user.click(await screen.findByRole('button', { name: 'Revoke key' }))
   expect(await screen.findByText('No API keys')).toBeVisible()
+})
+
+test('the API keys page says how other programs connect', async () => {
+  const { user } = renderApp({
+    url: '/settings/api-keys',
+    extra: [http.get('*/api/v1/api-keys', () => HttpResponse.json([]))],
+  })
+  const connect = await screen.findByRole('region', { name: 'Connect other programs' })
+  const address = `${window.location.origin}/mcp`
+  expect(within(connect).getByText(address)).toBeVisible()
+  const command = `claude mcp add --transport http slipway ${address} --header "Authorization: Bearer YOUR_KEY"`
+  expect(within(connect).getByText(command)).toBeVisible()
+  await user.click(within(connect).getByRole('button', { name: 'Copy: Claude Code' }))
+  expect(await navigator.clipboard.readText()).toBe(command)
 })
 
 test('the chosen theme applies at once and is remembered', async () => {

@@ -13,6 +13,7 @@ import { SectionHeader } from '@/ui/section-header'
 import { SkeletonList } from '@/ui/skeleton'
 import { CreateKeyForm } from './create-key-form'
 import { nameOfScopes } from './key-scopes'
+import { McpConnection } from './mcp-connection'
 import { NewKeyDialog } from './new-key-dialog'
 import { RevokeKeyDialog } from './revoke-key-dialog'
 
@@ -44,6 +45,7 @@ export function ApiKeysSection() {
           )}
         </Card>
       )}
+      <McpConnection />
       {created && <NewKeyDialog created={created} onClose={() => setCreated(null)} />}
       {doomed && <RevokeKeyDialog apiKey={doomed} onClose={() => setDoomed(null)} />}
     </section>
