@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
+from app_server.core.config import Config
 from tests.app_server.conversations.conftest import Home, eventually
 from tests.support.live_trees import files_with
 from tests.support.mcp_processes import STDIO, http_server
 from tests.support.scripted_llm import ScriptedLLM, call, say
+from tests.support.search_service import SearchService, search_service
 
 KEY = "canary-header-0b77d9e2"
 SETTINGS = "/api/v1/settings/mcp"
@@ -94,3 +97,26 @@ async def test_a_server_that_does_not_let_us_in_is_explained(
 
     assert "does not let us in (HTTP 401)" in log
     assert "mend its headers, or to connect it again, in the settings" in log
+
+
+class TestWithSearch:
+    @pytest.fixture
+    def tavily(self) -> Iterator[SearchService]:
+        with search_service() as service:
+            yield service
+
+    @pytest.fixture
+    def config(self, config: Config, tavily: SearchService) -> Config:
+        return config.model_copy(update={"tavily_api_key": SecretStr(KEY), "tavily_url": tavily.url})
+
+    async def test_agents_search_the_web_without_set_up_and_the_key_stays_outside(
+        self, home: Home, model: ScriptedLLM, tavily: SearchService
+    ) -> None:
+        model.script(call("web_search", query="cranes"), say("They are tall."))
+
+        conversation_id, observed, log = await carried_out(home)
+
+        assert "tall" in observed[0]
+        assert tavily.seen == [(f"Bearer {KEY}", {"query": "cranes", "max_results": 5})]
+        assert KEY not in log
+        assert KEY not in await home.shell(conversation_id, ENVIRONMENTS)

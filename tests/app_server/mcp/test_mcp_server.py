@@ -1,10 +1,7 @@
 """The MCP server as its clients see it: a real client, real keys, two users, a sandbox."""
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -34,6 +31,7 @@ from tests.app_server.conftest import App, listening
 from tests.app_server.problems import assert_problem
 from tests.app_server.sandbox_keys import Keys
 from tests.support.apps import inner_app, public_app
+from tests.support.search_service import SearchService, search_service
 
 TAVILY_KEY = "canary-tavily-51f0"
 READING = {
@@ -253,44 +251,14 @@ async def test_only_a_key_opens_it_and_no_foreign_page_or_name(
     assert (await client.get("/mcp", headers=ACCEPT)).status_code == 405
 
 
-class Tavily:
-    """A search service that records its requests."""
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[str | None, dict[str, Any]]] = []
-        self.status = 200
-        tavily = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                tavily.seen.append((self.headers.get("authorization"), body))
-                hit = {"title": "Cranes", "url": "https://example.org", "content": "tall", "score": 0.9}
-                reply = json.dumps({"query": body["query"], "results": [hit]}).encode()
-                self.send_response(tavily.status)
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-@pytest.fixture
-def tavily() -> Iterator[Tavily]:
-    service = Tavily()
-    yield service
-    service.server.shutdown()
-    service.server.server_close()
-
-
 class TestWithSearch:
     @pytest.fixture
-    async def app(self, config: Config, tavily: Tavily) -> AsyncIterator[App]:
+    def tavily(self) -> Iterator[SearchService]:
+        with search_service() as service:
+            yield service
+
+    @pytest.fixture
+    async def app(self, config: Config, tavily: SearchService) -> AsyncIterator[App]:
         searching = config.model_copy(
             update={"tavily_api_key": SecretStr(TAVILY_KEY), "tavily_url": tavily.url}
         )
@@ -299,7 +267,7 @@ class TestWithSearch:
             yield App(searching, state, WithState(public, state), WithState(inner, state))
 
     async def test_a_program_searches_the_web_with_a_key_that_stays_here(
-        self, app: App, owner: User, connect: Connect, tavily: Tavily
+        self, app: App, owner: User, connect: Connect, tavily: SearchService
     ) -> None:
         async with connect(await key_for(app, owner)) as mcp:
             found = await call(mcp, "web_search", query="cranes", max_results=3)
@@ -313,7 +281,7 @@ class TestWithSearch:
             assert TAVILY_KEY not in text
 
     async def test_the_agent_of_a_conversation_has_it_and_nothing_of_users(
-        self, app: App, owner: User, keys: Keys, tavily: Tavily
+        self, app: App, owner: User, keys: Keys, tavily: SearchService
     ) -> None:
         async with app.database.read() as session:
             mine = await session.scalar(select(Conversation.id).where(Conversation.user_id == owner.id))
