@@ -32,6 +32,24 @@ export function fileCall(action: Action | null | undefined): FileCall | null {
   return null
 }
 
+/**
+ * What the call does, as a word of the dictionary. What an edit does to more than one place stands in the arguments
+ * of the call alone, and who is asked to confirm it has to know.
+ */
+export function verbOf(call: FileCall, toolArguments: string | undefined): string {
+  const { overwrite, replace_all } = parsed(toolArguments)
+  if (call.command === 'create' && overwrite === true) return 'overwrite'
+  return call.command === 'str_replace' && replace_all === true ? 'replace_all' : call.command
+}
+
+function parsed(text: string | undefined): Record<string, unknown> {
+  try {
+    return (JSON.parse(text ?? '{}') ?? {}) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
 /** The edit as lines. The observation knows the whole file; before it comes, the action tells what is asked. */
 export function changedLines(call: FileCall, observation: Observation | null): DiffLine[] {
   if (call.command === 'view' || call.command === 'list') return []

@@ -7,7 +7,7 @@ import { contentImages, contentText } from '../timeline/rows'
 import { useShortPath, useWithShortPaths } from '../text/short-path'
 import { ToldBlock } from '../text/told'
 import { ToolCard } from './tool-card'
-import { changedLines, type FileCall } from './file-call'
+import { changedLines, verbOf, type FileCall } from './file-call'
 import { LineCounts } from './line-counts'
 import { observationOf, type ToolProps } from './tool-props'
 
@@ -29,13 +29,14 @@ export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'actio
   const caption = useWithShortPaths(text)
   const images = contentImages(observation?.content ?? [])
   const Icon = images.length > 0 ? ImageIcon : (ICONS[call.command] ?? FileText)
+  const verb = verbOf(call, event.tool_call?.arguments)
   const diff = state === 'failed' ? [] : changedLines(call, observation)
   return (
     <ToolCard
       icon={<Icon aria-hidden />}
       title={
         <>
-          <span className="text-muted">{t(`file.${call.command}`, { defaultValue: call.command })}</span>{' '}
+          <span className="text-muted">{t(`file.${verb}`, { defaultValue: call.command })}</span>{' '}
           <span className="font-mono text-xs" title={call.path}>
             {shownPath}
           </span>
