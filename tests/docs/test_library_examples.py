@@ -151,7 +151,7 @@ EXAMPLES: dict[tuple[Path, str], Example] = {
             say("Eight."),
             say("It counted up to eight."),
         ),
-        ("['It counted up to eight.']",),
+        ("It counted up to eight.", "Count the files, one by one."),
     ),
     (LIBRARY, "Ask beside the work"): Example(
         (call("terminal", command="sleep 1"), say("They pass.")),
