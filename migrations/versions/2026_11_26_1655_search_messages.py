@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "search_messages"
-down_revision = "add_jobs"
+down_revision = "add_pull_requests"
 branch_labels = None
 depends_on = None
 

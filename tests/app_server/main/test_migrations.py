@@ -58,7 +58,9 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
     try:
         await migrate(database)
         async with database.engine.begin() as connection:
-            await connection.run_sync(lambda each: command.downgrade(alembic_config(each), "add_jobs"))
+            await connection.run_sync(
+                lambda each: command.downgrade(alembic_config(each), "add_pull_requests")
+            )
         content = [{"type": "text", "text": "Repair the crane."}]
         said: dict[str, Any] = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}
         async with database.session() as session:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_jobs"
-down_revision = "add_pull_requests"
+down_revision = "search_messages"
 branch_labels = None
 depends_on = None
 
