@@ -26,6 +26,7 @@ MAX_CREDENTIALS = 50
 # https://support.atlassian.com/bitbucket-cloud/docs
 _ANY_NAME = "x-access-token"
 _BITBUCKET_NAME = "x-token-auth"
+_BITBUCKET_OWNERS_NAME = "x-bitbucket-api-token-auth"
 
 
 def given_with(address: Address) -> Credentials | None:
@@ -53,7 +54,7 @@ async def credentials_for(
     row = await _of_origin(session, user_id, address.origin)
     if row is None:
         return None
-    return Credentials(row.origin, row.username or _name_for(row.origin), cipher.decrypt(row.token_encrypted))
+    return Credentials(row.origin, _name_for(row.origin, row.username), cipher.decrypt(row.token_encrypted))
 
 
 async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str) -> GitCredential | None:
@@ -168,5 +169,8 @@ async def _of_origin(session: AsyncSession, user_id: UUID, origin: str | None) -
     return row
 
 
-def _name_for(origin: str) -> str:
-    return _BITBUCKET_NAME if "bitbucket" in origin else _ANY_NAME
+def _name_for(origin: str, stated: str | None) -> str:
+    if stated and "@" in stated and origin == "https://bitbucket.org":
+        # Its API takes an API token with the owner's e-mail address, git takes it with this name.
+        return _BITBUCKET_OWNERS_NAME
+    return stated or (_BITBUCKET_NAME if "bitbucket" in origin else _ANY_NAME)

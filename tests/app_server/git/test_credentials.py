@@ -110,6 +110,25 @@ async def test_a_token_is_for_its_own_host_alone(
     assert (f"{found.username}:{found.password}" if found else None) == opened
 
 
+@pytest.mark.parametrize(
+    ("host", "username", "name"),
+    [
+        ("bitbucket.org", "ada@example.org", "x-bitbucket-api-token-auth"),
+        ("bitbucket.org", "ada", "ada"),
+        ("git.example.org", "ada@example.org", "ada@example.org"),
+    ],
+)
+async def test_git_calls_owners_of_tokens_as_the_host_wants_it(
+    app: App, client: httpx.AsyncClient, owner: User, host: str, username: str, name: str
+) -> None:
+    await save(client, host, username=username)
+    async with app.database.read() as session:
+        address = parse_address(f"https://{host}/a/b")
+        found = await credentials_for(session, app.state["cipher"], owner.id, address)
+    assert found is not None
+    assert found.username == name
+
+
 async def test_a_private_repository_is_cloned_with_it(
     app: App, client: httpx.AsyncClient, owner: User, tmp_path: Path
 ) -> None:
