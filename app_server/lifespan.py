@@ -21,7 +21,7 @@ from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
 from app_server.audit.retention import TRIM_EVERY, TRIM_KIND, trimmer
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
-from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of, works_in
+from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of, program_of, works_in
 from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.start.log_reconciliation import catch_up_all
 from app_server.conversations.start.worker import StartWorker
@@ -180,6 +180,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "egress": egress,
             "git_work_of": git_work_of,
             "llm_caller_of": llm_caller_of,
+            "program_of": program_of,
             "folder_of": folder_of,
             "exposed_urls": exposed_urls,
             "agent_server_key": agent_server_key,

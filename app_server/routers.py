@@ -19,6 +19,7 @@ from app_server.conversations.routes import files as file_routes
 from app_server.conversations.routes import git as git_routes
 from app_server.conversations.routes import goals as goal_routes
 from app_server.conversations.routes import mcp_changes as mcp_change_routes
+from app_server.conversations.routes import model_keys as model_key_routes
 from app_server.conversations.routes import network as network_routes
 from app_server.conversations.routes import sandbox_settings as sandbox_settings_routes
 from app_server.conversations.routes import sandboxes as sandbox_routes
@@ -38,7 +39,7 @@ from app_server.git import router as git_credentials
 from app_server.git_hosts import account_routes as git_account
 from app_server.git_hosts import routes as git_search
 from app_server.git_proxy import router as git_proxy
-from app_server.llm_gateway import model_list, model_routes, trial_routes
+from app_server.llm_gateway import model_list, model_routes, program_routes, trial_routes
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.limits import administration_routes, limit_routes
 from app_server.mcp import router as mcp
@@ -122,6 +123,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (consent_routes.router, WORK),
     (mcp_change_routes.router, WORK),
     (network_routes.router, WORK),
+    (model_key_routes.router, WORK),
     (goal_routes.router, WORK),
     (checkpoint_routes.router, WORK),
     (task_routes.router, WORK),
@@ -132,6 +134,8 @@ PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_r
 INNER_ROUTERS: tuple[APIRouter, ...] = (
     status.inner_router,
     llm_gateway.router,
+    program_routes.router,
+    program_routes.messages_router,
     mcp_broker.router,
     mcp.inner_router,
     git_proxy.router,

@@ -22,7 +22,7 @@ from agent_runtime.server.outgoing.git_remotes import RemotesFile
 from agent_runtime.server.outgoing.report import Reporter
 from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
 from agent_runtime.server.saved.encrypted_settings import Vault
-from agent_runtime.workspace.environment import set_given, set_trusted
+from agent_runtime.workspace.environment import set_given, set_models_url, set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
 from agent_runtime.workspace.private_tree import place_for_commands
 
@@ -77,6 +77,7 @@ class Services:
                 await service.close()
                 delattr(self._app.state, name)
         if self._outlet is not None:
+            set_models_url(None)
             await self._outlet.close()
         set_given({})
         if self._relay is not None:
@@ -93,6 +94,7 @@ class Services:
         keys: SessionKeys = self._app.state.session_keys
         self._outlet = Outlet(config.report_url, lambda: keys.present)
         await self._outlet.open(config.git_outlet_port)
+        set_models_url(self._outlet.models_url)
         self._app.state.git_remotes = remotes = RemotesFile(config.conversations_path, self._outlet.url)
         await asyncio.to_thread(remotes.open)
 

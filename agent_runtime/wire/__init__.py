@@ -15,6 +15,7 @@ from agent_runtime.wire.basics import (
     API_KEY_HEADER,
     GIT_OUTLET_HEADER,
     INIT_KEY_HEADER,
+    PROGRAM_KEY_HEADER,
     ReplaceSessionKeyRequest,
     Success,
 )
@@ -135,6 +136,7 @@ __all__ = [
     "MAX_MESSAGE_BYTES",
     "MAX_MISSING_EVENTS",
     "NOT_ANSWERED_HEADER",
+    "PROGRAM_KEY_HEADER",
     "RELAY_KEY_HEADER",
     "AskAgentRequest",
     "AskAgentResponse",

@@ -24,6 +24,8 @@ OF_CONVERSATION = "SLIPWAY_CONVERSATION_ID"
 """The variable that names the conversation that a process works for. It also works for processes that have
 moved to another session or to the background.
 """
+MODELS_URL = "SLIPWAY_MODELS_URL"
+"""The variable with the address of the models, for programs that have a key for them."""
 AUTHORITY = "SLIPWAY_EGRESS_AUTHORITY"
 """The variable with the path of a file: the certificate of the authority that signs for hosts whose requests
 get a credential added.
@@ -55,6 +57,7 @@ _FIXED = {
 _given: dict[str, str] = {}
 _way_out: dict[str, str] = {}
 _trusted: dict[str, str] = {}
+_models: dict[str, str] = {}
 
 
 def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -67,6 +70,7 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
         **_with_given_paths(allowed),
         **_way_out,
         **_trusted,
+        **_models,
         **_FIXED,
         **(extra or {}),
     }
@@ -99,6 +103,13 @@ def set_trusted(variables: Mapping[str, str]) -> None:
     """Sets the variables that name the certificates that commands trust. Replaces the earlier setting."""
     _trusted.clear()
     _trusted.update(variables)
+
+
+def set_models_url(url: str | None) -> None:
+    """Sets the address at which commands reach the models; None means that there is none."""
+    _models.clear()
+    if url is not None:
+        _models[MODELS_URL] = url
 
 
 def conversation_of(variables: Mapping[str, str]) -> UUID | None:

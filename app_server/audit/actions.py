@@ -53,6 +53,8 @@ class AuditAction(StrEnum):
     CONVERSATION_SHARED = "conversation.shared"
     CONVERSATION_UNSHARED = "conversation.unshared"
     CONVERSATION_EXPORTED = "conversation.exported"
+    MODEL_KEY_CREATED = "model_key.created"
+    MODEL_KEY_REVOKED = "model_key.revoked"
     GIT_PUSHED = "git.pushed"
     PULL_REQUEST_OPENED = "pull_request.opened"
     JOB_RETRIED = "job.retried"

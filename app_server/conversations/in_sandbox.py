@@ -9,8 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from app_server.conversations.models import Conversation
+from app_server.core.database import now
 from app_server.egress.attribution import Occupant, Occupants
 from app_server.llm_gateway.caller import Caller
+from app_server.llm_gateway.program_routes import Program
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
 
@@ -58,6 +60,18 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
     )
     row = (await session.execute(query)).one_or_none()
     return None if row is None else Caller(user=row[0], working_dir=row[1], is_alone=not row[2])
+
+
+async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
+    """Finds the conversation with this model key, see ProgramOf."""
+    query = select(Conversation.id, Conversation.llm_profile).where(
+        Conversation.model_key_hash == key_hash,
+        Conversation.model_key_until > now(),
+        Conversation.sandbox_id == sandbox.id,
+    )
+    found = (await session.execute(query)).one_or_none()
+    caller = found and await llm_caller_of(session, sandbox, found[0])
+    return Program(found[0], found[1], caller) if found and caller else None
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:

@@ -91,6 +91,9 @@ class Conversation(Base):
     """
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
+    model_key_hash: Mapped[str | None] = mapped_column(String(64))
+    """The hash of the key with which programs in the sandbox call the model. None: programs may not."""
+    model_key_until: Mapped[datetime | None]
     base_commit: Mapped[str | None] = mapped_column(String(64))
     """The commit at which the work began; changes are computed from here. None: the repository was empty."""
     execution_status: Mapped[str | None] = mapped_column(String(50))

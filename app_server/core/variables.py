@@ -12,6 +12,7 @@ OTHERS = frozenset(
     {
         "SLIPWAY_BELONGS_TO",  # marks the processes of one agent server
         "SLIPWAY_CONVERSATION_ID",  # marks the processes of one conversation
+        "SLIPWAY_MODELS_URL",  # where programs in a sandbox reach the models
         "SLIPWAY_EGRESS_AUTHORITY",  # where the browser of an agent finds one more authority
         "SLIPWAY_GIT_PASSWORD",  # with which our git signs in
         "SLIPWAY_GIT_USERNAME",

@@ -17,7 +17,8 @@ from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
 from app_server.llm_gateway.limits import paid_call
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.proof import is_proof
-from app_server.llm_gateway.protocols import responses
+from app_server.llm_gateway.protocols import messages, responses
+from app_server.llm_gateway.protocols.messages_reply import MessagesReply
 from app_server.llm_gateway.room import CallCapacity, CallSlot
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
@@ -38,7 +39,7 @@ async def complete_with_proof(
     its proof, from the app server.
     """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
-    return await _call(_completion, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
+    return await _call(completion, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
 
 
 @router.post("/{profile_name}/conversations/{conversation_id}/{proof}/v1/responses")
@@ -51,7 +52,7 @@ async def respond_with_proof(
     400 `model_protocol_unsupported` for other models.
     """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
-    return await _call(_response, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
+    return await _call(response, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
 
 
 @router.post("/{profile_name}/conversations/{conversation_id}/v1/chat/completions")
@@ -61,13 +62,13 @@ async def complete_in_conversation(
     """Sends a chat completion for the only conversation of a sandbox. Kept for conversations whose address
     has no proof.
     """
-    return await _call(_completion, profile_name, conversation_id, sandbox, request)
+    return await _call(completion, profile_name, conversation_id, sandbox, request)
 
 
 @router.post("/{profile_name}/v1/chat/completions")
 async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request) -> Response:
     """Sends a chat completion for the conversation that the sandbox was made for."""
-    return await _call(_completion, profile_name, sandbox.id, sandbox, request)
+    return await _call(completion, profile_name, sandbox.id, sandbox, request)
 
 
 async def _call(
@@ -88,6 +89,18 @@ async def _call(
         profile = await get_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
+    return await in_turn(paid, profile, conversation_id, caller, sandbox, request)
+
+
+async def in_turn(
+    paid: Paid,
+    profile: LLMProfile,
+    conversation_id: UUID,
+    caller: Caller,
+    sandbox: Sandbox,
+    request: Request,
+) -> Response:
+    """Waits for a place among the calls of the sandbox and makes the call."""
     room: CallCapacity = request.state.room_for_models
     place = await room.enter(sandbox.id, sandbox.user_id)
     async with place.unless_left():
@@ -95,9 +108,10 @@ async def _call(
         return place.left_after(await paid(place, payer, profile, caller, request))
 
 
-async def _completion(
+async def completion(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
+    """Makes a call in the protocol of chat completions."""
     user, working_dir = caller.user, caller.working_dir or "."
     body, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
@@ -109,9 +123,10 @@ async def _completion(
     return await _settled(reply, payer, profile, body, size, request)
 
 
-async def _response(
+async def response(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
+    """Makes a call in the Responses protocol."""
     body, size = await place.body_of(request)
     vendor = responses.require_spoken(vendor_of(profile.model, profile.base_url), effective(profile))
     fields.check(body, responses.ResponsesFields)
@@ -119,6 +134,20 @@ async def _response(
     body = responses.unstored(body)
     reply = partial(passed, profile, vendor, caller.user, body, request, path=RESPONSES)
     return await _settled(reply, payer, profile, body, size, request)
+
+
+async def message(
+    place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+) -> Response:
+    """Makes a call in Anthropic's Messages protocol, translated to a chat completion and back."""
+    given, size = await place.body_of(request)
+    call = messages.check(given)
+    vendor = vendor_of(profile.model, profile.base_url)
+    body = with_usage(messages.as_chat(call, vendor, effective(profile).facts.max_output))
+    reply = partial(ask, profile, caller.user, body, request, working_dir=caller.working_dir or ".")
+    if profile.is_recording:
+        return MessagesReply(await reply(), profile.name)
+    return MessagesReply(await _settled(reply, payer, profile, body, size, request), profile.name)
 
 
 async def _settled(
@@ -135,8 +164,8 @@ async def _settled(
     sent = {**body, **profile.chosen.extra_body}
     paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
     try:
-        response = await reply()
+        answer = await reply()
     except BaseException:
         paid.failed()
         raise
-    return paid.metered(response)
+    return paid.metered(answer)

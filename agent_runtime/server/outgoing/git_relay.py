@@ -1,6 +1,8 @@
-"""A relay on loopback through which git of commands reaches the app server's git proxy.
+"""A relay on loopback through which git of commands reaches the app server's git proxy, and programs reach
+the models.
 
-It adds the session key, which commands may not know. Each connection carries one request. The relay rewrites
+It adds the session key, which commands may not know. Models also need the program's own key, which is passed
+on. Each connection carries one request. The relay rewrites
 its head and passes all other bytes on unchanged, in both directions.
 """
 
@@ -12,13 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from agent_runtime.wire import API_KEY_HEADER, GIT_OUTLET_HEADER
+from agent_runtime.wire import API_KEY_HEADER, GIT_OUTLET_HEADER, PROGRAM_KEY_HEADER
 from agent_runtime.workspace.network import listen
 
 logger = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 PROXY_PATH = "/git"
+MODELS_PATH = "/programs"
 MAX_CONNECTIONS = 32
 MAX_HEAD_BYTES = 32 * 1024
 _HEAD_SECONDS = 30.0
@@ -40,8 +43,10 @@ _OURS = frozenset(
         b"upgrade",
         API_KEY_HEADER.lower().encode(),
         GIT_OUTLET_HEADER.lower().encode(),
+        PROGRAM_KEY_HEADER.lower().encode(),
     }
 )
+_BEARER = re.compile(rb"[ \t]*bearer[ \t]+([!-~]+)[ \t]*", re.IGNORECASE)
 
 
 class _RefusedError(Exception):
@@ -112,6 +117,11 @@ class Outlet:
         assert self._server is not None, "open() comes first"
         return f"http://{LOOPBACK}:{self._port}/{self._word}"
 
+    @property
+    def models_url(self) -> str:
+        """The address of the models, without the protocol's `/v1`."""
+        return f"{self.url}-models"
+
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
@@ -165,15 +175,19 @@ class Outlet:
     def _rewritten(self, head: bytes, key: str) -> bytes:
         first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
         asked = _REQUEST_LINE.fullmatch(first)
-        before = f"/{self._word}/".encode()
+        git, models = f"/{self._word}/".encode(), f"/{self._word}-models/".encode()
+        is_for_models = asked is not None and asked[2].startswith(models)
+        before = models if is_for_models else git
         if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
-            raise _RefusedError("404 Not Found", "There is nothing but git's way out here.")
-        path = f"{self._place.path}{PROXY_PATH}/".encode() + asked[2].removeprefix(before)
+            raise _RefusedError("404 Not Found", "There is nothing but git's way out and the models here.")
+        place = MODELS_PATH if is_for_models else PROXY_PATH
+        path = f"{self._place.path}{place}/".encode() + asked[2].removeprefix(before)
         own = (
             f"Host: {self._place.netloc}\r\n{API_KEY_HEADER}: {key}\r\n"
             f"{GIT_OUTLET_HEADER}: {self.url}\r\nConnection: close"
         ).encode()
-        return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *_kept(lines), b"", b""])
+        kept = [*_kept(lines), *(_program_key(lines) if is_for_models else ())]
+        return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *kept, b"", b""])
 
 
 def _kept(lines: list[bytes]) -> Iterator[bytes]:
@@ -183,6 +197,14 @@ def _kept(lines: list[bytes]) -> Iterator[bytes]:
             raise _RefusedError("400 Bad Request", "A header is not valid.")
         if header[1].lower() not in _OURS:
             yield line
+
+
+def _program_key(lines: list[bytes]) -> Iterator[bytes]:
+    """Yields the header with the program's key, which OpenAI's programs send as a bearer token."""
+    for line in lines:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"authorization" and (bearer := _BEARER.fullmatch(value)):
+            yield PROGRAM_KEY_HEADER.encode() + b": " + bearer[1]
 
 
 async def _read_head(reader: asyncio.StreamReader) -> bytes:

@@ -854,6 +854,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/model-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model Key
+         * @description Returns whether programs in the sandbox may call the conversation's model, and how long.
+         */
+        get: operations["get_model_key_api_v1_app_conversations__conversation_id__model_key_get"];
+        put?: never;
+        /**
+         * Create Model Key
+         * @description Makes a key with which programs in the conversation's sandbox call its model, within its budget. It
+         *     replaces the earlier key, opens nothing else, and is of no use outside of the sandbox.
+         */
+        post: operations["create_model_key_api_v1_app_conversations__conversation_id__model_key_post"];
+        /**
+         * Revoke Model Key
+         * @description Takes the key away. Calls that have begun go on to their end. Without a key nothing happens.
+         */
+        delete: operations["revoke_model_key_api_v1_app_conversations__conversation_id__model_key_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/network": {
         parameters: {
             query?: never;
@@ -3574,7 +3603,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "git.pushed" | "pull_request.opened" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4107,6 +4136,17 @@ export interface components {
             path: string;
             /** Port */
             port?: number | null;
+        };
+        /**
+         * CreateModelKey
+         * @description `hours`: how long the key is valid.
+         */
+        CreateModelKey: {
+            /**
+             * Hours
+             * @default 8
+             */
+            hours: number;
         };
         /**
          * CreatePullRequest
@@ -5285,6 +5325,32 @@ export interface components {
             sees_images: boolean;
             /** Takes Thinking Budget */
             takes_thinking_budget: boolean;
+        };
+        /**
+         * ModelKey
+         * @description A new model key. It is shown only once.
+         *
+         *     `shell`: the line for a shell in the sandbox that sets the variables which the packages and the programs
+         *     of OpenAI and Anthropic read. `$SLIPWAY_MODELS_URL` stands in the environment of every command there.
+         */
+        ModelKey: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Key */
+            key: string;
+            /** Shell */
+            shell: string;
+        };
+        /**
+         * ModelKeyState
+         * @description `expires_at`: when the key ends; null if programs may not call the model.
+         */
+        ModelKeyState: {
+            /** Expires At */
+            expires_at: string | null;
         };
         /**
          * NetworkCredential
@@ -9379,6 +9445,101 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Success"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_model_key_api_v1_app_conversations__conversation_id__model_key_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelKeyState"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_model_key_api_v1_app_conversations__conversation_id__model_key_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateModelKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelKey"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_model_key_api_v1_app_conversations__conversation_id__model_key_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

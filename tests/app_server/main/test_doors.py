@@ -173,6 +173,9 @@ async def test_a_session_key_opens_the_inner_routes_and_only_for_its_own_convers
             if path.startswith("/git/"):
                 # Git is told in its own protocol: 401 would make it ask for a password.
                 assert reply.status_code == 403 or b"key does not hold" in reply.content
+            elif path.startswith("/programs/v1/messages"):
+                # Programs of Anthropic read errors in another shape.
+                assert (reply.status_code, reply.json()["error"]["code"]) == (401, "not_authenticated")
             else:
                 assert_problem(reply, 401, "not_authenticated")
     key = {"X-Session-API-Key": "session-key"}

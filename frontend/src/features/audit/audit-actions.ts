@@ -46,6 +46,8 @@ export const AUDIT_ACTIONS = [
   'conversation.shared',
   'conversation.unshared',
   'conversation.exported',
+  'model_key.created',
+  'model_key.revoked',
   'git.pushed',
   'pull_request.opened',
   'job.retried',

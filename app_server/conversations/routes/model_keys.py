@@ -1,0 +1,89 @@
+"""Routes for the model key of a conversation: programs in its sandbox call its model with this key."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.conversations import service
+from app_server.core.database import ReadSession, Session, now
+from app_server.users.tokens import new_token, token_hash
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/model-key", tags=["Conversations"])
+
+MAX_HOURS = 7 * 24
+_VARIABLES = {
+    "OPENAI_BASE_URL": "$SLIPWAY_MODELS_URL/v1",
+    "ANTHROPIC_BASE_URL": "$SLIPWAY_MODELS_URL",
+}
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+
+
+class CreateModelKey(BaseModel):
+    """`hours`: how long the key is valid."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    hours: int = Field(default=8, ge=1, le=MAX_HOURS)
+
+
+class ModelKeyState(BaseModel):
+    """`expires_at`: when the key ends; null if programs may not call the model."""
+
+    expires_at: datetime | None
+
+
+class ModelKey(BaseModel):
+    """A new model key. It is shown only once.
+
+    `shell`: the line for a shell in the sandbox that sets the variables which the packages and the programs
+    of OpenAI and Anthropic read. `$SLIPWAY_MODELS_URL` stands in the environment of every command there.
+    """
+
+    key: str
+    expires_at: datetime
+    shell: str
+
+
+@router.get("")
+async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> ModelKeyState:
+    """Returns whether programs in the sandbox may call the conversation's model, and how long."""
+    conversation = await service.require(session, user.id, conversation_id)
+    until = conversation.model_key_until
+    return ModelKeyState(expires_at=until if until and until > now() else None)
+
+
+@router.post("", status_code=201)
+async def create_model_key(
+    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: CreateModelKey
+) -> ModelKey:
+    """Makes a key with which programs in the conversation's sandbox call its model, within its budget. It
+    replaces the earlier key, opens nothing else, and is of no use outside of the sandbox.
+    """
+    conversation = await service.require(session, user.id, conversation_id)
+    key, until = new_token(), now() + timedelta(hours=body.hours)
+    conversation.model_key_hash, conversation.model_key_until = token_hash(key), until
+    target = (AuditTarget.CONVERSATION, conversation_id)
+    trail.record(session, AuditAction.MODEL_KEY_CREATED, target, hours=body.hours)
+    return ModelKey(key=key, expires_at=until, shell=_shell(key))
+
+
+@router.delete("", status_code=204)
+async def revoke_model_key(
+    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID
+) -> None:
+    """Takes the key away. Calls that have begun go on to their end. Without a key nothing happens."""
+    conversation = await service.require(session, user.id, conversation_id)
+    if conversation.model_key_hash is None:
+        return
+    conversation.model_key_hash = conversation.model_key_until = None
+    trail.record(session, AuditAction.MODEL_KEY_REVOKED, (AuditTarget.CONVERSATION, conversation_id))
+
+
+def _shell(key: str) -> str:
+    given = {**_VARIABLES, **dict.fromkeys(_KEYS, key)}
+    return "export " + " ".join(f'{name}="{value}"' for name, value in given.items())

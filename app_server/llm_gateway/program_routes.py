@@ -1,0 +1,149 @@
+"""Routes by which programs in a sandbox call the model of one conversation, with the conversation's model
+key.
+
+The agent server's relay adds the session key of the sandbox, which programs do not know, and passes on the
+key of the program. A call needs both.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from agent_runtime.wire import PROGRAM_KEY_HEADER
+from app_server.core.database import Database
+from app_server.core.errors import AppError, BadRequest, NotAuthenticated
+from app_server.llm_gateway import router as calls
+from app_server.llm_gateway.caller import Caller
+from app_server.llm_gateway.forwarding import fields
+from app_server.llm_gateway.limits.meter import estimated
+from app_server.llm_gateway.protocols.messages import CountFields
+from app_server.llm_gateway.protocols.messages_reply import error_reply
+from app_server.llm_gateway.room import CallCapacity
+from app_server.sandbox_records.models import Sandbox
+from app_server.sandboxes.auth import CurrentSandbox
+from app_server.settings.models import LLMProfile
+from app_server.settings.profile_lookup import get_profile
+from app_server.users.tokens import token_hash
+
+
+@dataclass(frozen=True)
+class Program:
+    """The conversation that a program's calls count for, and the name of its model profile."""
+
+    conversation_id: UUID
+    profile_name: str
+    caller: Caller
+
+
+ProgramOf = Callable[[AsyncSession, Sandbox, str], Awaitable[Program | None]]
+"""Finds the program by the hash of its key. Returns None if the key is unknown, has ended, or belongs to
+another sandbox.
+"""
+
+
+class _MessagesRoute(APIRoute):
+    """A route whose errors have the shape that Anthropic's packages read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except AppError as error:
+                return error_reply(error)
+            except RequestValidationError as error:
+                wrong = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors()]
+                return error_reply(BadRequest("; ".join(wrong[:10]), code="validation_failed"))
+
+        return handled
+
+
+router = APIRouter(prefix="/programs/v1", tags=["LLM gateway"])
+messages_router = APIRouter(prefix="/programs/v1", tags=["LLM gateway"], route_class=_MessagesRoute)
+
+
+@router.get("/models")
+async def list_models(sandbox: CurrentSandbox, request: Request) -> dict[str, Any]:
+    """Lists the only model that the key opens: the profile of its conversation. The reply has the fields that
+    the packages of OpenAI and of Anthropic read.
+    """
+    program, profile = await _program(sandbox, request)
+    created = program.caller.user.created_at
+    model = {
+        "id": profile.name,
+        "object": "model",
+        "created": int(created.timestamp()),
+        "owned_by": "slipway",
+        "type": "model",
+        "display_name": profile.model,
+        "created_at": created.isoformat(),
+    }
+    ends = {"first_id": profile.name, "last_id": profile.name, "has_more": False}
+    return {"object": "list", "data": [model], **ends}
+
+
+@router.post("/chat/completions")
+async def complete(sandbox: CurrentSandbox, request: Request) -> Response:
+    """Sends a chat completion for a program."""
+    return await _call(calls.completion, sandbox, request)
+
+
+@router.post("/responses")
+async def respond(sandbox: CurrentSandbox, request: Request) -> Response:
+    """Sends a call in OpenAI's Responses protocol for a program. 400 `model_protocol_unsupported` for models
+    that do not support it.
+    """
+    return await _call(calls.response, sandbox, request)
+
+
+@messages_router.post("/messages")
+async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
+    """Sends a call in Anthropic's Messages protocol for a program. Every model can be asked in it.
+
+    400 `vendor_tool_refused`, `unknown_model_input`, `unknown_model_field`.
+    """
+    return await _call(calls.message, sandbox, request)
+
+
+@messages_router.post("/messages/count_tokens")
+async def count_tokens(sandbox: CurrentSandbox, request: Request) -> dict[str, int]:
+    """Estimates the tokens of a call from its size in bytes. The vendor is not asked."""
+    await _program(sandbox, request)
+    room: CallCapacity = request.state.room_for_models
+    place = await room.enter(sandbox.id, sandbox.user_id)
+    try:
+        body, size = await place.body_of(request)
+    finally:
+        place.leave()
+    fields.check(body, CountFields)
+    return {"input_tokens": estimated(size, 0).prompt_tokens}
+
+
+async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Response:
+    program, profile = await _program(sandbox, request)
+    return await calls.in_turn(paid, profile, program.conversation_id, program.caller, sandbox, request)
+
+
+async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile]:
+    """Returns the program that sends the request, with its profile. Raises NotAuthenticated
+    `model_key_invalid`.
+    """
+    key = request.headers.get(PROGRAM_KEY_HEADER) or request.headers.get("x-api-key", "")
+    database: Database = request.state.database
+    find: ProgramOf = request.state.program_of
+    async with database.brief_read() as session:
+        program = await find(session, sandbox, token_hash(key))
+        if program is None:
+            raise NotAuthenticated(
+                "This model key is wrong, has ended or was taken away.",
+                code="model_key_invalid",
+                fix="Make a new model key for the conversation.",
+            )
+        return program, await get_profile(session, sandbox.user_id, program.profile_name)

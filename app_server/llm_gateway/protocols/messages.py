@@ -1,0 +1,278 @@
+"""Anthropic's Messages protocol: which fields a program may send, and the call as a chat completion. Pure.
+
+Every model of a profile can be asked in this protocol, because the call is translated. Tools that a vendor
+runs, MCP servers, containers, stored files and images by address are refused: they would be a way out of the
+sandbox. How the model thinks is the profile's choice: `thinking`, `output_config` and thinking blocks of
+earlier replies are not passed on. Neither is `metadata`, which only names the program's user.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BeforeValidator, Field, JsonValue
+
+from agent_runtime.vendors import OPENAI_URL
+from app_server.core.errors import BadRequest
+from app_server.llm_gateway.forwarding import fields
+from app_server.llm_gateway.forwarding.fields import Closed, Object
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
+
+_DEFAULT_TEMPERATURE = 1
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+def _without_nulls(value: Any) -> Any:
+    """Packages state optional fields as null."""
+    return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
+
+
+class TextBlock(Closed):
+    type: Literal["text"]
+    text: str
+    cache_control: Object | None = None
+    citations: None = None
+
+
+class ImageSource(Closed):
+    type: Literal["base64"]
+    media_type: Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
+    data: str
+
+
+class ImageBlock(Closed):
+    type: Literal["image"]
+    source: ImageSource
+    cache_control: Object | None = None
+
+
+class ThinkingBlock(Closed):
+    type: Literal["thinking", "redacted_thinking"]
+    thinking: str = ""
+    signature: str = ""
+    data: str = ""
+
+
+class ToolUseBlock(Closed):
+    type: Literal["tool_use"]
+    id: str
+    name: str
+    input: Object
+    caller: Object | None = None
+    cache_control: Object | None = None
+
+
+class ToolResultBlock(Closed):
+    type: Literal["tool_result"]
+    tool_use_id: str
+    content: str | list[Annotated[TextBlock | ImageBlock, Field(discriminator="type")]] = ""
+    is_error: bool | None = None
+    cache_control: Object | None = None
+
+
+Block = Annotated[
+    TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")
+]
+
+
+class MessageOfTalk(Closed):
+    role: Literal["user", "assistant"]
+    content: str | list[Block]
+
+
+class MessagesTool(Closed):
+    """A tool that the program runs."""
+
+    type: Literal["custom"] | None = None
+    name: str
+    description: str | None = None
+    input_schema: Object
+    strict: bool | None = None
+    cache_control: Object | None = None
+    eager_input_streaming: bool | None = None
+
+
+class ToolChoice(Closed):
+    type: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
+class MessagesFields(Closed):
+    """The fields of a call. The protocol requires `model`, but the profile's model is asked."""
+
+    model: str | None = None
+    messages: list[MessageOfTalk]
+    max_tokens: int = Field(gt=0)
+    system: str | list[TextBlock] | None = None
+    stream: bool | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop_sequences: list[str] | None = None
+    tools: list[MessagesTool] | None = None
+    tool_choice: Annotated[ToolChoice | None, BeforeValidator(_without_nulls)] = None
+    thinking: Object | None = None
+    output_config: Object | None = None
+    metadata: Object | None = None
+
+
+class CountFields(Closed):
+    """The fields of a request that counts tokens."""
+
+    model: str | None = None
+    messages: list[Object]
+    system: str | list[Object] | None = None
+    tools: list[Object] | None = None
+    tool_choice: Object | None = None
+    thinking: Object | None = None
+    output_config: Object | None = None
+
+
+def check(body: dict[str, Any]) -> MessagesFields:
+    """Checks a call and returns its fields.
+
+    Raises BadRequest `vendor_tool_refused`, `unknown_model_input` or `unknown_model_field`, and
+    RequestValidationError for a wrong type.
+    """
+    for tool in _objects(body.get("tools")):
+        if tool.get("type") not in (None, "custom"):
+            raise BadRequest(
+                f"The vendor would run {str(tool.get('type'))[:100]} itself, outside of the sandbox.",
+                code="vendor_tool_refused",
+                fix="Send only tools that your program runs, with an `input_schema`.",
+            )
+    for block in _blocks(body):
+        source = block.get("source")
+        kind = source.get("type") if isinstance(source, dict) else None
+        if kind not in (None, "base64") or block.get("type") == "document":
+            raise BadRequest(
+                "The model gateway takes images only as base64, and no documents.",
+                code="unknown_model_input",
+                fix="Send the image's bytes as a source of type `base64`, and documents as text.",
+            )
+    fields.check(body, MessagesFields)
+    return MessagesFields.model_validate(body)
+
+
+def as_chat(call: MessagesFields, vendor: Vendor, max_output: int | None) -> dict[str, Any]:
+    """Returns the call as a chat completion. Marks of the prompt cache are kept for vendors that read them.
+
+    `max_output`: the longest reply of the model in tokens; None if it is not known.
+    """
+    keeps_marks = isinstance(vendor, Translated)
+    is_openai = isinstance(vendor, PassThrough) and vendor.base_url == OPENAI_URL
+    length = "max_completion_tokens" if is_openai else "max_tokens"
+    body: dict[str, Any] = {
+        "messages": [*_system(call.system, keeps_marks), *_talk(call.messages, keeps_marks)],
+        length: min(call.max_tokens, max_output or call.max_tokens),
+        "stream": call.stream,
+        # The default is left out: reasoning models refuse the field.
+        "temperature": None if call.temperature == _DEFAULT_TEMPERATURE else call.temperature,
+        "top_p": call.top_p,
+        "top_k": call.top_k,
+        "stop": call.stop_sequences or None,
+    }
+    if call.tools:
+        body["tools"] = [_tool(tool, keeps_marks) for tool in call.tools]
+        body |= _choice(call.tool_choice) if call.tool_choice else {}
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _system(system: str | list[TextBlock] | None, keeps_marks: bool) -> Iterator[dict[str, Any]]:
+    if system:
+        yield {
+            "role": "system",
+            "content": system if isinstance(system, str) else _parts(system, keeps_marks),
+        }
+
+
+def _talk(messages: list[MessageOfTalk], keeps_marks: bool) -> Iterator[dict[str, Any]]:
+    for message in messages:
+        if isinstance(message.content, str):
+            yield {"role": message.role, "content": message.content}
+        elif message.role == "assistant":
+            yield _reply(message.content, keeps_marks)
+        else:
+            yield from _from_user(message.content, keeps_marks)
+
+
+def _reply(blocks: list[Block], keeps_marks: bool) -> dict[str, Any]:
+    texts = [block for block in blocks if isinstance(block, TextBlock) and block.text]
+    calls = [
+        {
+            "id": block.id,
+            "type": "function",
+            "function": {"name": block.name, "arguments": orjson.dumps(block.input).decode()},
+        }
+        for block in blocks
+        if isinstance(block, ToolUseBlock)
+    ]
+    content: Any = _parts(texts, keeps_marks) if keeps_marks else "".join(text.text for text in texts)
+    message: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _from_user(blocks: list[Block], keeps_marks: bool) -> Iterator[dict[str, Any]]:
+    """Yields the results of tools, each as a message, and then the rest. A chat completion has no images in
+    results, so these come with the rest.
+    """
+    shown: list[TextBlock | ImageBlock] = []
+    for block in blocks:
+        if isinstance(block, ToolResultBlock):
+            inner = [] if isinstance(block.content, str) else block.content
+            texts = [part.text for part in inner if isinstance(part, TextBlock)]
+            text = block.content if isinstance(block.content, str) else "\n".join(texts)
+            if images := [part for part in inner if isinstance(part, ImageBlock)]:
+                shown += [TextBlock(type="text", text=f"The images of result {block.tool_use_id}:"), *images]
+            yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": text or "(no output)"}
+        elif isinstance(block, TextBlock | ImageBlock):
+            shown.append(block)
+    if shown:
+        yield {"role": "user", "content": _parts(shown, keeps_marks)}
+
+
+def _parts(blocks: Any, keeps_marks: bool) -> list[dict[str, Any]]:
+    return [
+        _part(block) | ({"cache_control": block.cache_control} if keeps_marks and block.cache_control else {})
+        for block in blocks
+    ]
+
+
+def _part(block: TextBlock | ImageBlock) -> dict[str, Any]:
+    if isinstance(block, TextBlock):
+        return {"type": "text", "text": block.text}
+    url = f"data:{block.source.media_type};base64,{block.source.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _tool(tool: MessagesTool, keeps_marks: bool) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.input_schema,
+        "strict": tool.strict,
+    }
+    told: dict[str, Any] = {
+        "type": "function",
+        "function": {name: value for name, value in function.items() if value is not None},
+    }
+    return told | ({"cache_control": tool.cache_control} if keeps_marks and tool.cache_control else {})
+
+
+def _choice(choice: ToolChoice) -> dict[str, Any]:
+    chosen: Any = _CHOICES.get(choice.type) or {"type": "function", "function": {"name": choice.name or ""}}
+    is_single = choice.disable_parallel_tool_use
+    return {"tool_choice": chosen} | ({"parallel_tool_calls": False} if is_single else {})
+
+
+def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
+    if isinstance(value, list):
+        yield from (each for each in value if isinstance(each, dict))
+
+
+def _blocks(body: dict[str, Any]) -> Iterator[dict[str, JsonValue]]:
+    for message in _objects(body.get("messages")):
+        for block in _objects(message.get("content")):
+            yield block
+            yield from _objects(block.get("content"))

@@ -1,0 +1,245 @@
+"""The replies of the Messages protocol, made from chat completions: whole, streamed, and errors."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import orjson
+from fastapi import Response
+from fastapi.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.usage import Usage, usage_of
+from app_server.core.errors import AppError
+
+MAX_BYTES = 16 * 1024**2
+_REASONS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    422: "invalid_request_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    529: "overloaded_error",
+}
+_KEPT = (b"retry-after", b"retry-after-ms")
+
+
+def error_reply(error: AppError) -> Response:
+    """Returns our error in the shape that Anthropic's packages read. `code` is our stable code."""
+    text = f"{error.detail} {error.fix}" if error.fix else error.detail
+    content = _error(error.status, text)
+    content["error"]["code"] = error.code
+    return JSONResponse(content, error.status, headers=dict(error.headers or {}))
+
+
+class MessagesReply(Response):
+    """Passes a chat completion on in the Messages protocol. `model`: the name that the reply states."""
+
+    def __init__(self, response: Response, model: str) -> None:
+        super().__init__(status_code=response.status_code)
+        self._response = response
+        self._model = model
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start: Message = {}
+        events: _Events | None = None
+        whole = bytearray()
+
+        async def speak(message: Message) -> None:
+            nonlocal start, events
+            if message["type"] == "http.response.start":
+                start = message
+                if _is_stream(message):
+                    events = _Events(self._model)
+                    await send(_started(message, b"text/event-stream"))
+                return
+            is_last = not message.get("more_body")
+            if events is not None:
+                piece = b"".join(events.feed(message.get("body", b""), is_last=is_last))
+                await send({**message, "body": piece})
+                return
+            if len(whole) < MAX_BYTES:
+                whole.extend(message.get("body", b""))
+            if is_last:
+                await send(_started(start, b"application/json"))
+                content = _document(start["status"], bytes(whole), self._model)
+                await send({"type": "http.response.body", "body": orjson.dumps(content)})
+
+        await self._response(scope, receive, speak)
+
+
+def _is_stream(start: Message) -> bool:
+    types = [value for name, value in start["headers"] if name.lower() == b"content-type"]
+    return bool(types) and types[0].startswith(b"text/event-stream")
+
+
+def _started(start: Message, content_type: bytes) -> Message:
+    kept = [(name, value) for name, value in start["headers"] if name.lower() in _KEPT]
+    return {**start, "headers": [*kept, (b"content-type", content_type)]}
+
+
+def _document(status: int, content: bytes, model: str) -> dict[str, Any]:
+    reply = _decoded(content)
+    if status >= 400:
+        return _error(status, _words_of(reply) or content[:1000].decode(errors="replace"))
+    choice = _first(reply)
+    message = a_dict(choice.get("message"))
+    text = message.get("content")
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    blocks += [
+        {"type": "tool_use", "id": each.get("id"), "name": function.get("name"), "input": _input(function)}
+        for each, function in _calls(message)
+    ]
+    return {
+        **_frame(reply, model),
+        "content": blocks,
+        "stop_reason": "tool_use" if _calls(message) else _reason(choice.get("finish_reason")),
+        "usage": _usage(usage_of(a_dict(reply.get("usage")))),
+    }
+
+
+class _Events:
+    """Makes the events of one streamed reply from the chunks of a chat completion."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._line = b""
+        self._is_begun = self._is_over = False
+        self._open: tuple[str, int] | None = None
+        self._index = -1
+        self._reason = "end_turn"
+        self._used = Usage()
+
+    def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]:
+        *lines, self._line = (self._line + piece).split(b"\n")
+        for line in lines:
+            content = line.strip()
+            if content.startswith(b"data:") and not self._is_over:
+                yield from self._read(content.removeprefix(b"data:").strip())
+        if is_last and not self._is_over:
+            yield from self._failed("The model's reply broke off.")
+
+    def _read(self, content: bytes) -> Iterator[bytes]:
+        if content == b"[DONE]":
+            yield from self._ended()
+            return
+        chunk = _decoded(content)
+        if "error" in chunk:
+            yield from self._failed(_words_of(chunk) or "The model's vendor failed.")
+            return
+        if not self._is_begun:
+            self._is_begun = True
+            begun = {**_frame(chunk, self._model), "content": [], "stop_reason": None}
+            yield _event("message_start", message={**begun, "usage": _usage(Usage())})
+        if used := a_dict(chunk.get("usage")):
+            self._used = usage_of(used)
+        choice = _first(chunk)
+        delta = a_dict(choice.get("delta"))
+        if text := delta.get("content"):
+            yield from self._in(("text", 0), {"type": "text", "text": ""})
+            yield self._delta({"type": "text_delta", "text": text})
+        for number, (each, function) in enumerate(_calls(delta)):
+            place = each.get("index")
+            which = ("tool_use", place if isinstance(place, int) else number)
+            begun = {"type": "tool_use", "id": each.get("id"), "name": function.get("name"), "input": {}}
+            yield from self._in(which, begun)
+            if arguments := function.get("arguments"):
+                yield self._delta({"type": "input_json_delta", "partial_json": arguments})
+        if reason := choice.get("finish_reason"):
+            # Some servers state `stop` after calls of tools.
+            is_call = self._open is not None and self._open[0] == "tool_use"
+            self._reason = "tool_use" if is_call else _reason(reason)
+
+    def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
+        """Closes the open block and begins another one, unless `which` is the open one."""
+        if self._open == which:
+            return
+        yield from self._close()
+        self._open = which
+        self._index += 1
+        yield _event("content_block_start", index=self._index, content_block=block)
+
+    def _delta(self, delta: dict[str, Any]) -> bytes:
+        return _event("content_block_delta", index=self._index, delta=delta)
+
+    def _close(self) -> Iterator[bytes]:
+        if self._open is not None:
+            self._open = None
+            yield _event("content_block_stop", index=self._index)
+
+    def _ended(self) -> Iterator[bytes]:
+        self._is_over = True
+        yield from self._close()
+        delta = {"stop_reason": self._reason, "stop_sequence": None}
+        yield _event("message_delta", delta=delta, usage=_usage(self._used))
+        yield _event("message_stop")
+
+    def _failed(self, words: str) -> Iterator[bytes]:
+        self._is_over = True
+        yield _event("error", error={"type": "api_error", "message": words})
+
+
+def _event(kind: str, **content: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (kind.encode(), orjson.dumps({"type": kind, **content}))
+
+
+def _frame(reply: dict[str, Any], model: str) -> dict[str, Any]:
+    return {
+        "id": str(reply.get("id") or f"msg_{uuid4().hex}"),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "stop_sequence": None,
+    }
+
+
+def _usage(used: Usage) -> dict[str, int]:
+    """`input_tokens` leaves out the tokens that were read from the cache or written to it."""
+    read, written = used.cache_read_tokens, used.cache_write_tokens
+    return {
+        "input_tokens": max(0, used.prompt_tokens - read - written),
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written,
+        "output_tokens": used.completion_tokens,
+    }
+
+
+def _reason(finish_reason: Any) -> str:
+    return _REASONS.get(str(finish_reason), "end_turn")
+
+
+def _calls(message: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    calls = message.get("tool_calls")
+    found = [a_dict(each) for each in calls] if isinstance(calls, list) else []
+    return [(each, a_dict(each.get("function"))) for each in found]
+
+
+def _input(function: dict[str, Any]) -> dict[str, Any]:
+    return _decoded(str(function.get("arguments") or "{}").encode())
+
+
+def _first(reply: dict[str, Any]) -> dict[str, Any]:
+    choices = reply.get("choices")
+    return a_dict(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _words_of(reply: dict[str, Any]) -> str:
+    error = reply.get("error")
+    return str(a_dict(error).get("message") or error or "")
+
+
+def _error(status: int, words: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": _ERRORS.get(status, "api_error"), "message": words}}
+
+
+def _decoded(content: bytes) -> dict[str, Any]:
+    try:
+        return a_dict(orjson.loads(content))
+    except orjson.JSONDecodeError:
+        return {}
