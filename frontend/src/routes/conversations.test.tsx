@@ -171,3 +171,38 @@ test('the list can be limited to a status and a repository, which stay in the ad
   await waitFor(() => expect(main().getByText('One')).toBeVisible())
   expect(router.state.location.search).toBe('')
 })
+
+test('a model key is created, shown once, and taken away', async () => {
+  const conversation = fakeConversation({ title: 'Old' })
+  let expires: string | null = null
+  const path = `*/api/v1/app-conversations/${conversation.id}/model-key`
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations: [conversation],
+    extra: [
+      http.get(path, () => HttpResponse.json({ expires_at: expires })),
+      http.post(path, async ({ request }) => {
+        expect(await request.json()).toEqual({ hours: 24 })
+        expires = '2030-01-01T10:00:00Z'
+        return HttpResponse.json({ key: 'k', expires_at: expires, shell: 'export KEY="k"' }, { status: 201 })
+      }),
+      http.delete(path, () => {
+        expires = null
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  const open = async () => {
+    await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
+    await user.click(await screen.findByRole('menuitem', { name: 'Model key for programs' }))
+  }
+  await open()
+  expect(await screen.findByText('No program may call the model now.')).toBeVisible()
+  await user.selectOptions(screen.getByLabelText('Valid for'), 'One day')
+  await user.click(screen.getByRole('button', { name: 'Create key' }))
+  expect(await screen.findByLabelText('Line for the shell')).toHaveValue('export KEY="k"')
+  await user.click(screen.getByRole('button', { name: 'Done' }))
+  await open()
+  await user.click(await screen.findByRole('button', { name: 'Take the key away' }))
+  expect(await screen.findByText('No program may call the model now.')).toBeVisible()
+})

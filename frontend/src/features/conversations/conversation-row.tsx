@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Archive, Boxes, Copy, Ellipsis, GitBranch, Pencil, Trash2 } from 'lucide-react'
+import { Archive, Boxes, Copy, Ellipsis, GitBranch, KeyRound, Pencil, Trash2 } from 'lucide-react'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/archives'
@@ -13,6 +14,7 @@ import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
 import { ConversationDot } from './conversation-dot'
 import { DownloadItems } from './download-items'
 import { GoalMark } from './goal-mark'
+import { ModelKeyDialog } from './model-key-dialog'
 import { isOfAnother, SharedBadge } from './shared-badge'
 
 /** Where the files are whole: not while a sandbox starts, or has failed to. */
@@ -47,6 +49,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
     else archive.mutate()
   }
   const isOwn = !isOfAnother(conversation)
+  const [isKeyOpen, setKeyOpen] = useState(false)
   const hasFiles = isOwn && conversation.start_status === 'READY' && AT_REST.has(conversation.sandbox_status)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
@@ -119,6 +122,11 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
             {t('action.archive')}
           </MenuItem>
         )}
+        {isOwn && (
+          <MenuItem icon={<KeyRound />} onSelect={() => setKeyOpen(true)}>
+            {t('model_key.menu')}
+          </MenuItem>
+        )}
         <DownloadItems conversation={conversation} />
         {isOwn && (
           <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
@@ -126,6 +134,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
           </MenuItem>
         )}
       </DropdownMenu>
+      {isKeyOpen && <ModelKeyDialog conversation={conversation} onClose={() => setKeyOpen(false)} />}
     </li>
   )
 }
