@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_model_keys"
-down_revision = "search_messages"
+down_revision = "add_jobs"
 branch_labels = None
 depends_on = None
 
