@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -33,6 +34,16 @@ ROOT = "/api/v1/app-conversations"
 MAX_PATCH_CHARACTERS = 200_000
 MAX_ARGUMENT_CHARACTERS = 4_000
 _EVENTS_LOOKED_AT = 100
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Why a conversation does not go on. is_limit: a limit of cost is reached."""
+
+    code: str
+    text: str
+    is_limit: bool = False
+
 
 ConversationId = Annotated[UUID, Field(description="The id of a conversation")]
 
@@ -87,25 +98,24 @@ async def get_conversation_status(conversation_id: ConversationId) -> Conversati
     shown = await _conversation(conversation_id)
     status, start = shown["execution_status"], shown["start_status"]
     waiting: list[WaitingAction] = []
-    problem: tuple[str, str] | None = None
+    problem: _Problem | None = None
     if start == StartStatus.ERROR:
         problem = await _failed_start(conversation_id)
     elif shown["sandbox_error"]:
         error = shown["sandbox_error"]
-        problem = error["code"], f"{error['cause']} {error['fix']}"
+        problem = _Problem(error["code"], f"{error['cause']} {error['fix']}")
     elif status == ExecutionStatus.WAITING_FOR_CONFIRMATION:
         waiting = _waiting_actions(await _latest_events(conversation_id))
     elif status in (ExecutionStatus.ERROR, ExecutionStatus.STUCK, ExecutionStatus.PAUSED):
         problem = _last_problem(await _latest_events(conversation_id))
-    code, text = problem or (None, None)
     return ConversationStatus(
         **_line(shown),
         start_status=start,
         model=shown["llm_model"],
-        needs=_need(shown, has_problem=problem is not None),
+        needs=_need(shown, problem),
         waiting_actions=waiting,
-        problem=text,
-        problem_code=code,
+        problem=problem and problem.text,
+        problem_code=problem and problem.code,
         cost=(shown["metrics"] or {}).get("accumulated_cost"),
     )
 
@@ -211,11 +221,12 @@ async def _conversation(conversation_id: UUID) -> dict[str, Any]:
     return found
 
 
-async def _failed_start(conversation_id: UUID) -> tuple[str, str]:
+async def _failed_start(conversation_id: UUID) -> _Problem:
     (task,) = await caller.get(f"{ROOT}/start-tasks", ids=str(conversation_id))
     error = (task or {}).get("error") or {}
     fix = f" {error['fix']}" if error.get("fix") else ""
-    return error.get("code", "start_failed"), f"{error.get('cause', 'The start has failed.')}{fix}"
+    cause = error.get("cause", "The start has failed.")
+    return _Problem(error.get("code", "start_failed"), f"{cause}{fix}")
 
 
 async def _latest_events(conversation_id: UUID) -> list[dict[str, Any]]:
@@ -246,10 +257,10 @@ def _page_of(conversation_id: str) -> str:
     return f"{caller.current_request().state.config.base_url}/conversations/{UUID(conversation_id).hex}"
 
 
-def _need(shown: Mapping[str, Any], *, has_problem: bool) -> Need:
+def _need(shown: Mapping[str, Any], problem: _Problem | None) -> Need:
     status = shown["execution_status"]
-    if has_problem:
-        return "help"
+    if problem is not None:
+        return "budget" if problem.is_limit else "help"
     if shown["start_status"] != StartStatus.READY:
         return "wait"
     if status == ExecutionStatus.WAITING_FOR_CONFIRMATION:
@@ -273,11 +284,12 @@ def _waiting_actions(events: Sequence[Mapping[str, Any]]) -> list[WaitingAction]
     ]
 
 
-def _last_problem(events: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """Returns code and text of the error that the last run ended with. events: the newest first."""
+def _last_problem(events: Sequence[Mapping[str, Any]]) -> _Problem | None:
+    """Returns the error that the last run ended with. events: the newest first."""
     for event in events:
         if event.get("kind") == "ConversationErrorEvent":
-            return event["code"], event["detail"]
+            kind = (event.get("classification") or {}).get("kind")
+            return _Problem(event["code"], event["detail"], is_limit=kind == "quota")
         if event.get("kind") in ("MessageEvent", "ActionEvent"):
             return None
     return None

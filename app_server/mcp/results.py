@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-Need = Literal["nothing", "wait", "confirmation", "message", "help"]
+Need = Literal["nothing", "wait", "confirmation", "message", "budget", "help"]
 
 
 class StartedConversation(BaseModel):
@@ -48,7 +48,8 @@ class WaitingAction(BaseModel):
 class ConversationStatus(ConversationLine):
     """`needs`: what the conversation waits for. nothing: the agent works; wait: it is being started;
     confirmation: an answer to `waiting_actions`; message: the agent has ended and takes another message;
-    help: `problem` says what is wrong. `cost`: so far, in dollars.
+    budget: a limit of cost is reached, as `problem` says; help: `problem` says what is wrong. `cost`: so far,
+    in dollars.
     """
 
     start_status: str

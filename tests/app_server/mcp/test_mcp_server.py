@@ -25,6 +25,7 @@ from app_server.llm_gateway.proof import proof_of
 from app_server.main import WithState
 from app_server.mcp_broker.own_server import own_server_url
 from app_server.memory.models import MemoryProposal
+from app_server.sandbox_records.models import SandboxStatus
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, listening
@@ -217,6 +218,39 @@ async def test_two_users_at_once_each_see_their_own(app: App, owner: User, conne
             for mcp, id_ in ((one, mine), (other, theirs)):
                 found = await call(mcp, "list_conversations")
                 assert [each["conversation_id"] for each in found["conversations"]] == [id_.hex]
+
+
+async def test_the_status_says_what_a_conversation_needs(
+    app: App, owner: User, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = await conversation_of(app, owner)
+    async with app.database.session() as session:
+        sandbox = await app.state["sandboxes"].create(session, sandbox_id=id_, user_id=owner.id)
+        sandbox.status = SandboxStatus.RUNNING
+    monkeypatch.setattr(app.state["sandboxes"], "client", lambda sandbox_id: object())
+    limit = {
+        "kind": "ConversationErrorEvent",
+        "source": "environment",
+        "code": "MaxBudgetReached",
+        "detail": "Paused: $2 are spent.",
+        "classification": {"kind": "quota", "retryable": True, "user_action": "settings"},
+    }
+    async with connect(await key_for(app, owner)) as mcp:
+        status = await call(mcp, "get_conversation_status", conversation_id=str(id_))
+        assert status["needs"] == "confirmation"
+        (action,) = status["waiting_actions"]
+        assert (action["action_id"], action["summary"]) == (f"{id_.hex}-2", "Delete the cache")
+        assert (action["risk"], "rm -r cache" in action["arguments"]) == ("HIGH", True)
+        async with app.database.session() as session:
+            event = {"id": f"{id_.hex}-3", "timestamp": "2026-11-26T10:00:03", **limit}
+            await log.append(session, id_, [DurableFrame(type="durable", seq=3, event=event)])
+            (await session.get_one(Conversation, id_)).execution_status = "paused"
+        status = await call(mcp, "get_conversation_status", conversation_id=str(id_))
+        assert (status["needs"], status["problem_code"]) == ("budget", "MaxBudgetReached")
+        async with app.database.session() as session:
+            (await session.get_one(Conversation, id_)).execution_status = "running"
+        status = await call(mcp, "get_conversation_status", conversation_id=str(id_))
+        assert (status["needs"], status["problem"]) == ("nothing", None)
 
 
 async def test_messages_are_read_and_a_note_is_proposed(app: App, owner: User, connect: Connect) -> None:
