@@ -38,8 +38,8 @@ def test_a_question_beside_the_work_leaves_no_trace(begin: Begin, scripted_llm: 
 
 
 def test_a_conversation_is_condensed_on_request(begin: Begin, scripted_llm: ScriptedLLM):
-    scripted_llm.aside = say("In short: much was said.")
-    scripted_llm.fallback = say("Yes.")
+    notes, answer = say("In short: much was said."), say("Yes.")
+    scripted_llm.fallback = lambda request: notes if "Write the notes" in request.last_text else answer
     condenser = LLMSummarizingCondenser(llm=make_llm(scripted_llm, usage_id="condenser"), keep_first=1)
     conversation = begin(agent=Agent(llm=make_llm(scripted_llm), tools=[], condenser=condenser))
     talk(conversation, *(f"message {number}" for number in range(8)))
