@@ -19,9 +19,19 @@ from agent_runtime.relay.http import new_transport
 from app_server import demo
 from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
 from app_server.audit.retention import TRIM_EVERY, TRIM_KIND, trimmer
+from app_server.callbacks.delivery import FORGET_EVERY, FORGET_KIND, Deliveries
+from app_server.callbacks.delivery import POLICY as DELIVERY_POLICY
+from app_server.callbacks.matching import KIND as DELIVER_KIND
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
-from app_server.conversations.in_sandbox import folder_of, llm_caller_of, occupants_of, program_of, works_in
+from app_server.conversations.in_sandbox import (
+    folder_of,
+    llm_caller_of,
+    occupants_of,
+    owner_of_conversation,
+    program_of,
+    works_in,
+)
 from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.start.log_reconciliation import catch_up_all
 from app_server.conversations.start.worker import StartWorker
@@ -39,6 +49,7 @@ from app_server.core.pubsub import PubSub, make_pubsub, require_redis
 from app_server.egress.egress_log import Ledger
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.tls.authority import load_authority
+from app_server.events.log import read_body
 from app_server.events.open_streams import OpenStreams
 from app_server.gateway.exposed_urls import agent_server_key, exposed_urls
 from app_server.git_hosts.rate_limits import RateLimits
@@ -134,7 +145,8 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         def tell_of_refusal(sandbox_id: UUID) -> None:
             background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
 
-        jobs = await _open_jobs(config, database, pubsub, stack)
+        deliveries = Deliveries(database, cipher, http, guarded_http, read_body)
+        jobs = await _open_jobs(config, database, pubsub, deliveries, stack)
         ledger = Ledger(database, tell_of_refusal)
         egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
         for work, name, seconds in (
@@ -186,6 +198,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "agent_server_key": agent_server_key,
             "works_in": works_in,
             "occupants_of": occupants_of,
+            "owner_of_conversation": owner_of_conversation,
             "git_moves": Moves(),
             "git_rate_limits": RateLimits(),
             "suggested_tasks": SuggestedTasks(),
@@ -215,11 +228,15 @@ async def _make_demo(config: Config) -> None:
         logger.exception("the demo repository cannot be made; is git installed?")
 
 
-async def _open_jobs(config: Config, database: Database, pubsub: PubSub, stack: AsyncExitStack) -> Jobs:
+async def _open_jobs(
+    config: Config, database: Database, pubsub: PubSub, deliveries: Deliveries, stack: AsyncExitStack
+) -> Jobs:
     """Names all kinds of jobs of this server and starts its worker."""
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days), TRIM_EVERY)
     jobs.schedule(throttle.TIDY_KIND, throttle.tidier(database), throttle.TIDY_EVERY)
+    jobs.register(DELIVER_KIND, deliveries.deliver, DELIVERY_POLICY)
+    jobs.schedule(FORGET_KIND, deliveries.forget_old, FORGET_EVERY)
     await jobs.open()
     stack.push_async_callback(jobs.close)
     return jobs

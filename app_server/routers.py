@@ -9,6 +9,7 @@ from app_server import status, web_client
 from app_server.access import audit_routes, job_routes, key_routes, web_session_routes
 from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, MCP, OPEN, SETTINGS, WORK, RouteAccess
 from app_server.all_settings import router as all_settings
+from app_server.callbacks import router as callbacks
 from app_server.conversations.routes import browser as browser_routes
 from app_server.conversations.routes import checkpoints as checkpoint_routes
 from app_server.conversations.routes import commands as command_routes
@@ -97,6 +98,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (model_routes.router, SETTINGS),
     (skills.router, SETTINGS),
     (administration_routes.router, ADMINISTER),
+    (callbacks.router, SETTINGS),
     (memory.router, SETTINGS),
     (memory.proposal_router, SETTINGS),
     (consents.router, SETTINGS),

@@ -25,6 +25,12 @@ async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conv
     return (await session.scalars(query.order_by(Conversation.created_at, Conversation.id))).all()
 
 
+async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) -> UUID | None:
+    """Returns the user whose conversation this is. None: there is no such conversation."""
+    conversation = await session.get(Conversation, conversation_id)
+    return None if conversation is None or conversation.deleted_at else conversation.user_id
+
+
 async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Occupants:
     """Returns the user's conversations in these sandboxes, see OccupantsOf."""
     query = (

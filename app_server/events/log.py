@@ -94,6 +94,14 @@ async def read_frames(
     return [durable_frame(seq, body) for seq, body in await session.execute(query)]
 
 
+async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
+    """Returns one event as JSON text. None: there is none at this position."""
+    query = select(StoredEvent.body).where(
+        StoredEvent.conversation_id == conversation_id, StoredEvent.seq == seq
+    )
+    return await session.scalar(query)
+
+
 async def read_bodies(
     session: AsyncSession, conversation_id: UUID, *, from_seq: int, limit: int
 ) -> list[str]:

@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.callbacks.matching import enqueue_matching
 from app_server.conversations.log import full_log, message_texts
 from app_server.conversations.log.full_log import LogFull, require_open, take_room
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
@@ -46,6 +47,8 @@ async def ingest(
             changed = _project(conversation, appended)
             await take_over_proposals(session, conversation, appended.new)
             await take_over_approvals(session, conversation, appended.new)
+            events = ((frame.seq, frame.event) for frame in appended.new)
+            await enqueue_matching(session, conversation.user_id, conversation_id, events)
             await session.flush()
             shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
     except LogFull:

@@ -33,9 +33,11 @@ class GiveUp(Exception):
 
 
 class TryAgain(Exception):
-    """Raised by a handler if the next attempt must wait for `after`, for example as a receiver asks."""
+    """Raised by a handler whose attempt has failed as expected. after: the pause that a receiver asks for;
+    None means the pause of the policy.
+    """
 
-    def __init__(self, reason: str, after: timedelta) -> None:
+    def __init__(self, reason: str, after: timedelta | None = None) -> None:
         super().__init__(reason)
         self.after = after
 

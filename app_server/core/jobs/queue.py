@@ -5,7 +5,18 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
-from sqlalchemy import ColumnElement, CursorResult, and_, delete, event, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    and_,
+    delete,
+    event,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -16,6 +27,7 @@ LEASE = timedelta(seconds=15)
 WAKE = "wake_jobs"
 """The name in `Session.info` under which the server's own worker is woken after a commit."""
 
+_IS_LISTENING = "jobs_will_wake"
 _SCHEDULES = UUID("5d0d2f6e-6a0c-4f0e-9d1b-7f0f5a3d9c11")
 MAX_ERROR = 4000
 
@@ -40,16 +52,22 @@ async def enqueue(
         id=job_id or uuid4(), kind=kind, payload=payload, key=key, run_at=run_at or now(), priority=priority
     )
     session.add(job)
-    await session.flush()
     wake_after_commit(session)
     return job.id
 
 
 def wake_after_commit(session: AsyncSession) -> None:
     """Wakes the worker of this server when the transaction has committed."""
-    wake = session.sync_session.info.get(WAKE)
-    if wake is not None:
-        event.listen(session.sync_session, "after_commit", lambda _session: wake(), once=True)
+    info = session.sync_session.info
+    if WAKE not in info or info.get(_IS_LISTENING):
+        return
+    info[_IS_LISTENING] = True
+
+    def wake(_session: object) -> None:
+        del info[_IS_LISTENING]
+        info[WAKE]()
+
+    event.listen(session.sync_session, "after_commit", wake, once=True)
 
 
 async def keep_schedule(session: AsyncSession, kind: str, every: timedelta) -> None:
@@ -71,11 +89,9 @@ def schedule_id(kind: str) -> UUID:
 
 def _free(moment: datetime, kinds: Collection[str], under_way: Collection[UUID]) -> ColumnElement[bool]:
     other = aliased(Job)
-    key_in_use = (
-        select(other.id)
-        .where(other.key == Job.key, other.state == JobState.RUNNING, other.id != Job.id)
-        .exists()
-    )
+    # Literal text, so that SQLite sees that the index of keys in use contains all such rows.
+    runs = other.state == literal_column(f"'{JobState.RUNNING}'")
+    key_in_use = select(other.id).where(other.key == Job.key, runs, other.id != Job.id).exists()
     due = and_(Job.state == JobState.WAITING, Job.run_at <= moment, or_(Job.key.is_(None), ~key_in_use))
     cut_off = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
     return and_(or_(due, cut_off), Job.kind.in_(kinds), Job.id.not_in(under_way))

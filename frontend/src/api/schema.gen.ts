@@ -1342,6 +1342,115 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/callbacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Callbacks */
+        get: operations["list_callbacks_api_v1_callbacks_get"];
+        put?: never;
+        /**
+         * Add Callback
+         * @description Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
+         *
+         *     403 `permission_missing` for `is_for_everyone`; 404 for a conversation of another user; 409
+         *     `too_many_callbacks`.
+         */
+        post: operations["add_callback_api_v1_callbacks_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/callbacks/{callback_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Callback
+         * @description Deletes a callback and its deliveries, also those that wait.
+         */
+        delete: operations["delete_callback_api_v1_callbacks__callback_id__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Callback
+         * @description Changes a callback. 400 `no_url` for a url of a callback that is no webhook.
+         */
+        patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/callbacks/{callback_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Deliveries
+         * @description Returns the deliveries of a callback, newest first. They are kept for 30 days. 400 `bad_page_id`.
+         */
+        get: operations["search_deliveries_api_v1_callbacks__callback_id__deliveries_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/callbacks/{callback_id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver
+         * @description Sends an event again, with the same `webhook-id`. 409 `delivery_waits`, `callback_disabled`.
+         */
+        post: operations["redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/callbacks/{callback_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Secret Of Callback
+         * @description Gives a webhook a new secret, shown only in this reply. Until `previous_secret_until` messages are
+         *     signed with both. 400 `no_secret`.
+         */
+        post: operations["rotate_secret_of_callback_api_v1_callbacks__callback_id__rotate_secret_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/config/models/search": {
         parameters: {
             query?: never;
@@ -3407,6 +3516,46 @@ export interface components {
          */
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "sandbox" | "command_line" | "server";
         /**
+         * AddCallback
+         * @description A new callback. url: only and always for `webhook`. conversation_id: one of the user's conversations;
+         *     without it all of them. is_for_everyone: conversations of all users; needs the permission `administer`.
+         */
+        AddCallback: {
+            /** Conversation Id */
+            conversation_id?: string | null;
+            /**
+             * Is For Everyone
+             * @default false
+             */
+            is_for_everyone: boolean;
+            /**
+             * Kinds
+             * @default []
+             */
+            kinds: string[];
+            /** Name */
+            name: string;
+            /** @default webhook */
+            processor: components["schemas"]["Processor"];
+            /**
+             * Sources
+             * @default []
+             */
+            sources: string[];
+            /**
+             * Statuses
+             * @default []
+             */
+            statuses: string[];
+            /**
+             * Tools
+             * @default []
+             */
+            tools: string[];
+            /** Url */
+            url?: string | null;
+        };
+        /**
          * AdministeredLimit
          * @description The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
          *     `began_at`.
@@ -3603,7 +3752,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -3651,7 +3800,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "callback" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -3727,6 +3876,98 @@ export interface components {
             pages: components["schemas"]["BrowserTab"][];
         };
         /**
+         * CallbackInfo
+         * @description A callback. The address may contain a secret, so only its `host` is shown.
+         */
+        CallbackInfo: {
+            /** Conversation Id */
+            conversation_id: string | null;
+            /** Created At */
+            created_at: string;
+            /** Disabled Reason */
+            disabled_reason: string | null;
+            /** Host */
+            host: string | null;
+            /** Id */
+            id: string;
+            /** Is Enabled */
+            is_enabled: boolean;
+            /** Is For Everyone */
+            is_for_everyone: boolean;
+            /**
+             * Kinds
+             * @default []
+             */
+            kinds: string[];
+            /** Name */
+            name: string;
+            /** Previous Secret Until */
+            previous_secret_until: string | null;
+            processor: components["schemas"]["Processor"];
+            /**
+             * Sources
+             * @default []
+             */
+            sources: string[];
+            /**
+             * Statuses
+             * @default []
+             */
+            statuses: string[];
+            /**
+             * Tools
+             * @default []
+             */
+            tools: string[];
+        };
+        /**
+         * CallbackWithSecret
+         * @description A callback with the secret that signs its messages. It is shown only in this reply.
+         */
+        CallbackWithSecret: {
+            /** Conversation Id */
+            conversation_id: string | null;
+            /** Created At */
+            created_at: string;
+            /** Disabled Reason */
+            disabled_reason: string | null;
+            /** Host */
+            host: string | null;
+            /** Id */
+            id: string;
+            /** Is Enabled */
+            is_enabled: boolean;
+            /** Is For Everyone */
+            is_for_everyone: boolean;
+            /**
+             * Kinds
+             * @default []
+             */
+            kinds: string[];
+            /** Name */
+            name: string;
+            /** Previous Secret Until */
+            previous_secret_until: string | null;
+            processor: components["schemas"]["Processor"];
+            /** Secret */
+            secret: string | null;
+            /**
+             * Sources
+             * @default []
+             */
+            sources: string[];
+            /**
+             * Statuses
+             * @default []
+             */
+            statuses: string[];
+            /**
+             * Tools
+             * @default []
+             */
+            tools: string[];
+        };
+        /**
          * Candidate
          * @description A person who can be given access.
          */
@@ -3735,6 +3976,26 @@ export interface components {
             name: string;
             /** User Id */
             user_id: string;
+        };
+        /**
+         * ChangeCallback
+         * @description Changes of a callback. A field that is left out stays as it is.
+         */
+        ChangeCallback: {
+            /** Is Enabled */
+            is_enabled?: boolean | null;
+            /** Kinds */
+            kinds?: string[] | null;
+            /** Name */
+            name?: string | null;
+            /** Sources */
+            sources?: string[] | null;
+            /** Statuses */
+            statuses?: string[] | null;
+            /** Tools */
+            tools?: string[] | null;
+            /** Url */
+            url?: string | null;
         };
         /**
          * ChangeGitCredential
@@ -4370,6 +4631,43 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * DeliveryInfo
+         * @description One event for one callback. message_id: the header `webhook-id`. next_attempt_at: null unless it
+         *     waits.
+         */
+        DeliveryInfo: {
+            /** Attempts */
+            attempts: number;
+            /** Conversation Id */
+            conversation_id: string;
+            /** Created At */
+            created_at: string;
+            /** Delivered At */
+            delivered_at: string | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Error */
+            error: string | null;
+            /** Event Kind */
+            event_kind: string;
+            /** Id */
+            id: string;
+            /** Message Id */
+            message_id: string;
+            /** Next Attempt At */
+            next_attempt_at: string | null;
+            /** Seq */
+            seq: number;
+            state: components["schemas"]["DeliveryState"];
+            /** Status Code */
+            status_code: number | null;
+        };
+        /**
+         * DeliveryState
+         * @enum {string}
+         */
+        DeliveryState: "waiting" | "delivered" | "failed";
         /**
          * DemoInfo
          * @description The demo conversation, which works without any key: its model profile, its repository and its task.
@@ -5602,6 +5900,13 @@ export interface components {
             /** Next Page Id */
             next_page_id?: string | null;
         };
+        /** Page[DeliveryInfo] */
+        Page_DeliveryInfo_: {
+            /** Items */
+            items: components["schemas"]["DeliveryInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
         /** Page[LLMModel] */
         Page_LLMModel_: {
             /** Items */
@@ -5782,6 +6087,11 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * Processor
+         * @enum {string}
+         */
+        Processor: "webhook" | "log";
         /**
          * ProfileTrial
          * @description The result of a profile's test: which features work.
@@ -6231,6 +6541,17 @@ export interface components {
          * @enum {string}
          */
         Role: "owner" | "admin" | "member" | "viewer";
+        /**
+         * RotateSecret
+         * @description keep_previous_hours: for so long, messages are signed with the previous secret too.
+         */
+        RotateSecret: {
+            /**
+             * Keep Previous Hours
+             * @default 24
+             */
+            keep_previous_hours: number;
+        };
         /**
          * RunSetupScript
          * @description The hash of the script version that the user has seen.
@@ -10367,6 +10688,234 @@ export interface operations {
                 content: {
                     "application/x-ndjson": unknown;
                     "text/csv": unknown;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_callbacks_api_v1_callbacks_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallbackInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_callback_api_v1_callbacks_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddCallback"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallbackWithSecret"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_callback_api_v1_callbacks__callback_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                callback_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_callback_api_v1_callbacks__callback_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                callback_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeCallback"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallbackInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_deliveries_api_v1_callbacks__callback_id__deliveries_get: {
+        parameters: {
+            query?: {
+                state?: components["schemas"]["DeliveryState"] | null;
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                callback_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_DeliveryInfo_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                callback_id: string;
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotate_secret_of_callback_api_v1_callbacks__callback_id__rotate_secret_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                callback_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateSecret"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallbackWithSecret"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -50,6 +50,8 @@ export const AUDIT_ACTIONS = [
   'model_key.revoked',
   'git.pushed',
   'pull_request.opened',
+  'callback.changed',
+  'callback.deleted',
   'job.retried',
   'job.cancelled',
   'audit_log.exported',

@@ -165,6 +165,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   trust_grant: true,
   conversation: true,
   repository: true,
+  callback: true,
   job: true,
   audit_log: true,
   installation: true,

@@ -1,0 +1,204 @@
+"""Delivers events to callbacks. One attempt is one call of a receiver."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import httpx
+import orjson
+from sqlalchemy import delete, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.callbacks.models import Callback, Delivery, Processor
+from app_server.callbacks.signing import signed_headers
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError
+from app_server.core.jobs.policy import GiveUp, JobAttempt, RetryPolicy, TryAgain
+from app_server.core.version import VERSION
+from app_server.http.bounded_body import beginning_of
+from app_server.users.models import ADMINISTRATORS, User
+
+logger = logging.getLogger(__name__)
+
+POLICY: Final = RetryPolicy(
+    attempts=12,
+    first_pause=timedelta(seconds=5),
+    longest_pause=timedelta(hours=3),
+    timeout=timedelta(seconds=30),
+    at_once=16,
+)
+FORGET_KIND: Final = "callbacks.forget_old"
+FORGET_EVERY: Final = timedelta(hours=6)
+KEPT: Final = timedelta(days=30)
+
+_TIMEOUT = httpx.Timeout(15.0)
+_READ_BYTES = 1000
+_READ_SECONDS = 5.0
+_LONGEST_WAIT = timedelta(hours=3)
+
+ReadEvent = Callable[[AsyncSession, UUID, int], Awaitable[str | None]]
+"""Returns a stored event of a conversation as JSON text. None if it no longer exists."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    delivery: Delivery
+    callback: Callback
+    user: User
+    event: str
+
+
+class Deliveries:
+    """The handler of the jobs that deliver. http: for administrators, calls any address. guarded_http: for
+    other users, refuses private addresses.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        cipher: Cipher,
+        http: httpx.AsyncClient,
+        guarded_http: httpx.AsyncClient,
+        read_event: ReadEvent,
+    ) -> None:
+        self._database = database
+        self._cipher = cipher
+        self._http = http
+        self._guarded_http = guarded_http
+        self._read_event = read_event
+
+    async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
+        """Makes one attempt and notes its outcome on the delivery.
+
+        Raises TryAgain and GiveUp. A delivery, callback or event that was deleted meanwhile is left out.
+        """
+        work = await self._load(UUID(attempt.payload["delivery_id"]))
+        if work is None:
+            return {"skipped": "deleted"}
+        if work.user.disabled_at is not None or not work.callback.is_enabled:
+            return await self._refuse(work, "The callback or its user is disabled.")
+        if work.callback.processor is Processor.LOG:
+            self._log(work)
+            await self._note(work, None, None, 0.0)
+            return None
+        return await self._call(work)
+
+    async def forget_old(self, _attempt: JobAttempt) -> None:
+        """Deletes deliveries that are more than KEPT old."""
+        async with self._database.session() as session:
+            await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))
+
+    async def _load(self, delivery_id: UUID) -> _Work | None:
+        async with self._database.read() as session:
+            delivery = await session.get(Delivery, delivery_id)
+            if delivery is None:
+                return None
+            callback = await session.get_one(Callback, delivery.callback_id)
+            user = await session.get_one(User, callback.user_id)
+            event = await self._read_event(session, delivery.conversation_id, delivery.seq)
+        return None if event is None else _Work(delivery, callback, user, event)
+
+    async def _call(self, work: _Work) -> dict[str, Any]:
+        began = time.monotonic()
+        client = self._http if work.user.role in ADMINISTRATORS else self._guarded_http
+        request = client.build_request(
+            "POST", self._address(work.callback), timeout=_TIMEOUT, **self._message(work)
+        )
+        try:
+            reply = await client.send(request, stream=True, follow_redirects=False)
+            try:
+                text = (await beginning_of(reply, _READ_BYTES, _READ_SECONDS)).decode(errors="replace")
+            finally:
+                await reply.aclose()
+        except AppError as error:
+            return await self._refuse(work, error.detail)
+        except httpx.HTTPError as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(": ")
+            await self._note(work, None, reason, began)
+            raise TryAgain(reason, None) from error
+        if reply.is_success:
+            await self._note(work, reply.status_code, None, began)
+            return {"status": reply.status_code}
+        reason = f"The receiver answered {reply.status_code}: {text}".rstrip(": ")
+        await self._note(work, reply.status_code, reason, began)
+        if reply.status_code == httpx.codes.GONE:
+            await self._disable(work.callback)
+            raise GiveUp(reason)
+        raise TryAgain(reason, _wanted_pause(reply))
+
+    def _address(self, callback: Callback) -> str:
+        return self._cipher.decrypt(callback.url_encrypted or "")
+
+    def _message(self, work: _Work) -> dict[str, Any]:
+        delivery = work.delivery
+        head = {"type": "conversation.event", "timestamp": delivery.created_at.astimezone(UTC).isoformat()}
+        data = {"conversation_id": delivery.conversation_id.hex, "seq": delivery.seq}
+        body = orjson.dumps({**head, "data": {**data, "event": orjson.Fragment(work.event)}})
+        headers = signed_headers(message_id(delivery), int(time.time()), body, self._keys(work.callback))
+        return {
+            "content": body,
+            "headers": {**headers, "content-type": "application/json", "user-agent": f"slipway/{VERSION}"},
+        }
+
+    def _keys(self, callback: Callback) -> list[str]:
+        stored = [callback.secret_encrypted]
+        if callback.previous_secret_until is not None and callback.previous_secret_until > now():
+            stored.append(callback.previous_secret_encrypted)
+        return [self._cipher.decrypt(each) for each in stored if each]
+
+    async def _refuse(self, work: _Work, reason: str) -> dict[str, Any]:
+        await self._note(work, None, reason, time.monotonic())
+        raise GiveUp(reason)
+
+    async def _note(self, work: _Work, status: int | None, error: str | None, began: float) -> None:
+        duration = int((time.monotonic() - began) * 1000) if began else None
+        async with self._database.session() as session:
+            await session.execute(
+                update(Delivery)
+                .where(Delivery.id == work.delivery.id)
+                .values(
+                    attempts=Delivery.attempts + 1,
+                    status_code=status,
+                    error=error,
+                    duration_ms=duration,
+                    delivered_at=now() if error is None else None,
+                )
+            )
+
+    async def _disable(self, callback: Callback) -> None:
+        reason = "The receiver answered 410: it wants no more."
+        async with self._database.session() as session:
+            await session.execute(
+                update(Callback)
+                .where(Callback.id == callback.id)
+                .values(is_enabled=False, disabled_reason=reason)
+            )
+
+    def _log(self, work: _Work) -> None:
+        logger.info(
+            "an event of a conversation",
+            extra={
+                "callback": work.callback.name,
+                "conversation_id": work.delivery.conversation_id.hex,
+                "seq": work.delivery.seq,
+                "kind": work.delivery.event_kind,
+            },
+        )
+
+
+def message_id(delivery: Delivery) -> str:
+    """Returns the `webhook-id`: the same in every attempt and every redelivery."""
+    return f"msg_{delivery.id.hex}"
+
+
+def _wanted_pause(reply: httpx.Response) -> timedelta | None:
+    """Returns the pause that the receiver asks for with `Retry-After` in seconds, at most three hours."""
+    text = reply.headers.get("retry-after", "")
+    if not (text.isascii() and text.isdecimal() and len(text) <= len("99999999")):
+        return None
+    return min(timedelta(seconds=int(text)), _LONGEST_WAIT)

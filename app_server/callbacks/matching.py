@@ -1,0 +1,80 @@
+"""Finds the callbacks of new events, and stores their deliveries in the same transaction as the events."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.callbacks.models import Callback, Delivery
+from app_server.core.jobs.queue import enqueue
+
+KIND = "callbacks.deliver"
+
+
+async def enqueue_matching(
+    session: AsyncSession,
+    user_id: UUID,
+    conversation_id: UUID,
+    events: Iterable[tuple[int, Mapping[str, Any]]],
+) -> None:
+    """Stores a delivery and its job for each pair of a new event and a callback that it matches. user_id: the
+    owner of the conversation. events: positions and events.
+    """
+    query = select(Callback).where(
+        Callback.is_enabled,
+        or_(Callback.user_id == user_id, Callback.is_for_everyone),
+        or_(Callback.conversation_id.is_(None), Callback.conversation_id == conversation_id),
+    )
+    callbacks = (await session.scalars(query)).all()
+    for seq, event in events if callbacks else ():
+        for callback in callbacks:
+            if matches(callback, event):
+                await add_delivery(session, callback.id, conversation_id, seq, str(event["kind"]))
+
+
+async def add_delivery(
+    session: AsyncSession, callback_id: UUID, conversation_id: UUID, seq: int, kind: str
+) -> Delivery:
+    delivery = Delivery(
+        id=uuid4(),
+        callback_id=callback_id,
+        conversation_id=conversation_id,
+        seq=seq,
+        event_kind=kind,
+        job_id=uuid4(),
+    )
+    session.add(delivery)
+    await enqueue_delivery(session, delivery)
+    return delivery
+
+
+async def enqueue_delivery(session: AsyncSession, delivery: Delivery) -> None:
+    """Stores the job under the delivery's `job_id`. One callback gets one delivery at a time."""
+    payload = {"delivery_id": delivery.id.hex}
+    key = f"callback:{delivery.callback_id.hex}"
+    await enqueue(session, KIND, payload, key=key, job_id=delivery.job_id)
+
+
+def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
+    """Returns whether each filter of the callback allows the event. An empty filter allows everything.
+
+    The status of an event is the execution status that it sets; other events have none.
+    """
+    return (
+        _allows(callback.kinds, event.get("kind"))
+        and _allows(callback.sources, event.get("source"))
+        and _allows(callback.tools, event.get("tool_name"))
+        and _allows(callback.statuses, _status_of(event))
+    )
+
+
+def _allows(wanted: list[Any], found: object) -> bool:
+    return not wanted or found in wanted
+
+
+def _status_of(event: Mapping[str, Any]) -> object:
+    if event.get("kind") == "ConversationStateUpdateEvent" and event.get("key") == "execution_status":
+        return event.get("value")
+    return None

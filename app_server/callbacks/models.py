@@ -1,0 +1,74 @@
+"""Tables of callbacks and of their deliveries."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+MAX_NAME_CHARACTERS = 100
+
+
+class Processor(StrEnum):
+    WEBHOOK = "webhook"
+    LOG = "log"
+
+
+class Callback(Base):
+    """What runs for events of a user's conversations.
+
+    conversation_id: null means all conversations of the user. is_for_everyone: the conversations of all
+    users; an administrator's. kinds, sources, tools, statuses: each non-empty list must contain what the
+    event has. previous_secret_encrypted: also signs until `previous_secret_until`.
+    """
+
+    __tablename__ = "callbacks"
+    __table_args__ = (Index(None, "user_id", "created_at"), Index(None, "is_for_everyone"))
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
+    is_for_everyone: Mapped[bool] = mapped_column(default=False)
+    name: Mapped[str] = mapped_column(String(MAX_NAME_CHARACTERS))
+    processor: Mapped[Processor] = mapped_column(enum_column(Processor))
+    url_encrypted: Mapped[str | None] = mapped_column(Text)
+    secret_encrypted: Mapped[str | None] = mapped_column(Text)
+    previous_secret_encrypted: Mapped[str | None] = mapped_column(Text)
+    previous_secret_until: Mapped[datetime | None]
+    kinds: Mapped[list[Any]]
+    sources: Mapped[list[Any]]
+    tools: Mapped[list[Any]]
+    statuses: Mapped[list[Any]]
+    is_enabled: Mapped[bool] = mapped_column(default=True)
+    disabled_reason: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Delivery(Base):
+    """One event for one callback. `job_id`: the job that delivers it, or has tried to. `attempts`,
+    `status_code`, `error`, `duration_ms`: the attempts made, and the outcome of the last one.
+    """
+
+    __tablename__ = "callback_deliveries"
+    __table_args__ = (
+        UniqueConstraint("callback_id", "conversation_id", "seq"),
+        Index(None, "callback_id", "created_at"),
+        Index(None, "created_at"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    callback_id: Mapped[UUID] = mapped_column(ForeignKey(Callback.id, ondelete="CASCADE"))
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
+    seq: Mapped[int] = mapped_column(BigInteger)
+    event_kind: Mapped[str] = mapped_column(String(100))
+    job_id: Mapped[UUID]
+    attempts: Mapped[int] = mapped_column(Integer, default=0)
+    status_code: Mapped[int | None] = mapped_column(Integer)
+    error: Mapped[str | None] = mapped_column(Text)
+    duration_ms: Mapped[int | None] = mapped_column(Integer)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    delivered_at: Mapped[datetime | None]

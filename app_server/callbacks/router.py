@@ -1,0 +1,140 @@
+"""Routes of the current user's callbacks and their deliveries."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.permissions import Permission
+from app_server.access.route_access import permission_missing
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.callbacks import service
+from app_server.callbacks.schemas import (
+    AddCallback,
+    CallbackInfo,
+    CallbackWithSecret,
+    ChangeCallback,
+    DeliveryInfo,
+    DeliveryState,
+    RotateSecret,
+)
+from app_server.core.database import ReadSession, Session
+from app_server.core.errors import NotFound
+from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
+
+router = APIRouter(prefix="/api/v1/callbacks", tags=["Callbacks"])
+
+
+@router.get("")
+async def list_callbacks(user: CurrentUser, session: ReadSession, request: Request) -> list[CallbackInfo]:
+    return [
+        service.callback_info(request.state.cipher, each)
+        for each in await service.callbacks_of(session, user.id)
+    ]
+
+
+@router.post("", status_code=201)
+async def add_callback(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: AddCallback, request: Request
+) -> CallbackWithSecret:
+    """Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
+
+    403 `permission_missing` for `is_for_everyone`; 404 for a conversation of another user; 409
+    `too_many_callbacks`.
+    """
+    user_id = principal.user.id
+    if body.is_for_everyone and not principal.may(Permission.ADMINISTER):
+        raise permission_missing(Permission.ADMINISTER)
+    if body.conversation_id is not None:
+        owner_id = await request.state.owner_of_conversation(session, body.conversation_id)
+        if owner_id != user_id:
+            raise NotFound("No such conversation.")
+    callback, secret = await service.add(session, request.state.cipher, user_id, body)
+    info = service.callback_info(request.state.cipher, callback)
+    _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="added")
+    return CallbackWithSecret(**dict(info), secret=secret)
+
+
+@router.patch("/{callback_id}")
+async def change_callback(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    callback_id: UUID,
+    body: ChangeCallback,
+    request: Request,
+) -> CallbackInfo:
+    """Changes a callback. 400 `no_url` for a url of a callback that is no webhook."""
+    callback = await service.callback_of(session, user.id, callback_id)
+    service.change(request.state.cipher, callback, body)
+    info = service.callback_info(request.state.cipher, callback)
+    fields = sorted(body.model_fields_set)
+    _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="changed", fields=fields)
+    return info
+
+
+@router.delete("/{callback_id}", status_code=204)
+async def delete_callback(
+    user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, request: Request
+) -> None:
+    """Deletes a callback and its deliveries, also those that wait."""
+    callback = await service.callback_of(session, user.id, callback_id)
+    info = service.callback_info(request.state.cipher, callback)
+    _record(trail, session, AuditAction.CALLBACK_DELETED, info)
+    await session.delete(callback)
+
+
+@router.post("/{callback_id}/rotate-secret")
+async def rotate_secret_of_callback(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    callback_id: UUID,
+    body: RotateSecret,
+    request: Request,
+) -> CallbackWithSecret:
+    """Gives a webhook a new secret, shown only in this reply. Until `previous_secret_until` messages are
+    signed with both. 400 `no_secret`.
+    """
+    cipher = request.state.cipher
+    callback = await service.callback_of(session, user.id, callback_id)
+    secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))
+    info = service.callback_info(cipher, callback)
+    _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="secret rotated")
+    return CallbackWithSecret(**dict(info), secret=secret)
+
+
+@router.get("/{callback_id}/deliveries")
+async def search_deliveries(
+    user: CurrentUser,
+    session: ReadSession,
+    callback_id: UUID,
+    state: DeliveryState | None = None,
+    page_id: PageId = None,
+    limit: Limit = 50,
+) -> Page[DeliveryInfo]:
+    """Returns the deliveries of a callback, newest first. They are kept for 30 days. 400 `bad_page_id`."""
+    callback = await service.callback_of(session, user.id, callback_id)
+    before = None if page_id is None else page_position(page_id)
+    found = await service.deliveries(session, callback.id, state=state, before=before, limit=limit + 1)
+    shown = found[:limit]
+    last = shown[-1] if len(found) > limit else None
+    return Page(items=shown, next_page_id=last and encode_page_id(last.created_at.isoformat(), last.id.hex))
+
+
+@router.post("/{callback_id}/deliveries/{delivery_id}/redeliver")
+async def redeliver(
+    user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
+) -> DeliveryInfo:
+    """Sends an event again, with the same `webhook-id`. 409 `delivery_waits`, `callback_disabled`."""
+    callback = await service.callback_of(session, user.id, callback_id)
+    return await service.redeliver(session, callback, delivery_id)
+
+
+def _record(
+    trail: CurrentTrail, session: Session, action: AuditAction, info: CallbackInfo, **details: Any
+) -> None:
+    trail.record(session, action, (AuditTarget.CALLBACK, info.id), name=info.name, host=info.host, **details)

@@ -1,0 +1,133 @@
+"""What clients send and get about callbacks."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+import httpx
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from app_server.callbacks.models import MAX_NAME_CHARACTERS, Processor
+from app_server.core.database import Id, Timestamp
+
+_Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
+_Words = Annotated[list[_Word], Field(max_length=50)]
+_Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
+
+
+def _web_address(text: str) -> str:
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        raise ValueError("this is not a URL") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("the URL must begin with https:// or http:// and name a host")
+    if url.userinfo:
+        raise ValueError("the URL must not contain a user name or a password")
+    return text
+
+
+WebhookUrl = Annotated[str, Field(max_length=2000), AfterValidator(_web_address)]
+
+
+class CallbackFilters(BaseModel):
+    """Which events a callback runs for. An empty list allows every value; all lists must allow the event.
+
+    kinds: such as `MessageEvent`. sources: `user`, `agent`, `environment`. tools: names of tools, for actions
+    and observations. statuses: execution statuses, for the events that set them, such as `finished`.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kinds: _Words = []
+    sources: _Words = []
+    tools: _Words = []
+    statuses: _Words = []
+
+
+class AddCallback(CallbackFilters):
+    """A new callback. url: only and always for `webhook`. conversation_id: one of the user's conversations;
+    without it all of them. is_for_everyone: conversations of all users; needs the permission `administer`.
+    """
+
+    name: _Name
+    processor: Processor = Processor.WEBHOOK
+    url: WebhookUrl | None = None
+    conversation_id: Id | None = None
+    is_for_everyone: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if (self.url is None) == (self.processor is Processor.WEBHOOK):
+            raise ValueError("a webhook needs a url, and other callbacks have none")
+        if self.is_for_everyone and self.conversation_id is not None:
+            raise ValueError("a callback is for one conversation or for everyone, not both")
+        return self
+
+
+class ChangeCallback(BaseModel):
+    """Changes of a callback. A field that is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: _Name | None = None
+    url: WebhookUrl | None = None
+    kinds: _Words | None = None
+    sources: _Words | None = None
+    tools: _Words | None = None
+    statuses: _Words | None = None
+    is_enabled: bool | None = None
+
+
+class CallbackInfo(CallbackFilters):
+    """A callback. The address may contain a secret, so only its `host` is shown."""
+
+    id: Id
+    name: str
+    processor: Processor
+    host: str | None
+    conversation_id: Id | None
+    is_for_everyone: bool
+    is_enabled: bool
+    disabled_reason: str | None
+    previous_secret_until: Timestamp | None
+    created_at: Timestamp
+
+
+class CallbackWithSecret(CallbackInfo):
+    """A callback with the secret that signs its messages. It is shown only in this reply."""
+
+    secret: str | None
+
+
+class DeliveryState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+class DeliveryInfo(BaseModel):
+    """One event for one callback. message_id: the header `webhook-id`. next_attempt_at: null unless it
+    waits.
+    """
+
+    id: Id
+    message_id: str
+    conversation_id: Id
+    seq: int
+    event_kind: str
+    state: DeliveryState
+    attempts: int
+    status_code: int | None
+    error: str | None
+    duration_ms: int | None
+    created_at: Timestamp
+    delivered_at: Timestamp | None
+    next_attempt_at: Timestamp | None
+
+
+class RotateSecret(BaseModel):
+    """keep_previous_hours: for so long, messages are signed with the previous secret too."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    keep_previous_hours: Annotated[int, Field(ge=0, le=720)] = 24

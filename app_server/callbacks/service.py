@@ -1,0 +1,170 @@
+"""Stores, changes and lists callbacks and their deliveries."""
+
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import httpx
+from sqlalchemy import ColumnElement, and_, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.callbacks.delivery import message_id
+from app_server.callbacks.matching import enqueue_delivery
+from app_server.callbacks.models import Callback, Delivery, Processor
+from app_server.callbacks.schemas import (
+    AddCallback,
+    CallbackInfo,
+    ChangeCallback,
+    DeliveryInfo,
+    DeliveryState,
+)
+from app_server.callbacks.signing import new_secret
+from app_server.core.database import now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.core.jobs.models import Job, JobState
+
+MAX_CALLBACKS = 50
+_OPEN = (JobState.WAITING, JobState.RUNNING)
+
+
+async def callbacks_of(session: AsyncSession, user_id: UUID) -> list[Callback]:
+    query = select(Callback).where(Callback.user_id == user_id).order_by(Callback.created_at, Callback.id)
+    return list((await session.scalars(query)).all())
+
+
+async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -> Callback:
+    """Raises NotFound, also for a callback of another user."""
+    callback = await session.get(Callback, callback_id)
+    if callback is None or callback.user_id != user_id:
+        raise NotFound("There is no such callback.")
+    return callback
+
+
+async def add(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, wanted: AddCallback
+) -> tuple[Callback, str | None]:
+    """Stores a callback and returns it with its secret; only webhooks have one. Raises Conflict
+    `too_many_callbacks`.
+    """
+    if len(await callbacks_of(session, user_id)) >= MAX_CALLBACKS:
+        raise Conflict(
+            f"You have {MAX_CALLBACKS} callbacks, which is the limit.",
+            code="too_many_callbacks",
+            fix="Delete one that you no longer need.",
+        )
+    secret = new_secret() if wanted.processor is Processor.WEBHOOK else None
+    callback = Callback(
+        id=uuid4(),
+        user_id=user_id,
+        url_encrypted=wanted.url and cipher.encrypt(wanted.url),
+        secret_encrypted=secret and cipher.encrypt(secret),
+        is_enabled=True,
+        created_at=now(),
+        **wanted.model_dump(exclude={"url"}),
+    )
+    session.add(callback)
+    await session.flush()
+    return callback, secret
+
+
+def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
+    """Raises BadRequest `no_url` for a url of a callback that has none."""
+    values = changes.model_dump(exclude_none=True)
+    if (url := values.pop("url", None)) is not None:
+        if callback.processor is not Processor.WEBHOOK:
+            raise BadRequest("Only a webhook has a url.", code="no_url")
+        callback.url_encrypted = cipher.encrypt(url)
+    if values.get("is_enabled"):
+        callback.disabled_reason = None
+    for name, value in values.items():
+        setattr(callback, name, value)
+
+
+def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
+    """Gives the webhook a new secret and returns it. Messages carry the previous signature too for the time
+    `keep`. Raises BadRequest `no_secret`.
+    """
+    if callback.secret_encrypted is None:
+        raise BadRequest("Only a webhook has a secret.", code="no_secret")
+    secret = new_secret()
+    callback.previous_secret_encrypted = callback.secret_encrypted if keep else None
+    callback.previous_secret_until = now() + keep if keep else None
+    callback.secret_encrypted = cipher.encrypt(secret)
+    return secret
+
+
+async def deliveries(
+    session: AsyncSession,
+    callback_id: UUID,
+    *,
+    state: DeliveryState | None,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
+) -> list[DeliveryInfo]:
+    """Returns deliveries, newest first. before: the time and id after which the page begins."""
+    query = (
+        select(Delivery, Job)
+        .outerjoin(Job, Job.id == Delivery.job_id)
+        .where(Delivery.callback_id == callback_id)
+        .order_by(Delivery.created_at.desc(), Delivery.id.desc())
+        .limit(limit)
+    )
+    if state is not None:
+        query = query.where(_is_in(state))
+    if before is not None:
+        query = query.where(tuple_(Delivery.created_at, Delivery.id) < before)
+    return [delivery_info(delivery, job) for delivery, job in (await session.execute(query)).all()]
+
+
+async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
+    """Sends a delivery again, with the same id. Raises NotFound, and Conflict `delivery_waits`,
+    `callback_disabled`.
+    """
+    delivery = await session.get(Delivery, delivery_id, with_for_update=True)
+    if delivery is None or delivery.callback_id != callback.id:
+        raise NotFound("There is no such delivery.")
+    if not callback.is_enabled:
+        raise Conflict("The callback is disabled.", code="callback_disabled", fix="Enable it first.")
+    job = await session.get(Job, delivery.job_id)
+    if job is not None and job.state in _OPEN:
+        raise Conflict("This delivery has not ended yet.", code="delivery_waits", fix="Wait for its outcome.")
+    delivery.job_id, delivery.delivered_at, delivery.error = uuid4(), None, None
+    await enqueue_delivery(session, delivery)
+    return delivery_info(delivery, await session.get(Job, delivery.job_id))
+
+
+def _is_in(state: DeliveryState) -> ColumnElement[bool]:
+    is_open = Job.state.in_(_OPEN)
+    if state is DeliveryState.DELIVERED:
+        return Delivery.delivered_at.is_not(None)
+    if state is DeliveryState.WAITING:
+        return and_(Delivery.delivered_at.is_(None), is_open)
+    return and_(Delivery.delivered_at.is_(None), or_(Job.id.is_(None), ~is_open))
+
+
+def delivery_info(delivery: Delivery, job: Job | None) -> DeliveryInfo:
+    if delivery.delivered_at is not None:
+        state = DeliveryState.DELIVERED
+    else:
+        state = DeliveryState.WAITING if job and job.state in _OPEN else DeliveryState.FAILED
+    return DeliveryInfo(
+        id=delivery.id,
+        message_id=message_id(delivery),
+        conversation_id=delivery.conversation_id,
+        seq=delivery.seq,
+        event_kind=delivery.event_kind,
+        state=state,
+        attempts=delivery.attempts or 0,
+        status_code=delivery.status_code,
+        error=delivery.error,
+        duration_ms=delivery.duration_ms,
+        created_at=delivery.created_at,
+        delivered_at=delivery.delivered_at,
+        next_attempt_at=job.run_at if job and state is DeliveryState.WAITING else None,
+    )
+
+
+def callback_info(cipher: Cipher, callback: Callback) -> CallbackInfo:
+    host = callback.url_encrypted and httpx.URL(cipher.decrypt(callback.url_encrypted)).host
+    fields = CallbackInfo.model_fields.keys() - {"host"}
+    return CallbackInfo(**{name: getattr(callback, name) for name in fields}, host=host)

@@ -1,0 +1,29 @@
+"""Signatures of outgoing webhooks, as Standard Webhooks describes them."""
+
+import base64
+import hmac
+import secrets
+from collections.abc import Sequence
+
+PREFIX = "whsec_"
+_SECRET_BYTES = 32
+
+
+def new_secret() -> str:
+    """Returns a new secret: `whsec_` and 32 random bytes in base64."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+
+
+def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
+    """Returns the headers of a message, with one signature for each secret. timestamp: seconds since 1970."""
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    signatures = [
+        "v1,"
+        + base64.b64encode(hmac.digest(base64.b64decode(key.removeprefix(PREFIX)), signed, "sha256")).decode()
+        for key in keys
+    ]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(signatures),
+    }
