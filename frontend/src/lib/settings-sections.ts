@@ -5,6 +5,7 @@ import {
   Globe,
   Info,
   KeyRound,
+  ListChecks,
   LockKeyhole,
   MonitorSmartphone,
   NotebookPen,
@@ -15,6 +16,7 @@ import {
   ShieldQuestion,
   Sparkles,
   Users,
+  Webhook,
 } from 'lucide-react'
 
 /** The pages that a role without the permission to change settings may still use. */
@@ -23,6 +25,7 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'browsers',
   'people',
   'audit',
+  'jobs',
   'appearance',
   'about',
 ])
@@ -35,6 +38,7 @@ export const SETTINGS_SECTIONS = [
   { path: 'secrets', label: 'settings.secrets', icon: LockKeyhole },
   { path: 'git-hosts', label: 'settings.git_hosts', icon: GitBranch },
   { path: 'mcp-servers', label: 'settings.mcp_servers', icon: Plug },
+  { path: 'webhooks', label: 'settings.webhooks', icon: Webhook },
   { path: 'network', label: 'settings.network', icon: Globe },
   { path: 'sandbox-images', label: 'settings.sandbox_images', icon: Package },
   { path: 'sandboxes', label: 'settings.sandboxes', icon: Boxes },
@@ -42,6 +46,7 @@ export const SETTINGS_SECTIONS = [
   { path: 'browsers', label: 'settings.browsers', icon: MonitorSmartphone },
   { path: 'people', label: 'settings.people', icon: Users },
   { path: 'audit', label: 'settings.audit', icon: ScrollText },
+  { path: 'jobs', label: 'settings.jobs', icon: ListChecks },
   { path: 'memory', label: 'settings.memory', icon: NotebookPen },
   { path: 'appearance', label: 'settings.appearance', icon: Palette },
   { path: 'about', label: 'settings.about', icon: Info },

@@ -11,6 +11,7 @@ import { AuditSection } from '@/features/audit/audit-section'
 import { ConfirmationSection } from '@/features/confirmation-mode/confirmation-section'
 import { ConsentsSection } from '@/features/consent/consents-section'
 import { GitHostsSection } from '@/features/git-hosts/git-hosts-section'
+import { JobsSection } from '@/features/jobs/jobs-section'
 import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
@@ -22,6 +23,7 @@ import { SecretsSection } from '@/features/secrets/secrets-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
 import { PasswordSection } from '@/features/sign-in/password-section'
 import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
+import { WebhooksSection } from '@/features/webhooks/webhooks-section'
 import { OWN_SECTIONS, SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/use-document-title'
 import { useScrolledToCurrent } from '@/lib/use-scrolled-to-current'
@@ -37,6 +39,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   secrets: SecretsSection,
   'git-hosts': GitHostsSection,
   'mcp-servers': McpServersSection,
+  webhooks: WebhooksSection,
   network: NetworkSection,
   'sandbox-images': SandboxImagesSection,
   sandboxes: SandboxGroupingSection,
@@ -44,6 +47,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   browsers: SignInSections,
   people: PeopleSection,
   audit: AuditSection,
+  jobs: JobsSection,
   memory: MemorySection,
   appearance: AppearanceSection,
   about: AboutSection,
