@@ -3,7 +3,8 @@
 Every model of a profile can be asked in this protocol, because the call is translated. Tools that a vendor
 runs, MCP servers, containers, stored files and images by address are refused: they would be a way out of the
 sandbox. How the model thinks is the profile's choice: `thinking`, `output_config` and thinking blocks of
-earlier replies are not passed on. Neither is `metadata`, which only names the program's user.
+earlier replies are not passed on. Neither are `metadata`, which only names the program's user, and
+`context_management`, with which a vendor drops old thinking and results.
 """
 
 from collections.abc import Iterator
@@ -76,7 +77,7 @@ Block = Annotated[
 
 
 class MessageOfTalk(Closed):
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "system"]
     content: str | list[Block]
 
 
@@ -115,6 +116,7 @@ class MessagesFields(Closed):
     thinking: Object | None = None
     output_config: Object | None = None
     metadata: Object | None = None
+    context_management: Object | None = None
 
 
 class CountFields(Closed):
@@ -127,6 +129,7 @@ class CountFields(Closed):
     tool_choice: Object | None = None
     thinking: Object | None = None
     output_config: Object | None = None
+    context_management: Object | None = None
 
 
 def check(body: dict[str, Any]) -> MessagesFields:
@@ -193,6 +196,9 @@ def _talk(messages: list[MessageOfTalk], keeps_marks: bool) -> Iterator[dict[str
             yield {"role": message.role, "content": message.content}
         elif message.role == "assistant":
             yield _reply(message.content, keeps_marks)
+        elif message.role == "system":
+            texts = [block for block in message.content if isinstance(block, TextBlock)]
+            yield {"role": "system", "content": _parts(texts, keeps_marks)}
         else:
             yield from _from_user(message.content, keeps_marks)
 

@@ -31,12 +31,15 @@ class ResponsesStreamOptions(Closed):
 
 
 class ResponsesTool(Closed):
-    type: Literal["function", "custom"]
+    """A tool that the program runs, or a named group of such tools."""
+
+    type: Literal["function", "custom", "namespace"]
     name: str
     description: str | None = None
     parameters: Object | None = None
     strict: bool | None = None
     format: Object | None = None
+    tools: "list[ResponsesTool] | None" = None
 
 
 class Reasoning(Closed):
@@ -51,7 +54,7 @@ class Text(Closed):
 
 class ResponsesFields(Closed):
     """The fields of a call. The protocol requires `model`, but the profile's model is asked. `store` may only
-    be false.
+    be false. `client_metadata` names the program; it is not passed on.
     """
 
     model: str | None = None
@@ -72,6 +75,7 @@ class ResponsesFields(Closed):
     parallel_tool_calls: bool | None = None
     truncation: Literal["auto", "disabled"] | None = None
     metadata: dict[str, str] | None = None
+    client_metadata: Object | None = None
     user: str | None = None
     service_tier: str | None = None
     safety_identifier: str | None = None
@@ -113,7 +117,7 @@ def check_input(body: dict[str, Any]) -> None:
 
 def unstored(body: dict[str, Any]) -> dict[str, Any]:
     """Returns the request with `store` set to false. Without it the vendor would store the response."""
-    return {**body, "store": False}
+    return {name: value for name, value in body.items() if name != "client_metadata"} | {"store": False}
 
 
 def _parts(item: dict[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:

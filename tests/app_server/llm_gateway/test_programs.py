@@ -239,3 +239,31 @@ async def test_the_key_alone_opens_nothing(app: App, program: Program, client: h
     bearer = {"Authorization": f"Bearer {program.key}"}
     async with http_client(app.inner, headers=bearer) as http:
         assert (await http.get("http://localhost:3000/programs/v1/models")).status_code == 401
+
+
+async def test_what_command_line_agents_send_for_themselves_is_left_out(
+    program: Program, scripted_llm: ScriptedLLM
+) -> None:
+    """Claude Code sends system messages in between and `context_management`, Codex groups of tools and
+    `client_metadata`.
+    """
+    scripted_llm.script(say("one"), say("two"))
+    told: Any = [*HELLO, {"role": "system", "content": [{"type": "text", "text": "It is late."}]}]
+    of_claude = {"context_management": {"edits": []}, "thinking": {"type": "adaptive"}}
+    await program.anthropic.messages.create(model="x", max_tokens=9, messages=told, extra_body=of_claude)
+    look = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
+    group: Any = {"type": "namespace", "name": "eyes", "description": "Sees.", "tools": [look]}
+    metadata = {"client_metadata": {"session": "one"}}
+    await program.openai.responses.create(model="x", input="hello", tools=[group], extra_body=metadata)
+
+    chat, response = (request.body for request in scripted_llm.requests)
+    part = {"type": "text", "text": "It is late."}
+    assert chat == {
+        "model": "some-model",
+        "messages": [*HELLO, {"role": "system", "content": [part]}],
+        "max_tokens": 9,
+    }
+    assert response == {"model": "some-model", "input": "hello", "tools": [group], "store": False}
+    search: Any = {**group, "tools": [{"type": "web_search", "name": "search"}]}
+    with pytest.raises(openai.UnprocessableEntityError):
+        await program.openai.responses.create(model="x", input="hello", tools=[search])
