@@ -15,10 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound
-from app_server.git.address import Address
+from app_server.git.address import Address, parse_address
 from app_server.git.command import Credentials
 from app_server.git.models import GitCredential, PushScope
-from app_server.git.providers import GitProvider
+from app_server.git.providers import GitProvider, provider_of
 from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
 
 MAX_CREDENTIALS = 50
@@ -60,6 +60,17 @@ async def credentials_for(
 async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str) -> GitCredential | None:
     """Returns the user's stored token for a host, given as `https://host`. Returns None if there is none."""
     return await _of_origin(session, user_id, origin)
+
+
+async def provider_with_token(
+    session: AsyncSession, user_id: UUID, repository: str | None, provider: str | None
+) -> GitProvider | None:
+    """Returns the kind of the git host of a repository if the user has a token for it. Returns None if there
+    is none, or the repository is at no host. `provider`: of `owner/name`.
+    """
+    origin = parse_address(repository, provider).origin if repository else None
+    row = await _of_origin(session, user_id, origin) if origin else None
+    return provider_of(row.origin, row.provider)[0] if row else None
 
 
 async def push_scope_of(session: AsyncSession, user_id: UUID, address: Address) -> PushScope:

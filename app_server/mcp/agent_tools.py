@@ -11,6 +11,7 @@ from fastapi import Request
 
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
+from app_server.git.providers import GitProvider
 from app_server.mcp import caller, web_search
 from app_server.mcp.tool import McpTool
 from app_server.sandbox_records.models import Sandbox
@@ -21,10 +22,12 @@ INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for
 
 @dataclass(frozen=True)
 class AgentTool:
-    """`is_offered(config, conversation)`: whether the agent of this conversation gets the tool."""
+    """`is_offered(config, provider)`: whether an agent gets the tool. `provider`: the git host of its
+    repository, if its user has a token for it, else None.
+    """
 
     tool: McpTool
-    is_offered: Callable[[Config, Conversation], bool]
+    is_offered: Callable[[Config, GitProvider | None], bool]
 
 
 @dataclass(frozen=True)
@@ -43,18 +46,19 @@ AGENT_TOOLS: list[AgentTool] = [
 _AGENT = "slipway.agent"
 
 
-def add(tool: McpTool, is_offered: Callable[[Config, Conversation], bool]) -> None:
+def add(tool: McpTool, is_offered: Callable[[Config, GitProvider | None], bool]) -> None:
     """Offers a further tool to agents. Call it while modules are loaded."""
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 
 
-def tools_for(config: Config, conversation: Conversation) -> Sequence[McpTool]:
-    return [one.tool for one in AGENT_TOOLS if one.is_offered(config, conversation)]
+def tools_for(config: Config, provider: GitProvider | None) -> Sequence[McpTool]:
+    """Returns the tools of an agent. `provider`: see AgentTool."""
+    return [one.tool for one in AGENT_TOOLS if one.is_offered(config, provider)]
 
 
-def has_tools(config: Config, conversation: Conversation) -> bool:
-    """Whether the agent of this conversation gets any tool."""
-    return bool(tools_for(config, conversation))
+def has_tools(config: Config, provider: GitProvider | None) -> bool:
+    """Whether an agent gets any tool. `provider`: see AgentTool."""
+    return bool(tools_for(config, provider))
 
 
 def tell_agent(request: Request, agent: CallingAgent) -> None:

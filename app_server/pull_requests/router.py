@@ -8,9 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from agent_runtime.events.content import TextContent
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
-from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations import service as conversations
-from app_server.conversations.models import Conversation
 from app_server.conversations.routes.dependencies import (
     OwnedConversation,
     OwnedWorkplace,
@@ -23,6 +21,7 @@ from app_server.git_hosts.routes import CurrentGitHosts
 from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequestChanges, ReviewVerdict
 from app_server.pull_requests import evidence, messages, refresh, service, working_tree
 from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.repository_of import HostedRepository, repository_of
 from app_server.pull_requests.schemas import (
     AgentAsked,
@@ -137,18 +136,8 @@ async def create_pull_request(
         await service.check_new(session, user.id, repository, new)
         place = await conversations.workplace(session, viewer, user.id, conversation.id)
     await working_tree.push(place, body.head, body.title)
-    opened = await repository.host.client.create_pull_request(repository.name, new)
-    async with database.session() as session:
-        kept = await session.get_one(Conversation, conversation.id)
-        row = await service.keep(session, kept, repository, opened.pull_request)
-        target = (
-            AuditTarget.REPOSITORY,
-            f"{repository.host.origin.removeprefix('https://')}/{repository.name}",
-        )
-        trail.record(
-            session, AuditAction.PULL_REQUEST_OPENED, target, number=row.number, head=row.head, base=row.base
-        )
-        shown = PullRequestInfo.of(row)
+    row, opened = await open_pull_request(database, conversation, repository, new, trail)
+    shown = PullRequestInfo.of(row)
     return CreatedPullRequest(pull_request=shown, is_new=opened.is_new, left_out=list(opened.left_out))
 
 

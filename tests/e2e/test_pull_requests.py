@@ -8,7 +8,7 @@ import httpx
 from tests.support.github_host import GitHubHost, OpenThread
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
-from tests.support.server import AppServerProcess, start_conversation, wait_for_status
+from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
 
 CANARY = "canary-token-91aa"
 
@@ -96,3 +96,36 @@ def opened(client: httpx.Client, host: GitHubHost, conversation: str) -> dict[st
 
 def posted(client: httpx.Client, route: str, body: Any = None) -> Any:
     return client.post(route, json=body).raise_for_status().json()
+
+
+def test_the_agent_opens_a_pull_request_with_its_own_tool(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
+) -> None:
+    scripted_llm.script(
+        call(
+            "terminal",
+            command="git switch -qc depth && echo 4 > depth.txt && git add -A && git commit -qm Depth"
+            " && git push -q origin depth",
+        ),
+        call("create_pr", title="Measure the depth", body="It is 4.", source_branch="depth"),
+        call("get_pull_request_feedback", number=1),
+        call("create_pr", title="Again", body="", source_branch="never-pushed"),
+        say("Opened."),
+    )
+    with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
+        host.git.make("team/harbour")
+        host.git.tokens[CANARY] = "write"
+        client.post("/settings/git-credentials", json=host.credential).raise_for_status()
+        options = {"selected_repository": host.git.url("team/harbour"), "confirmation_mode": "never"}
+        started = start_conversation(client, "Measure.", **options)
+        wait_for_status(client, started, "finished")
+        (pull,) = client.get(f"/app-conversations/{started}/pull-requests").raise_for_status().json()
+        log = events(client, started)
+        entries = client.get("/audit-log", params={"action": "pull_request.opened"}).json()["items"]
+    assert (pull["title"], pull["head"], pull["base"]) == ("Measure the depth", "depth", "main")
+    assert host.pulls[0].body["body"].startswith("It is 4.\n\n[The conversation")
+    answers = [str(event["observation"]["content"]) for event in log if event["kind"] == "ObservationEvent"]
+    assert "git_host_refused" in answers[-1], "a branch that was not pushed"
+    assert len(entries) == 1
+    assert host.violations == []
+    assert CANARY not in str(log)

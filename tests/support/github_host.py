@@ -167,10 +167,10 @@ class GitHubHost:
     def _add_pull(self, name: str, body: dict[str, Any]) -> Answer:
         if f"refs/heads/{body['head']}" not in self.git.branches(name):
             errors = [{"resource": "PullRequest", "field": "head", "code": "invalid"}]
-            return 422, {"message": "Validation Failed", "errors": errors}, {}
+            return 422, _invalid(errors), {}
         if any(one.state == "open" and one.body["head"] == body["head"] for one in self.pulls):
             said = f"A pull request already exists for {name.split('/', maxsplit=1)[0]}:{body['head']}."
-            return 422, {"message": "Validation Failed", "errors": [{"message": said}]}, {}
+            return 422, _invalid([{"message": said, "code": "custom"}]), {}
         pull = OpenPull(len(self.pulls) + 1, dict(body))
         self.pulls.append(pull)
         return 201, self._pull(name, pull), {}
@@ -302,6 +302,11 @@ class GitHubHost:
 
     def _example(self, name: str) -> Any:
         return self.contract.example(name)
+
+
+def _invalid(errors: list[dict[str, str]]) -> dict[str, Any]:
+    address = "https://docs.github.com/rest/pulls/pulls#create-a-pull-request"
+    return {"message": "Validation Failed", "documentation_url": address, "errors": errors}
 
 
 def _thread(one: OpenThread) -> dict[str, Any]:

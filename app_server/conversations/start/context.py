@@ -15,13 +15,14 @@ from app_server.conversations.start.repository import OUTPUT_CHARACTERS
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
+from app_server.git.providers import GitProvider
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role
 
-HasOwnTools = Callable[[Config, Conversation], bool]
+HasOwnTools = Callable[[Config, GitProvider | None], bool]
 
 
-def no_own_tools(_config: Config, _conversation: Conversation) -> bool:
+def no_own_tools(_config: Config, _provider: GitProvider | None) -> bool:
     return False
 
 

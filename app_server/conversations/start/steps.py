@@ -31,7 +31,7 @@ from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
 from app_server.core.errors import NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
-from app_server.git.credentials import credentials_for
+from app_server.git.credentials import credentials_for, provider_with_token
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
 from app_server.git.repository_bundle import pack
@@ -177,7 +177,9 @@ async def start_conversation(start: Start) -> StepOutcome:
     async with start.database.read() as session:
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
-        has_own_tools = start.has_own_tools(start.config, row)
+        repository = start.request.selected_repository
+        provider = await provider_with_token(session, start.user_id, repository, row.git_provider)
+        has_own_tools = start.has_own_tools(start.config, provider)
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
         profile = await get_profile(session, start.user_id, start.llm_profile)
         secrets = await list_secrets(session, start.user_id)

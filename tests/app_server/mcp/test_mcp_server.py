@@ -41,10 +41,12 @@ READING = {
     "list_changed_files",
     "get_patch",
     "read_messages",
+    "list_pull_requests",
     "list_memory_notes",
     "get_memory_note",
 }
 WORKING = {
+    "create_pull_request",
     "start_conversation",
     "send_message",
     "answer_confirmation",

@@ -1,0 +1,162 @@
+"""Tools for pull requests: for programs of users by the REST API, for agents with the token of their user."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from app_server.access.audit_trail import trail_of_sandbox
+from app_server.access.permissions import Permission
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.connect import GitHosts
+from app_server.git_hosts.schemas import NewPullRequest
+from app_server.mcp import agent_tools, caller
+from app_server.mcp.agent_tools import CallingAgent, current_agent
+from app_server.mcp.results import OpenedPullRequestInfo, PullRequestFeedback, PullRequestLines
+from app_server.mcp.tool import McpTool
+from app_server.pull_requests import service
+from app_server.pull_requests.opening import open_pull_request
+from app_server.pull_requests.repository_of import HostedRepository, repository_of
+from app_server.users.outgoing import http_of
+
+Branch = Annotated[str, Field(min_length=1, max_length=255)]
+Title = Annotated[str, Field(min_length=1, max_length=400)]
+Body = Annotated[str, Field(max_length=60_000)]
+
+_CREATE = {
+    GitProvider.GITHUB: "create_pr",
+    GitProvider.GITLAB: "create_mr",
+    GitProvider.BITBUCKET: "create_bitbucket_pr",
+    GitProvider.BITBUCKET_DATA_CENTER: "create_bitbucket_data_center_pr",
+    GitProvider.AZURE_DEVOPS: "create_azure_devops_pr",
+    GitProvider.FORGEJO: "create_forgejo_pr",
+}
+"""The protocol's names of the tool that opens a pull request, by the kind of git host."""
+
+
+async def list_pull_requests(conversation_id: UUID) -> PullRequestLines:
+    """List the pull requests of a conversation with their checks and reviews."""
+    return PullRequestLines(pull_requests=await caller.get(_root(conversation_id)))
+
+
+async def create_pull_request(
+    conversation_id: UUID,
+    title: Annotated[Title | None, Field(description="none: made from the work")] = None,
+    body: Annotated[Body | None, Field(description="none: made from the work")] = None,
+    draft: bool = True,
+) -> OpenedPullRequestInfo:
+    """Commit and push the work of a conversation and open a pull request with the user's token."""
+    proposal = await caller.get(f"{_root(conversation_id)}/proposal")
+    asked = {
+        "title": title or proposal["title"],
+        "body": proposal["body"] if body is None else body,
+        "head": proposal["head"],
+        "base": proposal["base"],
+        "draft": draft,
+    }
+    opened = await caller.post(_root(conversation_id), asked)
+    pull = opened["pull_request"]
+    return OpenedPullRequestInfo(
+        number=pull["number"], url=pull["url"], is_new=opened["is_new"], left_out=opened["left_out"]
+    )
+
+
+def _creating(name: str) -> Callable[..., Awaitable[Any]]:
+    async def create(
+        title: Title,
+        body: Annotated[Body, Field(description="What was changed and why, and how it was tested")],
+        source_branch: Annotated[Branch, Field(description="The branch with the changes, pushed before")],
+        target_branch: Annotated[Branch | None, Field(description="none: where the work began")] = None,
+        draft: bool = True,
+        labels: Annotated[list[str] | None, Field(max_length=20)] = None,
+    ) -> OpenedPullRequestInfo:
+        """Open a pull request for a branch that you have pushed. Push it with git first."""
+        agent = current_agent()
+        repository = await _repository_of(agent)
+        base = target_branch or agent.conversation.selected_branch
+        if base is None:
+            base = (await repository.host.client.repository(repository.name)).default_branch or "main"
+        state = caller.current_request().state
+        link = f"{state.config.base_url}/conversations/{agent.conversation.id.hex}"
+        new = NewPullRequest(
+            title=title,
+            body=f"{body}\n\n[The conversation with each step]({link})",
+            head=source_branch,
+            base=base,
+            is_draft=draft,
+            labels=tuple(labels or ()),
+        )
+        return await _open(state.database, agent, repository, new)
+
+    create.__name__ = name
+    return create
+
+
+async def get_pull_request_feedback(number: Annotated[int, Field(ge=1)]) -> PullRequestFeedback:
+    """Read the state, the checks and the unresolved review comments of a pull request."""
+    repository = await _repository_of(current_agent())
+    client = repository.host.client
+    found = await client.pull_request(repository.name, number)
+    checks = await client.checks(repository.name, found)
+    threads = await client.review_threads(repository.name, number)
+    return PullRequestFeedback(
+        pull_request=found,
+        checks=list(checks),
+        unresolved_threads=[thread for thread in threads if not thread.is_resolved],
+    )
+
+
+async def _open(
+    database: Database, agent: CallingAgent, repository: HostedRepository, new: NewPullRequest
+) -> OpenedPullRequestInfo:
+    async with database.read() as session:
+        await service.check_new(session, agent.user.id, repository, new)
+        trail = await trail_of_sandbox(session, agent.user.id, agent.sandbox.id)
+    row, opened = await open_pull_request(database, agent.conversation, repository, new, trail)
+    return OpenedPullRequestInfo(
+        number=row.number, url=row.url, is_new=opened.is_new, left_out=list(opened.left_out)
+    )
+
+
+async def _repository_of(agent: CallingAgent) -> HostedRepository:
+    request = caller.current_request()
+    state = request.state
+    http = http_of(request, agent.user)
+    hosts = GitHosts(agent.user.id, state.cipher, http, state.git_rate_limits)
+    async with state.database.read() as session:
+        return await repository_of(session, hosts, agent.conversation)
+
+
+def _root(conversation_id: UUID) -> str:
+    return f"/api/v1/app-conversations/{conversation_id.hex}/pull-requests"
+
+
+TOOLS = (
+    McpTool("List pull requests", list_pull_requests, reaches_out=True),
+    McpTool(
+        "Open a pull request",
+        create_pull_request,
+        permission=Permission.WORK,
+        changes=True,
+        is_repeatable=True,
+        reaches_out=True,
+    ),
+)
+
+
+def _at(host: GitProvider) -> Callable[[Config, GitProvider | None], bool]:
+    return lambda _, provider: provider is host
+
+
+for _host, _name in _CREATE.items():
+    agent_tools.add(
+        McpTool("Open a pull request", _creating(_name), changes=True, is_repeatable=True, reaches_out=True),
+        _at(_host),
+    )
+agent_tools.add(
+    McpTool("Checks and comments of a pull request", get_pull_request_feedback, reaches_out=True),
+    lambda _, provider: provider is not None,
+)

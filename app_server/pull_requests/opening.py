@@ -1,0 +1,38 @@
+"""Opens a pull request in the name of the conversation's owner, for people and for agents."""
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.conversations.models import Conversation
+from app_server.core.database import Database
+from app_server.git_hosts.schemas import NewPullRequest, OpenedPullRequest
+from app_server.pull_requests import service
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.repository_of import HostedRepository
+
+
+async def open_pull_request(
+    database: Database,
+    conversation: Conversation,
+    repository: HostedRepository,
+    new: NewPullRequest,
+    trail: AuditTrail,
+) -> tuple[ConversationPullRequest, OpenedPullRequest]:
+    """Opens it at the host, keeps it with the conversation and records it in the audit log. The branch must
+    be at the host.
+
+    Returns its row and what the host answered. Raises the errors of git hosts.
+    """
+    opened = await repository.host.client.create_pull_request(repository.name, new)
+    async with database.session() as session:
+        kept = await session.get_one(Conversation, conversation.id)
+        row = await service.keep(session, kept, repository, opened.pull_request)
+        name = f"{repository.host.origin.removeprefix('https://')}/{repository.name}"
+        trail.record(
+            session,
+            AuditAction.PULL_REQUEST_OPENED,
+            (AuditTarget.REPOSITORY, name),
+            number=row.number,
+            head=row.head,
+            base=row.base,
+        )
+    return row, opened
