@@ -43,6 +43,7 @@ class ResponsesTool(Closed):
 
 
 class Reasoning(Closed):
+    context: Literal["auto", "current_turn", "all_turns"] | None = None
     effort: str | None = None
     summary: str | None = None
 

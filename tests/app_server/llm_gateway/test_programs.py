@@ -254,7 +254,10 @@ async def test_what_command_line_agents_send_for_themselves_is_left_out(
     look = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
     group: Any = {"type": "namespace", "name": "eyes", "description": "Sees.", "tools": [look]}
     metadata = {"client_metadata": {"session": "one"}}
-    await program.openai.responses.create(model="x", input="hello", tools=[group], extra_body=metadata)
+    reasoning: Any = {"context": "all_turns", "summary": "auto"}
+    await program.openai.responses.create(
+        model="x", input="hello", tools=[group], reasoning=reasoning, extra_body=metadata
+    )
 
     chat, response = (request.body for request in scripted_llm.requests)
     part = {"type": "text", "text": "It is late."}
@@ -263,7 +266,13 @@ async def test_what_command_line_agents_send_for_themselves_is_left_out(
         "messages": [*HELLO, {"role": "system", "content": [part]}],
         "max_tokens": 9,
     }
-    assert response == {"model": "some-model", "input": "hello", "tools": [group], "store": False}
+    assert response == {
+        "model": "some-model",
+        "input": "hello",
+        "tools": [group],
+        "reasoning": reasoning,
+        "store": False,
+    }
     search: Any = {**group, "tools": [{"type": "web_search", "name": "search"}]}
     with pytest.raises(openai.UnprocessableEntityError):
         await program.openai.responses.create(model="x", input="hello", tools=[search])
