@@ -57,7 +57,7 @@ def system_prompt_event(
 
     `secrets`: the description of each secret, by its name.
     """
-    # An agent with a prompt of its own may be for anything.
+    # An agent with a separate prompt may be for anything.
     here = "" if agent.system_prompt else render("surroundings.j2", here=surroundings(working_dir)).strip()
     parts = (
         agent.system_prompt or render_system_prompt(working_dir=str(working_dir)),

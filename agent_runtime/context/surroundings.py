@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._-]{0,39}")
 _BRANCH = re.compile(r"ref: refs/heads/([A-Za-z0-9][A-Za-z0-9._/+@-]{0,119})")
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _TARGET = re.compile(r"^([A-Za-z0-9][A-Za-z0-9:._-]{0,39})\s*:(?!=)", re.MULTILINE)
-_RECIPE = re.compile(r"^@?([A-Za-z0-9][A-Za-z0-9_-]{0,39})(?:\s+[^:=\n]*)?:(?!=)", re.MULTILINE)
+_RECIPE = re.compile(r"^@?([A-Za-z0-9][A-Za-z0-9_-]{0,39})(?:[ \t][^:=\n]*)?:(?!=)", re.MULTILINE)
 _SYSTEM_NAME = re.compile(r'^PRETTY_NAME="?([A-Za-z0-9 ./()_-]{1,80})"?$', re.MULTILINE)
 _PACKAGE_MANAGERS = (
     ("pnpm-lock.yaml", "pnpm"),

@@ -20,13 +20,13 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError
 from app_server.core.jobs.policy import GiveUp, JobAttempt, RetryPolicy, TryAgain
 from app_server.core.version import VERSION
-from app_server.http.bounded_body import beginning_of
+from app_server.http.bounded_body import IDENTITY, beginning_of
 from app_server.users.models import ADMINISTRATORS, User
 
 logger = logging.getLogger(__name__)
 
 POLICY: Final = RetryPolicy(
-    attempts=12,
+    attempts=14,
     first_pause=timedelta(seconds=5),
     longest_pause=timedelta(hours=3),
     timeout=timedelta(seconds=30),
@@ -82,6 +82,10 @@ class Deliveries:
             return {"skipped": "deleted"}
         if work.user.disabled_at is not None or not work.callback.is_enabled:
             return await self._refuse(work, "The callback or its user is disabled.")
+        if work.callback.is_for_everyone and work.user.role not in ADMINISTRATORS:
+            return await self._refuse(work, "Only administrators receive the events of everyone.")
+        if work.delivery.delivered_at is not None:
+            return {"skipped": "delivered"}
         if work.callback.processor is Processor.LOG:
             self._log(work)
             await self._note(work, None, None, 0.0)
@@ -112,7 +116,8 @@ class Deliveries:
         try:
             reply = await client.send(request, stream=True, follow_redirects=False)
             try:
-                text = (await beginning_of(reply, _READ_BYTES, _READ_SECONDS)).decode(errors="replace")
+                # The status counts; the body is only shown.
+                text = "" if reply.is_success else await _beginning(reply)
             finally:
                 await reply.aclose()
         except AppError as error:
@@ -142,7 +147,12 @@ class Deliveries:
         headers = signed_headers(message_id(delivery), int(time.time()), body, self._keys(work.callback))
         return {
             "content": body,
-            "headers": {**headers, "content-type": "application/json", "user-agent": f"slipway/{VERSION}"},
+            "headers": {
+                **headers,
+                **IDENTITY,
+                "content-type": "application/json",
+                "user-agent": f"slipway/{VERSION}",
+            },
         }
 
     def _keys(self, callback: Callback) -> list[str]:
@@ -189,6 +199,15 @@ class Deliveries:
                 "kind": work.delivery.event_kind,
             },
         )
+
+
+async def _beginning(reply: httpx.Response) -> str:
+    try:
+        content = await beginning_of(reply, _READ_BYTES, _READ_SECONDS)
+    except httpx.DecodingError as error:
+        return str(error)  # the status counts all the same
+    # PostgreSQL takes no null characters.
+    return content.decode(errors="replace").replace("\x00", " ")
 
 
 def message_id(delivery: Delivery) -> str:

@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import or_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.callbacks.models import Callback, Delivery
 from app_server.core.jobs.queue import enqueue
+from app_server.users.models import ADMINISTRATORS, User
 
 KIND = "callbacks.deliver"
+MAX_OF_USER = 4
 
 
 async def enqueue_matching(
@@ -22,38 +24,44 @@ async def enqueue_matching(
     """Stores a delivery and its job for each pair of a new event and a callback that it matches. user_id: the
     owner of the conversation. events: positions and events.
     """
+    # A person who is no administrator any more gets nothing of others.
+    administrators = select(User.id).where(User.role.in_(ADMINISTRATORS), User.disabled_at.is_(None))
     query = select(Callback).where(
         Callback.is_enabled,
-        or_(Callback.user_id == user_id, Callback.is_for_everyone),
+        or_(
+            Callback.user_id == user_id, and_(Callback.is_for_everyone, Callback.user_id.in_(administrators))
+        ),
         or_(Callback.conversation_id.is_(None), Callback.conversation_id == conversation_id),
     )
     callbacks = (await session.scalars(query)).all()
     for seq, event in events if callbacks else ():
         for callback in callbacks:
             if matches(callback, event):
-                await add_delivery(session, callback.id, conversation_id, seq, str(event["kind"]))
+                await add_delivery(session, callback, conversation_id, seq, str(event["kind"]))
 
 
 async def add_delivery(
-    session: AsyncSession, callback_id: UUID, conversation_id: UUID, seq: int, kind: str
+    session: AsyncSession, callback: Callback, conversation_id: UUID, seq: int, kind: str
 ) -> Delivery:
     delivery = Delivery(
         id=uuid4(),
-        callback_id=callback_id,
+        callback_id=callback.id,
         conversation_id=conversation_id,
         seq=seq,
         event_kind=kind,
         job_id=uuid4(),
     )
     session.add(delivery)
-    await enqueue_delivery(session, delivery)
+    await enqueue_delivery(session, callback, delivery)
     return delivery
 
 
-async def enqueue_delivery(session: AsyncSession, delivery: Delivery) -> None:
-    """Stores the job under the delivery's `job_id`. One callback gets one delivery at a time."""
+async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
+    """Stores the job under the delivery's `job_id`. One callback gets one delivery at a time, and the
+    callbacks of one user get MAX_OF_USER: slow receivers of one user must not hold up the others.
+    """
     payload = {"delivery_id": delivery.id.hex}
-    key = f"callback:{delivery.callback_id.hex}"
+    key = f"callbacks:{callback.user_id.hex}:{callback.id.int % MAX_OF_USER}"
     await enqueue(session, KIND, payload, key=key, job_id=delivery.job_id)
 
 

@@ -27,7 +27,11 @@ class Callback(Base):
     """
 
     __tablename__ = "callbacks"
-    __table_args__ = (Index(None, "user_id", "created_at"), Index(None, "is_for_everyone"))
+    __table_args__ = (
+        Index(None, "user_id", "created_at"),
+        Index(None, "is_for_everyone"),
+        Index(None, "conversation_id"),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
@@ -58,6 +62,7 @@ class Delivery(Base):
         UniqueConstraint("callback_id", "conversation_id", "seq"),
         Index(None, "callback_id", "created_at"),
         Index(None, "created_at"),
+        Index(None, "conversation_id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)

@@ -129,7 +129,7 @@ async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID
     if job is not None and job.state in _OPEN:
         raise Conflict("This delivery has not ended yet.", code="delivery_waits", fix="Wait for its outcome.")
     delivery.job_id, delivery.delivered_at, delivery.error = uuid4(), None, None
-    await enqueue_delivery(session, delivery)
+    await enqueue_delivery(session, callback, delivery)
     return delivery_info(delivery, await session.get(Job, delivery.job_id))
 
 

@@ -70,10 +70,15 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
     """Finds the conversation with this model key, see ProgramOf."""
-    query = select(Conversation.id, Conversation.llm_profile).where(
-        Conversation.model_key_hash == key_hash,
-        Conversation.model_key_until > now(),
-        Conversation.sandbox_id == sandbox.id,
+    query = (
+        select(Conversation.id, Conversation.llm_profile)
+        .join(User, User.id == Conversation.user_id)
+        .where(
+            Conversation.model_key_hash == key_hash,
+            Conversation.model_key_until > now(),
+            Conversation.sandbox_id == sandbox.id,
+            User.disabled_at.is_(None),
+        )
     )
     found = (await session.execute(query)).one_or_none()
     caller = found and await llm_caller_of(session, sandbox, found[0])

@@ -11,7 +11,9 @@ from contextlib import aclosing
 import httpx
 
 IDENTITY = {"Accept-Encoding": "identity"}
-"""A request header that asks for an uncompressed reply: a compressed body could unpack to any size."""
+"""A request header that asks for an uncompressed reply. Compressed replies are refused, because a compressed
+body could unpack to any size.
+"""
 
 
 class BodyTooLong(httpx.ReadError):
@@ -53,6 +55,9 @@ async def beginning_of(reply: httpx.Response, max_bytes: int, seconds: float) ->
 
 
 async def _pieces(reply: httpx.Response) -> AsyncGenerator[bytes]:
+    # A few bytes could unpack to any size, in one step.
+    if reply.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise httpx.DecodingError("The reply is compressed.", request=reply.request)
     async for piece in reply.aiter_bytes():
         yield piece
 

@@ -63,7 +63,7 @@ class ServedTools:
             self._started.pop(names, None)
             if not started.done():
                 started.set_exception(_not_started())
-                started.exception()  # nobody may wait for it any more
+                started.exception()  # it may be that no request waits for it any more
 
 
 class _Answered(Response):

@@ -40,6 +40,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_callbacks_user_id_created_at", "callbacks", ["user_id", "created_at"])
     op.create_index("ix_callbacks_is_for_everyone", "callbacks", ["is_for_everyone"])
+    op.create_index("ix_callbacks_conversation_id", "callbacks", ["conversation_id"])
     op.create_table(
         "callback_deliveries",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -78,6 +79,7 @@ def upgrade() -> None:
         "ix_callback_deliveries_callback_id_created_at", "callback_deliveries", ["callback_id", "created_at"]
     )
     op.create_index("ix_callback_deliveries_created_at", "callback_deliveries", ["created_at"])
+    op.create_index("ix_callback_deliveries_conversation_id", "callback_deliveries", ["conversation_id"])
 
 
 def downgrade() -> None:

@@ -36,7 +36,8 @@ def test_a_task_goes_on_until_the_judge_is_content(
     unmet = verdict(complete=False, missing="The record shows no run of the tests after the last change.")
     script(
         scripted_llm,
-        replies=[say("Done, I think."), again],
+        # The first words without a call are answered once with "go on, or finish".
+        replies=[say("I will look at it."), say("Done, I think."), again],
         verdicts=[unmet, verdict(complete=True)],
     )
     with visitor() as someone:

@@ -51,6 +51,20 @@ def kind_of(command: str) -> CommandKind:
     return "looks" if all(_LOOKS.match(part) for part in parts) else "runs"
 
 
+def tells_result(command: str) -> bool:
+    """Returns whether the exit code of the command is that of its last tests: what follows them is joined by
+    `&&`, or by a pipe under `pipefail`.
+    """
+    plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
+    kept = {"&&", "|"} if "pipefail" in plain else {"&&"}
+    separators = list(_SEPARATORS.finditer(plain))
+    starts = [0, *(one.end() for one in separators)]
+    ends = [*(one.start() for one in separators), len(plain)]
+    parts = [_program(plain[start:end]) for start, end in zip(starts, ends, strict=True)]
+    tests = [at for at, part in enumerate(parts) if _TESTS.search(part) and not _LOOKS.match(part)]
+    return bool(tests) and all(one[0] in kept for one in separators[tests[-1] :])
+
+
 def _without_streams(text: str) -> str:
     """The `&` of `2>&1` separates nothing."""
     return re.sub(r"\d?>&\d?|&>", " ", text)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import orjson
 
-from agent_runtime.conversation.event_log.commands import kind_of
+from agent_runtime.conversation.event_log.commands import kind_of, tells_result
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.observation import ObservationEvent
@@ -165,7 +165,10 @@ def _after_command(work: Work, call: ActionEvent, action: JsonObject, seen: Json
         exit_code = 1 if seen.get("is_error") else 0
     elif exit_code is None and not seen.get("timeout"):
         return work  # it was refused
-    ran = Ran(event_id, command[:_MAX_COMMAND_CHARS], exit_code, kind == "tests")
+    is_test = kind == "tests"
+    # The exit code of `pytest | tail` is that of `tail`.
+    known_code = None if is_test and not tells_result(command) else exit_code
+    ran = Ran(event_id, command[:_MAX_COMMAND_CHARS], known_code, is_test)
     others = tuple(one for one in work.ran if one.event_id != event_id)
     return replace(
         work,

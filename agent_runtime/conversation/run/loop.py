@@ -199,7 +199,8 @@ async def _condense(conversation: Running, plan: CondensationPlan) -> None:
     if reads_same_cache(condenser, conversation.agent.llm):
         reply = await summarize_in_place(conversation.prompt(), llm, client)
         stats = add_usage(stats, llm, reply) if reply is not None else stats
-    if reply is None or not reply.text.strip():
+    # Text beside a call of a tool says what comes next, and is no summary.
+    if reply is None or reply.tool_calls or not reply.text.strip():
         reply = await summarize(plan, llm, client)
         stats = add_usage(stats, llm, reply)
     kept = conversation.kept_words(plan)

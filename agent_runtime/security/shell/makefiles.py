@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from agent_runtime.security.shell.calls import Call
 
 _DEFAULT_NAMES = ("GNUmakefile", "makefile", "Makefile")
-_FILE = re.compile(r"(?:-\w*?f|--(?:make)?file=?)(.*)", re.DOTALL)
-_DIRECTORY = re.compile(r"(?:-\w*?C|--directory=?)(.*)", re.DOTALL)
+_FILE = re.compile(r"(?:-[bBdeikLmnpqrRsStvw]*f|--(?:make)?file=?)(.*)", re.DOTALL)
+_DIRECTORY = re.compile(r"(?:-[bBdeikLmnpqrRsStvw]*C|--directory=?)(.*)", re.DOTALL)
 _TARGETS = re.compile(r"(?P<targets>[^\s:=#][^:=#]*)::?(?![:=])(?P<needs>[^;#]*)(;(?P<recipe>.*))?")
 _VARIABLE = re.compile(r"\$(\$|\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}|.)")
 _CONTINUED = re.compile(r"\\\n")

@@ -166,7 +166,7 @@ class Outlet:
 
     def _key(self) -> str:
         if len(self._connections) > MAX_CONNECTIONS:
-            raise _RefusedError("503 Service Unavailable", "Too many git commands at a time.")
+            raise _RefusedError("503 Service Unavailable", "Too many connections at a time.")
         key = self._session_key()
         if key is None:
             raise _RefusedError("503 Service Unavailable", "This agent server has no session key.")

@@ -152,7 +152,7 @@ class Jobs:
             except IntegrityError:
                 continue  # another server runs a job with the same key
             if job is None:
-                return
+                continue  # another server was faster; is_any_free ends the loop
             self._start(job)
 
     def _start(self, job: Job) -> None:

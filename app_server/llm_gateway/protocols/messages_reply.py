@@ -15,6 +15,7 @@ from app_server.core.errors import AppError
 
 MAX_BYTES = 16 * 1024**2
 _REASONS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+_CUT_OFF = frozenset(("length", "content_filter"))
 _ERRORS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -99,7 +100,7 @@ def _document(status: int, content: bytes, model: str) -> dict[str, Any]:
     return {
         **_frame(reply, model),
         "content": blocks,
-        "stop_reason": "tool_use" if _calls(message) else _reason(choice.get("finish_reason")),
+        "stop_reason": _reason(choice.get("finish_reason"), is_call=bool(_calls(message))),
         "usage": _usage(usage_of(a_dict(reply.get("usage")))),
     }
 
@@ -154,7 +155,7 @@ class _Events:
         if reason := choice.get("finish_reason"):
             # Some servers state `stop` after calls of tools.
             is_call = self._open is not None and self._open[0] == "tool_use"
-            self._reason = "tool_use" if is_call else _reason(reason)
+            self._reason = _reason(reason, is_call=is_call)
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
         """Closes the open block and begins another one, unless `which` is the open one."""
@@ -210,7 +211,10 @@ def _usage(used: Usage) -> dict[str, int]:
     }
 
 
-def _reason(finish_reason: Any) -> str:
+def _reason(finish_reason: Any, *, is_call: bool) -> str:
+    # A call that was cut off must not look complete: its program would run it with half of its arguments.
+    if is_call and finish_reason not in _CUT_OFF:
+        return "tool_use"
     return _REASONS.get(str(finish_reason), "end_turn")
 
 

@@ -1,6 +1,7 @@
 """What an agent is told of the place where it works."""
 
 import subprocess
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -76,3 +77,11 @@ def test_many_commands_are_cut_off_and_a_link_out_is_not_followed(tmp_path: Path
 
     assert len(surroundings(tmp_path).commands) == MAX_COMMANDS
     assert list(surroundings(outside).commands) == []
+
+
+def test_a_long_line_of_a_justfile_is_read_quickly(tmp_path: Path):
+    (tmp_path / "justfile").write_text("a" + " " * 30_000 + "b\nbuild target:\n\tgo build\n")
+    began = time.process_time()
+    found = surroundings(tmp_path)
+    assert any("just build" in command for command in found.commands)
+    assert time.process_time() - began < 1.0

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from agent_runtime.conversation.event_log.commands import kind_of
+from agent_runtime.conversation.event_log.commands import kind_of, tells_result
 from agent_runtime.conversation.run.proof_check import claims_tests
 from tests.agent_runtime.conversation.conftest import Conversations, events_of, of_kind, user
 from tests.support.scripted_llm import call, calls, say
@@ -179,3 +179,19 @@ def test_commands_are_told_apart(command: str, kind: str):
 )
 def test_claims_are_recognised_and_denials_are_not(text: str, is_claim: bool):
     assert claims_tests(text) is is_claim
+
+
+@pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        ("pytest -q", True),
+        ("cd harbour; pytest -q && ruff check", True),
+        ("set -o pipefail; pytest -q | tail -20", True),
+        ("pytest -q 2>&1 | tail -20", False),
+        ("pytest || true", False),
+        ("npm test; echo done", False),
+        ("pytest -q\ngit status", False),
+    ],
+)
+def test_only_the_last_program_of_a_command_tells_its_result(command: str, is_told: bool):
+    assert tells_result(command) is is_told

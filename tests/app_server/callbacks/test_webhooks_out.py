@@ -1,5 +1,6 @@
 """Events reach their receivers signed and at least once, over failures and the end of a server."""
 
+import gzip
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -45,6 +46,7 @@ class Receiver:
     statuses: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     always: int = 200
     fails_first: bool = False
+    compresses: bool = False
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
 
@@ -57,7 +59,9 @@ class Receiver:
         status = 503 if self.fails_first and is_first else self.always
         if status < 300:
             self.accepted.append(message)
-        await Response("as told", status_code=status)(scope, receive, send)
+        packed = {"content-encoding": "gzip, gzip"} if self.compresses else {}
+        content = gzip.compress(gzip.compress(b" " * 1024**2)) if self.compresses else b"as told"
+        await Response(content, status_code=status, headers=packed)(scope, receive, send)
 
 
 @pytest.fixture(autouse=True)
@@ -247,6 +251,36 @@ async def test_events_of_others_stay_theirs_and_members_reach_no_private_address
         assert_problem(await client.delete(f"{PATH}/{callback['id']}"), 404, "not_found")
         assert (await theirs.delete(f"{PATH}/{callback['id']}")).status_code == 204
     assert len(receiver.heard) == 2
+
+
+async def test_a_compressed_answer_is_not_unpacked_and_a_good_status_counts(
+    app: App, client: httpx.AsyncClient, owner: User, receiver: Receiver
+) -> None:
+    receiver.compresses = True
+    conversation_id = await conversation_of(app, owner)
+    callback = await add(client, receiver)
+    await report(app, conversation_id, {})
+    await reaches(client, callback, "delivered")
+    receiver.always = 410
+    await report(app, conversation_id, {}, after=1)
+    (refused,) = await reaches(client, callback, "failed")
+    assert refused["error"] == "The receiver answered 410: The reply is compressed."
+
+
+async def test_who_is_no_administrator_any_more_gets_nothing_of_others(
+    app: App, client: httpx.AsyncClient, owner: User, receiver: Receiver
+) -> None:
+    async with app.database.session() as session:
+        grace = await create_user(session, name="Grace", role=Role.ADMIN)
+        _, key = await create_api_key(session, grace, name="tests")
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as admin:
+        await add(admin, receiver, is_for_everyone=True)
+    own = await add(client, receiver)
+    async with app.database.session() as session:
+        (await session.get_one(User, grace.id)).role = Role.MEMBER
+    await report(app, await conversation_of(app, owner), {})
+    await reaches(client, own, "delivered")
+    assert len(receiver.heard) == 1
 
 
 async def test_a_callback_that_logs_writes_one_line(

@@ -13,6 +13,7 @@ from openai import AsyncOpenAI
 
 from agent_runtime.server.outgoing.git_relay import Outlet
 from app_server.conversations.models import Conversation
+from app_server.core.database import now
 from app_server.llm_gateway.limits.models import SpendingAccount
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
@@ -231,6 +232,14 @@ async def test_the_key_ends_when_it_is_taken_away_or_replaced(
     scripted_llm.script(say("again"))
     again = await program._replace(key=renewed).openai.chat.completions.create(model="any", messages=HELLO)
     assert again.choices[0].message.content == "again"
+
+
+async def test_the_key_ends_with_the_account(app: App, program: Program, owner: User) -> None:
+    await program.openai.models.list()
+    async with app.database.session() as session:
+        (await session.get_one(User, owner.id)).disabled_at = now()
+    with pytest.raises(openai.AuthenticationError):
+        await program.openai.models.list()
 
 
 async def test_the_key_alone_opens_nothing(app: App, program: Program, client: httpx.AsyncClient) -> None:
