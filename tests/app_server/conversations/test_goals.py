@@ -47,6 +47,7 @@ async def test_a_task_that_is_a_goal_goes_on_until_the_judge_is_content(
     home: Home, scripted_llm: ScriptedLLM
 ) -> None:
     scripted_llm.script(
+        say("I will look at it."),  # answered once with "go on, or finish"
         say("Done, I think."),
         verdict(complete=False, missing="No test was run."),
         say("Now it is tested."),

@@ -31,7 +31,8 @@ async def test_tokens_go_in_encrypted_and_never_come_out(app: App, client: httpx
     reply = await save(client)
     assert reply.status_code == 201
     assert {**reply.json(), "id": "", "updated_at": ""} == {
-        "id": "", "host": "github.com", "username": None, "push_scope": "own", "updated_at": "",
+        "id": "", "host": "github.com", "provider": "github", "has_stated_provider": False,
+        "api_url": None, "username": None, "push_scope": "own", "updated_at": "",
     }  # fmt: skip
     assert (await client.get(ROUTE)).json() == [reply.json()]
     async with app.database.read() as session:
@@ -48,6 +49,10 @@ async def test_one_is_replaced_changed_and_deleted(client: httpx.AsyncClient) ->
     url = f"{ROUTE}/{first['id']}"
     changed = (await client.patch(url, json={"push_scope": "own", "username": "bot"})).json()
     assert (changed["push_scope"], changed["username"]) == ("own", "bot")
+    elsewhere = {"api_url": "https://evil.example/api"}
+    assert_problem(await client.patch(url, json=elsewhere), 422, "validation_failed")
+    stated = (await client.patch(url, json={"provider": "gitlab"})).json()
+    assert (stated["provider"], stated["has_stated_provider"]) == ("gitlab", True)
     assert (await client.delete(url)).status_code == 204
     assert_problem(await client.delete(url), 404, "git_credential_not_found")
     assert (await client.get(ROUTE)).json() == []
