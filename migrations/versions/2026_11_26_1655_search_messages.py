@@ -28,10 +28,10 @@ CREATE TRIGGER message_texts_removed AFTER DELETE ON message_texts BEGIN
     INSERT INTO message_texts_words(message_texts_words, rowid, text) VALUES ('delete', old.id, old.text);
 END
 """
-# Words as SQLite takes them: the parser of PostgreSQL would keep a file name or an address in one piece.
+# Without punctuation: the parser of PostgreSQL would keep a file name or an address in one piece.
 _GIN = r"""
 CREATE INDEX ix_message_texts_words ON message_texts
-USING gin (to_tsvector('simple', regexp_replace(text, '\W+', ' ', 'g')))
+USING gin (to_tsvector('simple', regexp_replace(text, '[!-/:-@\[-^`{-~]+', ' ', 'g')))
 """
 _INDEX = {"sqlite": (_WORDS, _ADDED, _REMOVED), "postgresql": (_GIN,)}
 

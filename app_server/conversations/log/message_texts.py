@@ -61,10 +61,10 @@ CREATE TRIGGER message_texts_removed AFTER DELETE ON message_texts BEGIN
     INSERT INTO message_texts_words(message_texts_words, rowid, text) VALUES ('delete', old.id, old.text);
 END
 """
-# Words as SQLite takes them: the parser of PostgreSQL would keep a file name or an address in one piece.
+# Without punctuation: the parser of PostgreSQL would keep a file name or an address in one piece.
 _GIN = r"""
 CREATE INDEX ix_message_texts_words ON message_texts
-USING gin (to_tsvector('simple', regexp_replace(text, '\W+', ' ', 'g')))
+USING gin (to_tsvector('simple', regexp_replace(text, '[!-/:-@\[-^`{-~]+', ' ', 'g')))
 """
 INDEX: Final[Mapping[str, tuple[str, ...]]] = {SQLITE: (_WORDS, _ADDED, _REMOVED), POSTGRESQL: (_GIN,)}
 """What makes the table searchable. The migration that creates the table has the same statements."""
@@ -117,6 +117,6 @@ def with_words(query: str, dialect: str) -> Select[UUID] | None:
         rows = text("SELECT rowid FROM message_texts_words WHERE message_texts_words MATCH :wanted")
         return ids.where(MessageText.id.in_(rows.bindparams(wanted=wanted).columns(id=Integer)))
     wanted = " & ".join(word if len(word) == 1 else f"{word}:*" for word in words)
-    plain = func.regexp_replace(MessageText.text, text(r"'\W+'"), text("' '"), text("'g'"))
+    plain = func.regexp_replace(MessageText.text, text(r"'[!-/:-@\[-^`{-~]+'"), text("' '"), text("'g'"))
     vector = func.to_tsvector(text("'simple'"), plain)
     return ids.where(vector.bool_op("@@")(func.to_tsquery(text("'simple'"), wanted)))

@@ -510,7 +510,7 @@ async def test_conversations_are_found_by_words_of_their_messages(feed: Feed) ->
         assert count.json() == len(items)
         return [item["id"] for item in items]
 
-    content = [{"type": "text", "text": "Please \x00 repair the crane_arm by noon."}]
+    content = [{"type": "text", "text": "Please \x00 repair the crane_arm by noon, see core/router.py."}]
     asked = durable(1, source="user", llm_message={"role": "user", "content": content})
     finish = {"kind": "FinishAction", "message": "The Kräne turn again."}
     await feed.report(asked, durable(2, kind="ActionEvent", action=finish))
@@ -525,6 +525,8 @@ async def test_conversations_are_found_by_words_of_their_messages(feed: Feed) ->
         "turn again",
         "arbour",
         'no"crane*',
+        "router.py",
+        "core/rout",
     ):
         assert await found(query=query) == [feed.id], query
     for query in ("noon turn", "boat", "n", "näch", '"', "%"):
