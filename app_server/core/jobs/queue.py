@@ -97,14 +97,16 @@ def _free(moment: datetime, kinds: Collection[str], under_way: Collection[UUID])
     return and_(or_(due, cut_off), Job.kind.in_(kinds), Job.id.not_in(under_way))
 
 
-async def is_any_free(session: AsyncSession, kinds: Collection[str], under_way: Collection[UUID]) -> bool:
-    return await session.scalar(select(Job.id).where(_free(now(), kinds, under_way)).limit(1)) is not None
+async def is_any_free(
+    session: AsyncSession, moment: datetime, kinds: Collection[str], under_way: Collection[UUID]
+) -> bool:
+    return await session.scalar(select(Job.id).where(_free(moment, kinds, under_way)).limit(1)) is not None
 
 
-async def next_due(session: AsyncSession, kinds: Collection[str]) -> datetime | None:
-    """Returns the earliest time in the future at which a waiting job may run. None: there is none."""
+async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str]) -> datetime | None:
+    """Returns the earliest time after `after` at which a waiting job may run. None: there is none."""
     waiting = select(func.min(Job.run_at)).where(
-        Job.state == JobState.WAITING, Job.kind.in_(kinds), Job.run_at > now()
+        Job.state == JobState.WAITING, Job.kind.in_(kinds), Job.run_at > after
     )
     return await session.scalar(waiting)
 

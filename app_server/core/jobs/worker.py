@@ -6,7 +6,7 @@ import secrets
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -120,8 +120,8 @@ class Jobs:
             self._woken.clear()
             pause = SAFETY_SECONDS
             try:
-                await self._claim_free()
-                pause = await self._pause()
+                looked_at = await self._claim_free()
+                pause = await self._pause(looked_at)
             except Exception:
                 # The loop must outlive a bad round; the round itself is reported.
                 logger.exception("a round of the job worker failed")
@@ -129,9 +129,10 @@ class Jobs:
                 async with asyncio.timeout(pause):
                     await self._woken.wait()
 
-    async def _pause(self) -> float:
+    async def _pause(self, looked_at: datetime) -> float:
+        # After the moment of the last look: what became due since then must not be slept over.
         async with self._database.read() as session:
-            due = await queue.next_due(session, self._with_room())
+            due = await queue.next_due(session, looked_at, self._with_room())
         if due is None:
             return SAFETY_SECONDS
         return min(max((due - now()).total_seconds(), 0.0), SAFETY_SECONDS)
@@ -140,12 +141,15 @@ class Jobs:
         running = Counter(kind for kind, _ in self._running.values())
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
-    async def _claim_free(self) -> None:
+    async def _claim_free(self) -> datetime:
+        """Starts all free jobs that have room. Returns the moment up to which none is left."""
+        moment = now()
         while kinds := self._with_room():
+            moment = now()
             # Looked for first: a claim waits for SQLite's only writer.
             async with self._database.read() as session:
-                if not await queue.is_any_free(session, kinds, list(self._running)):
-                    return
+                if not await queue.is_any_free(session, moment, kinds, list(self._running)):
+                    break
             try:
                 async with self._database.session() as session:
                     job = await queue.claim(session, self._owner, kinds, list(self._running))
@@ -154,6 +158,7 @@ class Jobs:
             if job is None:
                 continue  # another server was faster; is_any_free ends the loop
             self._start(job)
+        return moment
 
     def _start(self, job: Job) -> None:
         task = asyncio.create_task(self._work(job), name=f"job {job.kind}")
