@@ -145,8 +145,8 @@ async def change_credential(
     row = await _require(session, user_id, credential_id)
     if changes.token is not None:
         row.token_encrypted = cipher.encrypt(changes.token.get_secret_value())
-    if changes.provider is not None:
-        row.provider = changes.provider
+    if changes.provider is not None and changes.provider is not row.provider:
+        row.provider, row.api_url = changes.provider, None
     if changes.api_url is not None:
         row.api_url = changes.api_url
     if changes.username is not None:

@@ -66,8 +66,9 @@ class SaveGitCredential(BaseModel):
 
 
 class ChangeGitCredential(BaseModel):
-    """Changes of a stored token. Fields that are left out stay as they are. api_url: only with a new token,
-    since the stored one must not be sent to another address.
+    """Changes of a stored token. Fields that are left out stay as they are. provider, api_url: only with a
+    new token, since the stored one must not be sent to another address. A new provider without an api_url
+    takes the stored address away.
     """
 
     token: Token | None = None
@@ -78,8 +79,8 @@ class ChangeGitCredential(BaseModel):
 
     @model_validator(mode="after")
     def _new_address_with_new_token(self) -> Self:
-        if self.api_url is not None and self.token is None:
-            raise ValueError("give the token again with a new address of the API")
+        if self.token is None and (self.api_url is not None or self.provider is not None):
+            raise ValueError("give the token again with another kind of host or address of the API")
         return self
 
 

@@ -16,6 +16,7 @@ from app_server.git.providers import HOSTS, GitProvider, provider_of
 from app_server.git_hosts.azure_devops.client import azure_devops
 from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
+from app_server.git_hosts.careful import careful
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.github.client import github
 from app_server.git_hosts.gitlab.client import gitlab
@@ -106,7 +107,8 @@ class GitHosts:
             http=self.http,
             limits=self.limits,
         )
-        return ConnectedHost(row.origin, provider, client)
+        host = row.origin.removeprefix("https://")
+        return ConnectedHost(row.origin, provider, careful(client, host))
 
 
 def _no_token(host: str) -> Forbidden:

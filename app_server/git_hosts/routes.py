@@ -16,6 +16,7 @@ from app_server.core.pagination import Page, PageId, decode_page_id, encode_page
 from app_server.git.address import parse_address
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.connect import ConnectedHost, GitHosts
+from app_server.git_hosts.connection import all_at_once
 from app_server.git_hosts.schemas import HostRepository, Slice
 from app_server.git_hosts.search_results import (
     Branch,
@@ -134,13 +135,16 @@ async def search_suggested_tasks(
         connected = await hosts.all(session)
     tasks: list[SuggestedTaskInfo] = []
     failed: list[FailedHost] = []
-    for host in connected:
+
+    async def ask(host: ConnectedHost) -> None:
         try:
             found = await request.state.suggested_tasks.of(hosts.user_id, host)
         except AppError as error:
             failed.append(FailedHost(host=host.origin.removeprefix("https://"), detail=error.detail))
         else:
             tasks.extend(SuggestedTaskInfo.of(task, host) for task in found)
+
+    await all_at_once((ask(host) for host in connected), limit=8)
     items, next_page_id = page_of(tasks, page_id, limit)
     return SuggestedTaskPage(items=items, next_page_id=next_page_id, failed_hosts=failed)
 

@@ -9,12 +9,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Item = TypeVar("Item")
 
 MAX_TITLE_CHARACTERS = 400
 """Azure DevOps refuses longer titles. The other hosts take at least 255 characters."""
+
+
+Text = Annotated[str, AfterValidator(lambda text: text.replace("\x00", ""))]
+"""A text of a host. PostgreSQL takes no null characters."""
 
 
 class Value(BaseModel):
@@ -111,16 +115,16 @@ class PullRequest(Value):
     name of the repository that `head` is in; None if that repository is gone. `head_commit`: its last commit.
     """
 
-    number: int
-    title: str
-    body: str
-    url: str
+    number: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    title: Text
+    body: Text
+    url: Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2000)]
     state: PullRequestState
     is_draft: bool
     head: str
     base: str
     head_repository: str | None
-    head_commit: str | None
+    head_commit: Annotated[str, Field(max_length=64)] | None
     author: str
     mergeability: Mergeability = Mergeability.UNKNOWN
     labels: tuple[str, ...] = ()

@@ -92,11 +92,14 @@ async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: 
     question = {**batch.model_dump(exclude_none=True), "transfers": ["basic"], "hash_algo": "sha256"}
     found = await _batch_reply(access, orjson.dumps(question), batch.operation)
     wanted = {file.oid: file for file in batch.objects}
-    objects = [
-        _with_tickets(access, cipher, one, wanted[one["oid"]], here)
-        for one in found.get("objects") or ()
-        if isinstance(one, dict) and one.get("oid") in wanted
-    ]
+    try:
+        objects = [
+            _with_tickets(access, cipher, one, wanted[one["oid"]], here)
+            for one in found.get("objects") or ()
+            if isinstance(one, dict) and one.get("oid") in wanted
+        ]
+    except (TypeError, AttributeError, ValueError) as error:
+        raise Refusal(f"The answer of {access.target.host} about large files cannot be read.") from error
     return orjson.dumps({"transfer": "basic", "objects": objects, "hash_algo": "sha256"})
 
 
@@ -168,10 +171,15 @@ def _ticket(
 
 
 def _check_address(access: RepositoryAccess, href: str) -> None:
-    parts = urlsplit(href)
+    unusable = Refusal(f"{access.target.host} has large files at an address that cannot be called.")
+    try:
+        httpx.URL(href)
+        parts = urlsplit(href)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise unusable from error
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and access.target.url.startswith("http:"))
     if not is_safe or not parts.netloc or "@" in parts.netloc:
-        raise Refusal(f"{access.target.host} has large files at an address that cannot be called.")
+        raise unusable
 
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:

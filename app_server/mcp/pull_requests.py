@@ -20,9 +20,10 @@ from app_server.mcp.tool import McpTool
 from app_server.pull_requests import service
 from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.repository_of import HostedRepository, repository_of
+from app_server.pull_requests.schemas import BranchName as Branch
+from app_server.pull_requests.schemas import Names
 from app_server.users.outgoing import http_of
 
-Branch = Annotated[str, Field(min_length=1, max_length=255)]
 Title = Annotated[str, Field(min_length=1, max_length=400)]
 Body = Annotated[str, Field(max_length=60_000)]
 
@@ -71,7 +72,7 @@ def _creating(name: str) -> Callable[..., Awaitable[Any]]:
         source_branch: Annotated[Branch, Field(description="The branch with the changes, pushed before")],
         target_branch: Annotated[Branch | None, Field(description="none: where the work began")] = None,
         draft: bool = True,
-        labels: Annotated[list[str] | None, Field(max_length=20)] = None,
+        labels: Names | None = None,
     ) -> OpenedPullRequestInfo:
         """Open a pull request for a branch that you have pushed. Push it with git first."""
         agent = current_agent()

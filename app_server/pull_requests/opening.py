@@ -24,7 +24,8 @@ async def open_pull_request(
     """
     opened = await repository.host.client.create_pull_request(repository.name, new)
     async with database.session() as session:
-        kept = await session.get_one(Conversation, conversation.id)
+        # Locked: two calls at once keep one row, and both find the other's number.
+        kept = await session.get_one(Conversation, conversation.id, with_for_update=True)
         row = await service.keep(session, kept, repository, opened.pull_request)
         name = f"{repository.host.origin.removeprefix('https://')}/{repository.name}"
         trail.record(

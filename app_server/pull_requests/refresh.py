@@ -24,9 +24,11 @@ def is_stale(row: ConversationPullRequest) -> bool:
     return row.state is PullRequestState.OPEN and now() - row.refreshed_at > FRESH
 
 
-async def refresh(database: Database, hosts: GitHosts, pull_request_id: UUID) -> None:
-    """Asks the host how the pull request stands, and stores the answer. Answers the review threads that the
-    agent was asked to address, once the branch has moved.
+async def refresh(
+    database: Database, hosts: GitHosts, pull_request_id: UUID, *, answers: bool = True
+) -> None:
+    """Asks the host how the pull request stands, and stores the answer. With `answers`, answers the review
+    threads that the agent was asked to address, once the branch has moved.
 
     A failure of the host is stored in `problem`; it is not raised.
     """
@@ -41,16 +43,19 @@ async def refresh(database: Database, hosts: GitHosts, pull_request_id: UUID) ->
         checks, reviews, threads = await _details(client, row.repository, found)
     except AppError as error:
         async with database.session() as session:
-            kept = await session.get_one(ConversationPullRequest, pull_request_id)
-            kept.problem, kept.refreshed_at = error.detail, now()
+            kept = await session.get(ConversationPullRequest, pull_request_id)
+            if kept is not None:
+                kept.problem, kept.refreshed_at = error.detail, now()
         return
     async with database.session() as session:
-        kept = await session.get_one(ConversationPullRequest, pull_request_id, with_for_update=True)
+        kept = await session.get(ConversationPullRequest, pull_request_id, with_for_update=True)
+        if kept is None:
+            return  # its conversation was deleted meanwhile
         describe(kept, found)
         kept.checks = [check.model_dump(mode="json") for check in checks]
         kept.reviews = [review.model_dump(mode="json") for review in reviews]
         kept.unresolved_threads = sum(not thread.is_resolved for thread in threads)
-        addressed = _take_addressed(kept, found, threads)
+        addressed = _take_addressed(kept, found, threads) if answers else []
     await _answer(client, row, found, addressed)
 
 
@@ -72,7 +77,9 @@ def _take_addressed(
     """Returns the threads to answer now, and forgets them: each is answered at most once, also by two servers
     at a time.
     """
-    if not row.asked_threads or found.head_commit in {None, row.asked_at_commit}:
+    if not row.asked_threads or None in {found.head_commit, row.asked_at_commit}:
+        return []
+    if found.head_commit == row.asked_at_commit:
         return []
     asked = set(row.asked_threads)
     row.asked_threads, row.asked_at_commit = [], None

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Depends, Request
 
 from agent_runtime.events.content import TextContent
 from app_server.access.audit_trail import CurrentTrail
-from app_server.access.authentication import CurrentUser
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.permissions import Permission
 from app_server.conversations import service as conversations
 from app_server.conversations.routes.dependencies import (
     OwnedConversation,
@@ -17,6 +18,7 @@ from app_server.conversations.routes.dependencies import (
 )
 from app_server.conversations.schemas import SendMessageRequest
 from app_server.core.errors import AppError, Conflict
+from app_server.git_hosts.connection import all_at_once
 from app_server.git_hosts.routes import CurrentGitHosts
 from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequestChanges, ReviewVerdict
 from app_server.pull_requests import evidence, messages, refresh, service, working_tree
@@ -62,7 +64,7 @@ OwnedPullRequest = Annotated[ConversationPullRequest, Depends(_pull_request)]
 
 @router.get("")
 async def list_pull_requests(
-    user: CurrentUser, hosts: CurrentGitHosts, conversation: SeenConversation, request: Request
+    principal: CurrentPrincipal, hosts: CurrentGitHosts, conversation: SeenConversation, request: Request
 ) -> list[PullRequestInfo]:
     """Returns the pull requests of the conversation, the newest first. For the owner, the hosts of open ones
     are asked first if the stored answer is older than 20 s.
@@ -70,10 +72,11 @@ async def list_pull_requests(
     database = request.state.database
     async with database.read() as session:
         rows = await service.rows_of(session, conversation.id)
-    if conversation.user_id == user.id:
-        for row in rows:
-            if refresh.is_stale(row):
-                await refresh.refresh(database, hosts, row.id)
+    if conversation.user_id == principal.user.id:
+        # A key that may only read lets nothing be written at the host.
+        answers = principal.may(Permission.WORK)
+        stale = [row.id for row in rows if refresh.is_stale(row)]
+        await all_at_once(refresh.refresh(database, hosts, each, answers=answers) for each in stale)
     async with database.read() as session:
         return [PullRequestInfo.of(row) for row in await service.rows_of(session, conversation.id)]
 
@@ -118,7 +121,7 @@ async def create_pull_request(
     request: Request,
 ) -> CreatedPullRequest:
     """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
-    to run if something is to be pushed. Repeating the call returns the open pull request of the branch.
+    to run. Repeating the call returns the open pull request of the branch.
 
     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
     """
@@ -177,6 +180,7 @@ async def address_review(
     409 `nothing_to_address`.
     """
     client = repository.host.client
+    found = await client.pull_request(pull_request.repository, pull_request.number)
     threads = await client.review_threads(pull_request.repository, pull_request.number)
     reviews = await client.reviews(pull_request.repository, pull_request.number)
     unresolved = [thread for thread in threads if not thread.is_resolved and thread.comments]
@@ -189,7 +193,7 @@ async def address_review(
     async with request.state.database.session() as session:
         row = await session.get_one(ConversationPullRequest, pull_request.id)
         row.asked_threads = [thread.id for thread in unresolved[: messages.MAX_THREADS]]
-        row.asked_at_commit = row.head_commit
+        row.asked_at_commit = found.head_commit
     return AgentAsked(message_id=message_id, count=len(unresolved) + len(wanting))
 
 

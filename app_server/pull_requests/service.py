@@ -1,10 +1,11 @@
 """Opens pull requests for conversations, and keeps what their hosts say about them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
@@ -20,6 +21,7 @@ from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.repository_of import HostedRepository
 
 MAX_OPEN_IN_REPOSITORY = 20
+KNOWN_FOR = timedelta(days=7)
 _EVENTS_OF_EVIDENCE = 400
 
 
@@ -57,13 +59,16 @@ async def check_new(
     """
     if new.head == new.base and new.head_repository is None:
         raise BadRequest("A pull request needs two different branches.", code="same_branch")
-    query = select(func.count()).where(
+    query = select(ConversationPullRequest.head).where(
         ConversationPullRequest.user_id == user_id,
         ConversationPullRequest.origin == repository.host.origin,
         ConversationPullRequest.repository == repository.name,
         ConversationPullRequest.state == PullRequestState.OPEN,
+        # Of an older one it is not known whether it is still open.
+        ConversationPullRequest.refreshed_at > now() - KNOWN_FOR,
     )
-    if (await session.scalar(query) or 0) >= MAX_OPEN_IN_REPOSITORY:
+    heads = (await session.scalars(query)).all()
+    if len(heads) >= MAX_OPEN_IN_REPOSITORY and new.head not in heads:
         raise Conflict(
             f"{repository.name} has {MAX_OPEN_IN_REPOSITORY} open pull requests of your agents.",
             code="too_many_pull_requests",

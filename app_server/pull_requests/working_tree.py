@@ -59,13 +59,14 @@ async def look_at(place: Workplace) -> WorkingTree:
 async def push(place: Workplace, branch: str, message: str) -> None:
     """Commits what is not committed and pushes it to `branch` of the host.
 
-    message: of the commit. Raises Conflict `git_failed` with git's words: the git proxy or the host may
+    message: of the commit. A branch that is not checked out is made here; one of that name must not exist,
+    since the work is not on it. Raises Conflict `git_failed` with git's words: the git proxy or the host may
     refuse the push.
     """
     name = shlex.quote(branch)
     script = (
         f'if [ "$(git branch --show-current)" != {name} ]; then '
-        f"git switch -q -c {name} 2>/dev/null || git switch -q {name}; fi && "
+        f"git switch -q -c {name}; fi && "
         'if [ -n "$(git status --porcelain)" ]; then '
         f"git add -A && git commit -q -m {shlex.quote(message)}; fi && "
         f"git push -q -u origin HEAD:refs/heads/{name}"

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from app_server.git.address import HOST_OF_PROVIDER
 from app_server.git.providers import HOSTS, GitProvider
 from app_server.git.schemas import Origin
 from app_server.git_hosts.repository_names import path_of
@@ -56,10 +57,12 @@ _ASKS: dict[TaskType, str] = {
 
 
 def repository_of(task: SuggestedTask) -> str | None:
-    """Returns the address of the task's repository. Returns None if the provider needs a host and none is
-    given.
+    """Returns the task's repository: its name at the provider's usual host, else its address. Returns None if
+    the provider needs a host and none is given.
     """
     usual = HOSTS[task.git_provider]
+    if task.git_provider in HOST_OF_PROVIDER and task.host in {None, f"https://{usual}"}:
+        return task.repo
     origin = task.host or (f"https://{usual}" if usual else None)
     return f"{origin}/{path_of(task.git_provider, task.repo)}" if origin else None
 

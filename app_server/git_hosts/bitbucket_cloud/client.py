@@ -70,7 +70,7 @@ def bitbucket_cloud(
     headers = {"Authorization": f"Basic {basic}" if username else f"Bearer {token}"}
     connection = HostConnection(
         urlsplit(origin).netloc,
-        (api_url or API).rstrip("/"),
+        (api_url or (API if origin == "https://bitbucket.org" else f"{origin}/2.0")).rstrip("/"),
         headers,
         http,
         limits,

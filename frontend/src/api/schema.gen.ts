@@ -963,7 +963,7 @@ export interface paths {
         /**
          * Create Pull Request
          * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
-         *     to run if something is to be pushed. Repeating the call returns the open pull request of the branch.
+         *     to run. Repeating the call returns the open pull request of the branch.
          *
          *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
          */
@@ -3999,8 +3999,9 @@ export interface components {
         };
         /**
          * ChangeGitCredential
-         * @description Changes of a stored token. Fields that are left out stay as they are. api_url: only with a new token,
-         *     since the stored one must not be sent to another address.
+         * @description Changes of a stored token. Fields that are left out stay as they are. provider, api_url: only with a
+         *     new token, since the stored one must not be sent to another address. A new provider without an api_url
+         *     takes the stored address away.
          */
         ChangeGitCredential: {
             /** Api Url */

@@ -141,7 +141,7 @@ async def test_who_i_am_comes_with_my_settings_but_no_secret(client: httpx.Async
     assert (me.json()["name"], me.json()["role"]) == ("Owner", "owner")
     assert me.json()["llm_profiles"]["active"] == "demo"
     tokens = (await read(client))["provider_tokens_set"]
-    assert tokens == {"github": None, "forgejo": "git.acme.dev"}
+    assert tokens == {"github": None, "gitlab": "git.acme.dev"}
     exposed = await client.get("/api/v1/users/me", params={"expose_secrets": True})
     assert_problem(exposed, 403, "secrets_not_exposed")
 

@@ -51,8 +51,12 @@ async def test_one_is_replaced_changed_and_deleted(client: httpx.AsyncClient) ->
     assert (changed["push_scope"], changed["username"]) == ("own", "bot")
     elsewhere = {"api_url": "https://evil.example/api"}
     assert_problem(await client.patch(url, json=elsewhere), 422, "validation_failed")
-    stated = (await client.patch(url, json={"provider": "gitlab"})).json()
-    assert (stated["provider"], stated["has_stated_provider"]) == ("gitlab", True)
+    assert_problem(await client.patch(url, json={"provider": "gitlab"}), 422, "validation_failed")
+    anew = {"token": CANARY, "provider": "gitlab", **elsewhere}
+    stated = (await client.patch(url, json=anew)).json()
+    assert (stated["provider"], stated["api_url"]) == ("gitlab", elsewhere["api_url"])
+    other = (await client.patch(url, json={"token": CANARY, "provider": "forgejo"})).json()
+    assert (other["provider"], other["api_url"]) == ("forgejo", None)
     assert (await client.delete(url)).status_code == 204
     assert_problem(await client.delete(url), 404, "git_credential_not_found")
     assert (await client.get(ROUTE)).json() == []

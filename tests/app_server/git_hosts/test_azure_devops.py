@@ -371,7 +371,7 @@ def _pull() -> PullRequest:
         number=7,
         title="Fix",
         body="",
-        url="u",
+        url="https://example.org/1",
         state=PullRequestState.OPEN,
         is_draft=False,
         head="fix/ä",

@@ -7,9 +7,11 @@ import httpx
 import pytest
 from tenacity import wait_none
 
-from app_server.core.errors import AppError
+from app_server.core.errors import AppError, BadGateway
 from app_server.git_hosts import connection
+from app_server.git_hosts.careful import careful
 from app_server.git_hosts.connection import HostConnection
+from app_server.git_hosts.github.client import github
 from app_server.git_hosts.rate_limits import MAX_TOKENS, RateLimits
 
 NOW = 1_800_000_000.0
@@ -305,3 +307,16 @@ async def test_queries_are_written_as_hosts_read_them() -> None:
     handler, seen = answers(httpx.Response(200, json={}))
     await connected(handler).get("/x", {"q": "grün & blau", "only": True, "page": 2, "none": None})
     assert dict(seen[0].url.params) == {"q": "grün & blau", "only": "true", "page": "2"}
+
+
+@pytest.mark.parametrize("answer", [{}, [], None, {"login": "ada"}, {"id": 1, "login": {}}])
+async def test_an_answer_of_an_unknown_form_is_a_failure_of_the_host(answer: Any) -> None:
+    async def respond(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=answer)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(respond)) as http:
+        options: Any = {"username": None, "api_url": None, "http": http, "limits": RateLimits()}
+        client = careful(github("https://github.com", "token", **options), "github.com")
+        with pytest.raises(BadGateway) as failed:
+            await client.me()
+    assert failed.value.code == "git_host_failed"

@@ -6,7 +6,7 @@ from uuid import uuid4
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, insert, inspect
 
 import app_server.main  # noqa: F401 (imports every table)
 from app_server.conversations.log.message_texts import with_words
@@ -67,17 +67,19 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
             user = User(name="Ada", role=Role.MEMBER)
             session.add(user)
             await session.flush()
-            conversation = Conversation(id=uuid4(), user_id=user.id, llm_profile="demo")
-            session.add(conversation)
+            conversation_id = uuid4()
+            own = {"id": conversation_id, "user_id": user.id, "sandbox_id": conversation_id}
+            # Only these columns: later migrations add others.
+            await session.execute(insert(Conversation.__table__).values(**own, llm_profile="demo"))
             for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
-                place = {"conversation_id": conversation.id, "seq": seq, "event_id": f"event-{seq}"}
+                place = {"conversation_id": conversation_id, "seq": seq, "event_id": f"event-{seq}"}
                 kind = {"kind": body["kind"], "source": "user", "timestamp": now()}
                 session.add(StoredEvent(**place, **kind, body=json.dumps(body)))
         await migrate(database)
         wanted = with_words("repair cran", database.engine.dialect.name)
         assert wanted is not None
         async with database.read() as session:
-            assert list(await session.scalars(wanted)) == [conversation.id]
+            assert list(await session.scalars(wanted)) == [conversation_id]
     finally:
         await database.close()
 

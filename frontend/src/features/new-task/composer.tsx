@@ -201,7 +201,7 @@ function RejectedReason({ error }: { error: unknown }) {
   return isApiError(error) ? <span>{[error.detail, error.fix].filter(Boolean).join(' ')}</span> : null
 }
 
-/** Which field the server's refusal is about, so that it stands where it can be mended. */
+/** Which field the server's refusal is about, so that it stands where it can be corrected. */
 function rejectedField(error: unknown): 'repository' | 'branch' | 'budget' | null {
   if (!isApiError(error)) return null
   const fields = error.fieldErrors.flatMap((item) => item.loc)

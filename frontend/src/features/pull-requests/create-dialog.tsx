@@ -158,7 +158,10 @@ function CreateForm({
   )
 }
 
-/** Names that were typed with commas or blanks between them. */
+/** Names that were typed with commas between them. Labels may contain blanks. */
 function namesIn(text: string): string[] {
-  return text.split(/[\s,]+/).filter(Boolean)
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
 }
