@@ -1,7 +1,6 @@
 """Git LFS through the proxy: by its protocol, and by the real git-lfs where it is installed."""
 
 import hashlib
-import shutil
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -16,6 +15,7 @@ from app_server.git_proxy import large_files
 from tests.app_server.conftest import App
 from tests.app_server.git_proxy.conftest import CANARY, KEY, Sandbox
 from tests.support.git_host import STORE_KEY, GitHost
+from tests.support.requirements import need_program
 
 CONTENT = b"a large file\n" * 1000
 OID = hashlib.sha256(CONTENT).hexdigest()
@@ -156,8 +156,8 @@ async def test_locks_are_refused_with_a_status_after_which_git_lfs_goes_on(
     assert host.requests == []
 
 
-@pytest.mark.skipif(shutil.which("git-lfs") is None, reason="git-lfs is not installed")
 async def test_the_real_git_lfs_pushes_and_pulls_through_the_outlet(sandbox: Sandbox, host: GitHost) -> None:
+    need_program("git-lfs")
     outlet = Outlet(f"{sandbox.inner_url}/api/v1/webhooks", lambda: KEY)
     await outlet.open(0)
     name = f"{host.origin.removeprefix('http://')}/team/harbour"
