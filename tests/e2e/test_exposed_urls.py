@@ -35,7 +35,11 @@ def test_what_a_script_does_at_the_agent_server_is_in_the_log(
             script.post(log, json=message).raise_for_status()
             wait_until(is_answered, lambda: str(events(client, started)[-3:]))
             there = [one["id"] for one in script.get(f"{log}/search").raise_for_status().json()["items"]]
-            here = [one["id"] for one in events(client, started)]
+
+            def all_are_here() -> bool:
+                return set(there) <= {one["id"] for one in events(client, started)}
+
+            # The last events may still be on their way.
+            wait_until(all_are_here, lambda: str(there))
             assert any("From a script." in str(event) for event in events(client, started))
-            assert set(there) <= set(here)
             assert script.delete(f"/api/conversations/{started}").status_code == httpx.codes.FORBIDDEN
