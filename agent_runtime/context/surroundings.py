@@ -48,7 +48,7 @@ class Surroundings:
 
 
 def surroundings(working_dir: Path) -> Surroundings:
-    """Returns what is to be told about this directory now."""
+    """Returns the facts about this directory as they are now: date, system, shell, git and commands."""
     return Surroundings(
         date=datetime.now(UTC).date().isoformat(),
         system=_system(),

@@ -333,7 +333,7 @@ class UpdateConversation(_Strict):
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     public: bool | None = None
-    """True: everyone who is signed in may view the conversation. False: only people with whom it is shared
+    """True: every signed-in user may view the conversation. False: only the people it is shared with
     by name.
     """
 

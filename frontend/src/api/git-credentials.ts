@@ -46,7 +46,7 @@ export interface GitCredentialInput {
 
 export const gitCredentialKeys = { all: ['git-credentials'] as const }
 
-/** The user at the host whom a stored token belongs to. Asks the host; `version` is new after each change. */
+/** The user of the host that a stored token belongs to. Asks the host. A change of `version` asks again. */
 export function hostUserQuery(host: string, version: string) {
   return queryOptions({
     queryKey: [...gitCredentialKeys.all, 'user', host, version] as const,

@@ -269,7 +269,7 @@ async def test_the_last_order_the_plan_and_the_recent_files_stay_word_for_word(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     seen = conversations.workspace / "seen.py"
-    tasks = [{"title": "Mend the parser", "status": "in_progress"}]
+    tasks = [{"title": "Repair the parser", "status": "in_progress"}]
     scripted_llm.script(
         say("Hello."),
         call("file_editor", command="create", path=str(seen), file_text="x = 1"),
@@ -279,7 +279,7 @@ async def test_the_last_order_the_plan_and_the_recent_files_stay_word_for_word(
     conversation = conversations.create(
         tools=["file_editor", "task_tracker"], agent=condensing(conversations, max_size=12, keep_first=0)
     )
-    for order in ("Good morning.", "Mend it in Esperanto."):
+    for order in ("Good morning.", "Repair it in Esperanto."):
         conversation.send(user(order))
         await conversation.run()
 
@@ -287,8 +287,8 @@ async def test_the_last_order_the_plan_and_the_recent_files_stay_word_for_word(
     last = agent_requests(scripted_llm)[-1]
     assert last.messages[0]["role"] == "system"
     (summary,) = [text for text in texts(last) if "SUMMARY" in text]
-    assert "Mend it in Esperanto." in summary
-    assert "- in_progress: Mend the parser" in summary
+    assert "Repair it in Esperanto." in summary
+    assert "- in_progress: Repair the parser" in summary
     assert f"- {seen}" in summary
     assert "Good morning." not in summary
 

@@ -170,7 +170,7 @@ async def test_developers_may_push(host: HostContract, members: list[dict[str, A
 
 async def test_users_that_the_host_does_not_know_may_not_push(host: HostContract) -> None:
     host.reply(200, [])
-    assert await client(host).may_push(NAME, "nobody") is False
+    assert await client(host).may_push(NAME, "stranger") is False
 
 
 async def test_a_draft_is_opened_with_labels_and_reviewers(host: HostContract) -> None:

@@ -91,7 +91,7 @@ def test_the_newest_file_is_the_last_revision() -> None:
 
 
 def _is_of_models(name: str | None, kind: str, _parents: object) -> bool:
-    # The words of messages: a virtual table of SQLite with tables of its own, an index of PostgreSQL.
+    # The words of messages: a virtual table of SQLite with its inner tables, an index of PostgreSQL.
     return kind not in {"table", "index"} or "message_texts_words" not in (name or "")
 
 

@@ -94,7 +94,7 @@ async def key_for(app: App, user: User, *scopes: Permission) -> str:
 
 async def member(app: App) -> User:
     async with app.database.session() as session:
-        return await create_user(session, name="Somebody", role=Role.MEMBER)
+        return await create_user(session, name="Grace", role=Role.MEMBER)
 
 
 async def call(mcp: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
