@@ -17,7 +17,7 @@ def test_a_task_becomes_a_pull_request_that_is_reviewed_and_merged(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, tmp_path: Path
 ) -> None:
     scripted_llm.script(
-        call("terminal", command="echo 4 > depth.txt"),
+        call("terminal", command="echo 4 > depth.txt && git branch taken"),
         say("The depth is measured now."),
         call("terminal", command="echo 5 > depth.txt && git commit -qam 'Measure again' && git push -q"),
         say("Addressed."),
@@ -81,6 +81,10 @@ def opened(client: httpx.Client, host: GitHubHost, conversation: str) -> dict[st
     refused = client.post(route, json={"title": "Measure", "head": "main", "base": "main"})
     assert (refused.status_code, refused.json()["code"]) == (400, "same_branch")
     asked = {name: draft[name] for name in ("title", "body", "head", "base")}
+    # The work is not on a branch that exists already.
+    taken = client.post(route, json={**asked, "head": "taken"})
+    assert (taken.status_code, taken.json()["code"]) == (409, "git_failed")
+    assert host.git.branches("team/harbour").keys() == {"refs/heads/main"}
     created = client.post(route, json={**asked, "labels": ["depth"], "reviewers": ["grace"]})
     assert created.status_code == 201, (created.text, host.violations)
     pull: dict[str, Any] = created.json()["pull_request"]

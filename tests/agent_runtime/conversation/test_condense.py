@@ -322,9 +322,12 @@ async def test_the_summary_is_asked_for_where_the_vendor_has_the_prompt_in_its_c
 async def test_a_model_that_calls_tools_instead_is_asked_in_the_other_way(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
+    # The words beside a call are no notes.
+    call_instead = calls(("think", {"thought": "not yet"}), thought="I will run the tests now.")
+
     def answer(request):
         if "Write the notes" in request.last_text:
-            return think("not yet") if request.body.get("tools") else say("NOTES")
+            return call_instead if request.body.get("tools") else say("NOTES")
         return think("x" * 200) if len(scripted_llm.requests) < 12 else say("Done.")
 
     scripted_llm.fallback = answer

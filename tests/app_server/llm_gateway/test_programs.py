@@ -22,7 +22,7 @@ from app_server.users.models import User
 from app_server.users.tokens import new_token, token_hash
 from tests.app_server.conftest import App, http_client, listening
 from tests.app_server.eventually import eventually
-from tests.support.scripted_llm import ScriptedLLM, call, fail, say
+from tests.support.scripted_llm import ScriptedLLM, call, calls, fail, say
 
 MILLION = 1_000_000
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -151,6 +151,18 @@ async def test_streams_of_anthropic_are_understood_and_paid_for(
     assert (last.stop_reason, last.usage.output_tokens) == ("end_turn", 7)
     spent = first.usage.output_tokens + 7
     await eventually(lambda: _is_spent(app, conversation_id, spent))
+
+
+async def test_a_call_that_was_cut_off_does_not_look_complete(
+    program: Program, scripted_llm: ScriptedLLM
+) -> None:
+    cut_off = calls(("look", '{"at": "i'), finish_reason="length")
+    scripted_llm.script(cut_off, cut_off)
+    asked: Any = {"model": "any", "max_tokens": 9, "messages": HELLO, "tools": [LOOK]}
+    whole = await program.anthropic.messages.create(**asked)
+    pieces = await program.anthropic.messages.create(**asked, stream=True)
+    reasons = [each.delta.stop_reason async for each in pieces if each.type == "message_delta"]
+    assert [whole.stop_reason, *reasons] == ["max_tokens", "max_tokens"]
 
 
 async def test_the_package_of_openai_works_in_both_protocols(
