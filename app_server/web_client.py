@@ -1,9 +1,9 @@
 """The configuration that a browser needs before a user has signed in."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from app_server import demo
 from app_server.core.config import Config
@@ -74,6 +74,23 @@ class FeatureFlags(BaseModel):
     enable_automations: bool = False
 
 
+class ACPModel(BaseModel):
+    id: str
+    label: str
+
+
+class ACPProvider(BaseModel):
+    """A provider of ACP agents, in the protocol's shape."""
+
+    key: str
+    display_name: str
+    default_command: list[str]
+    default_model: str | None = None
+    available_models: list[ACPModel] = []
+    api_key_env_var: str | None = None
+    base_url_env_var: str | None = None
+
+
 class ProtocolConfig(BaseModel):
     """The configuration that clients of the protocol ask for. Services that Slipway does not have are null,
     false or empty.
@@ -87,7 +104,8 @@ class ProtocolConfig(BaseModel):
     updated_at: Timestamp
     provider_default_hosts: dict[str, str] = dict(HOST_OF_PROVIDER)
     providers_configured: list[str] = []
-    acp_providers: list[None] = []
+    acp_providers: Annotated[list[ACPProvider], Field(max_length=0)] = []
+    """Always empty: there are no ACP agents."""
     faulty_models: list[str] = []
     posthog_client_key: None = None
     maintenance_start_time: None = None

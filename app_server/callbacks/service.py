@@ -46,7 +46,10 @@ async def add(
     """Stores a callback and returns it with its secret; only webhooks have one. Raises Conflict
     `too_many_callbacks`.
     """
-    if len(await callbacks_of(session, user_id)) >= MAX_CALLBACKS:
+    known = await callbacks_of(session, user_id)
+    # Those that write the events of one conversation to the log come with its start.
+    counted = [each for each in known if each.conversation_id is None or each.url_encrypted is not None]
+    if len(counted) >= MAX_CALLBACKS:
         raise Conflict(
             f"You have {MAX_CALLBACKS} callbacks, which is the limit.",
             code="too_many_callbacks",

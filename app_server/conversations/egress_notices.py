@@ -23,10 +23,12 @@ async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[s
 
 
 def identity_of(conversation: Conversation) -> str | None:
-    """Returns the identity of the conversation's repository.
+    """Returns the identity of the repository that the conversation began with.
 
-    Returns None if it has none, or if the repository was on this machine and is gone.
+    Returns None if it had none, or if the repository was on this machine and is gone.
     """
+    if conversation.first_repository is not None:
+        return conversation.first_repository or None
     if conversation.selected_repository is None:
         return None
     try:

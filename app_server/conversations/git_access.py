@@ -2,10 +2,10 @@
 their names.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import GitRemote, GitRemotes
@@ -20,28 +20,40 @@ async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
     """Returns the repositories of the sandbox's conversations, including passwords that were in
-    their URLs.
+    their URLs: those that they began with, and those that their user has named since.
     """
     query = (
-        select(Conversation, StartTask.encrypted_repository_url)
+        select(Conversation, StartTask)
         .join(StartTask, StartTask.id == Conversation.id)
         .where(
             Conversation.sandbox_id == sandbox.id,
             Conversation.user_id == sandbox.user_id,
-            Conversation.selected_repository.is_not(None),
+            or_(Conversation.selected_repository.is_not(None), Conversation.first_repository.is_not(None)),
             Conversation.deleted_at.is_(None),
         )
     )
     return [
-        ConversationRepository(
-            parse_address(
-                cipher.decrypt(encrypted_url) if encrypted_url else str(conversation.selected_repository),
-                conversation.git_provider,
-            ),
-            conversation.selected_branch,
-        )
-        for conversation, encrypted_url in (await session.execute(query)).all()
+        ConversationRepository(parse_address(repository, provider), branch)
+        for conversation, task in (await session.execute(query)).all()
+        for repository, branch, provider in named_by(cipher, conversation, task)
     ]
+
+
+def named_by(
+    cipher: Cipher, conversation: Conversation, task: StartTask
+) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yields repository, branch and provider of each repository of the conversation."""
+    named_later = conversation.first_repository is not None
+    branch, provider = conversation.selected_branch, conversation.git_provider
+    if conversation.selected_repository and named_later:
+        yield conversation.selected_repository, branch, provider
+    asked = task.request
+    if named_later:
+        branch, provider = asked.get("selected_branch"), asked.get("git_provider")
+    if encrypted := task.encrypted_repository_url:
+        yield cipher.decrypt(encrypted), branch, provider
+    elif first := asked.get("selected_repository") if named_later else conversation.selected_repository:
+        yield first, branch, provider
 
 
 def remotes_of(work: Iterable[ConversationRepository]) -> GitRemotes:

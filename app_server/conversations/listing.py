@@ -1,17 +1,18 @@
 """Queries for the conversations that a user may see: a page, a count, and several by their ids."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Text, cast, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.log.message_texts import with_words
 from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import AppConversation
+from app_server.conversations.schemas import AppConversation, TagCount
 from app_server.conversations.sharing.access import visible_to
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.core.pagination import encode_page_id, page_position
@@ -34,6 +35,8 @@ class ConversationFilter:
     branch: str | None = None
     llm_model: str | None = None
     execution_status: str | None = None
+    tags: Sequence[str] = ()
+    """Each is `key`, or `key:value`. A conversation must have all of them."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +106,28 @@ def _conditions(
             conditions.append(column >= first)
         if end is not None:
             conditions.append(column < end)
+    conditions += [_has_tag(tag) for tag in criteria.tags]
     if criteria.shared is not None:
         is_own = Conversation.user_id == user_id
         conditions.append(~is_own if criteria.shared else is_own)
     if criteria.query is not None:
         conditions.append(_has_words(session, criteria.query))
     return conditions
+
+
+def _has_tag(tag: str) -> ColumnElement[bool]:
+    key, colon, value = tag.partition(":")
+    stored: ColumnElement[str | None] = Conversation.tags[key.strip()].as_string()
+    return stored == value.strip() if colon else stored.is_not(None)
+
+
+async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
+    """Returns the tags of the conversations that the user may see, by key and value."""
+    query = select(Conversation.tags).where(
+        visible_to(user_id), Conversation.deleted_at.is_(None), cast(Conversation.tags, Text) != "{}"
+    )
+    counted = Counter(pair for tags in (await session.scalars(query)).all() for pair in tags.items())
+    return [TagCount(key=key, value=value, count=number) for (key, value), number in sorted(counted.items())]
 
 
 def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:

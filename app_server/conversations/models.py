@@ -74,6 +74,12 @@ class Conversation(Base):
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     git_provider: Mapped[str | None] = mapped_column(String(50))
+    first_repository: Mapped[str | None] = mapped_column(Text)
+    """The identity of the repository that it began with, if its user has named another since. Empty: it began
+    without one. None: it is the selected one.
+    """
+    tags: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """Labels that its user has given it: values by key, both texts. The value may be empty."""
     title: Mapped[str | None] = mapped_column(String(200))
     unsent_title: Mapped[str | None] = mapped_column(String(200))
     """The title that the user gave, until the agent server has it. Until then, a title in the log

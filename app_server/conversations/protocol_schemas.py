@@ -44,6 +44,19 @@ class SetTitleProcessor(BaseModel):
     kind: Literal["SetTitleCallbackProcessor"]
 
 
+class LoggingProcessor(BaseModel):
+    """Writes each event of the conversation to the server's log. It becomes a callback of the conversation:
+    `GET /api/v1/callbacks` lists it, with its deliveries.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["LoggingCallbackProcessor"]
+
+
+EventProcessor = Annotated[SetTitleProcessor | LoggingProcessor, Field(discriminator="kind")]
+
+
 class PluginSpec(BaseModel):
     """A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
 

@@ -12,14 +12,15 @@ from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
 from app_server.conversations.protocol_schemas import (
+    EventProcessor,
     LaunchedAgentProfile,
     MetricsSnapshot,
     PluginSpec,
-    SetTitleProcessor,
 )
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.start.suggested_task import SuggestedTask
 from app_server.core.database import Id, Timestamp
+from app_server.git.providers import GitProvider
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.secrets.schemas import SecretName, SecretValue
 from app_server.settings.confirmation import ConfirmationMode
@@ -27,6 +28,8 @@ from app_server.settings.confirmation import ConfirmationMode
 MAX_CONTENT_PARTS = 100
 MAX_SECRETS = 50
 MAX_PLUGINS = 20
+MAX_TAGS = 20
+MAX_PROCESSORS = 10
 
 
 def _has_no_null(text: str) -> str:
@@ -40,6 +43,13 @@ PlainText = Annotated[str, AfterValidator(_has_no_null)]
 """Text from a query string. It must not contain a null character. Request bodies are checked for null
 characters in one place for all routes.
 """
+
+TagKey = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}$")]
+Tags = Annotated[dict[TagKey, Annotated[str, Field(max_length=256)]], Field(max_length=MAX_TAGS)]
+"""Tags by key: small letters and digits. The value is a text, which may be empty."""
+
+TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), AfterValidator(_has_no_null)]
+"""The key of a tag, or `key:value`."""
 
 MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
 
@@ -190,7 +200,7 @@ class StartRequest(_Strict):
     """
     public: bool | None = None
     """True: everyone who is signed in may view the conversation."""
-    processors: Annotated[list[SetTitleProcessor], Field(max_length=1)] | None = None
+    processors: Annotated[list[EventProcessor], Field(max_length=MAX_PROCESSORS)] | None = None
     agent_profile_id: None = None
     """Always null: there are no agent profiles. Choose a model with `llm_profile`."""
 
@@ -329,13 +339,33 @@ class AppConversation(BaseModel):
 
 
 class UpdateConversation(_Strict):
-    """Changes to a conversation. A field that is left out or null stays as it is."""
+    """Changes to a conversation. A field that is left out stays as it is; title, public and tags also if they
+    are null.
+    """
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     public: bool | None = None
     """True: every signed-in user may view the conversation. False: only the people it is shared with
     by name.
     """
+    tags: Tags | None = None
+    """The tags from now on; they replace all earlier tags."""
+    selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    """The repository that the conversation is about from now on. Git in the sandbox may reach it, too. The
+    files stay as they are. Null: none. Left out: as before.
+    """
+    selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    """The branch that pull requests go into. Null: the default branch. Left out: as before."""
+    git_provider: GitProvider | None = None
+    """The provider of `owner/repo`. Null: GitHub. Left out: as before."""
+
+
+class TagCount(BaseModel):
+    """A tag, and how many of the conversations that the user may see have it."""
+
+    key: str
+    value: str
+    count: int
 
 
 class SwitchProfile(BaseModel):

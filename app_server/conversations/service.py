@@ -9,24 +9,21 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
-from app_server.access.audit_trail import AuditTrail
 from app_server.agent_client.calls import NoAnswer
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.log.full_log import require_open
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import (
-    AppConversation,
     QueuedMessage,
     SendMessageReply,
     SendMessageRequest,
     StartRequest,
-    UpdateConversation,
 )
 from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
-from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.processors import add_processors
 from app_server.conversations.start.request import checked_address, with_origin, with_spec, with_task
 from app_server.conversations.start.sandbox_choice import Newcomer, place_of
 from app_server.conversations.start.secrets import sealed
@@ -136,6 +133,7 @@ async def start(
         await session.flush()
     except IntegrityError as error:
         raise _id_taken() from error
+    await add_processors(session, user.id, conversation_id, request.processors or ())
     if request.parent_conversation_id is not None:
         await join_family(session, user.id, request.parent_conversation_id, conversation_id)
     if place.is_open:
@@ -171,27 +169,6 @@ async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collect
     start_tasks.begin_again(task)
     await session.flush()
     return True
-
-
-async def change(
-    session: AsyncSession,
-    viewer: Viewer,
-    user_id: UUID,
-    trail: AuditTrail,
-    conversation_id: UUID,
-    update_: UpdateConversation,
-) -> AppConversation:
-    """Changes the title, and who may view the conversation. Raises what `require` raises."""
-    conversation = await require(session, user_id, conversation_id)
-    if update_.title is not None:
-        conversation.title = conversation.unsent_title = update_.title
-        conversation.updated_at = now()
-        await session.flush()
-    if update_.public is not None:
-        await make_public(session, user_id, trail, conversation_id, update_.public)
-    shown = await viewer.find(session, conversation_id, user_id=user_id)
-    assert shown is not None
-    return shown
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:

@@ -77,6 +77,7 @@ class Viewer:
             selected_branch=conversation.selected_branch,
             git_provider=conversation.git_provider,
             title=conversation.title,
+            tags=conversation.tags,
             trigger=conversation.trigger,
             pr_number=conversation.pr_number,
             parent_conversation_id=conversation.parent_conversation_id,

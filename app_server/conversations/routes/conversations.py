@@ -9,12 +9,13 @@ from fastapi.responses import StreamingResponse
 
 from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentUser
-from app_server.conversations import listing, service
+from app_server.conversations import labels, listing, service
 from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.routes.dependencies import Linked, Links, SteeredConversation, Viewer
 from app_server.conversations.schemas import (
+    MAX_TAGS,
     AppConversation,
     ConversationOrTask,
     Ids,
@@ -27,6 +28,8 @@ from app_server.conversations.schemas import (
     StartTaskInfo,
     Success,
     SwitchProfile,
+    TagCount,
+    TagFilter,
     UpdateConversation,
     WaitingMessage,
 )
@@ -60,6 +63,7 @@ def _filter(
     selected_branch__eq: Annotated[PlainText | None, Query(max_length=255)] = None,
     llm_model__eq: Annotated[PlainText | None, Query(max_length=200)] = None,
     execution_status__eq: Annotated[PlainText | None, Query(max_length=50)] = None,
+    tag: Annotated[list[TagFilter], Query(max_length=MAX_TAGS)] = [],  # noqa: B006 - FastAPI copies it
 ) -> ConversationFilter:
     return ConversationFilter(
         title__contains,
@@ -75,6 +79,7 @@ def _filter(
         selected_branch__eq,
         llm_model__eq,
         execution_status__eq,
+        tag,
     )
 
 
@@ -95,6 +100,7 @@ async def search_conversations(
 
     `shared`: true for conversations that others share with the user, false for the user's own; left out,
     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
+    `tag`: a key, or `key:value`; a conversation must have all tags that are given.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -103,6 +109,12 @@ async def search_conversations(
 @router.get("/count")
 async def count_conversations(user: CurrentUser, session: ReadSession, criteria: Criteria) -> int:
     return await listing.count(session, user.id, criteria)
+
+
+@router.get("/tags")
+async def get_tags(user: CurrentUser, session: ReadSession) -> list[TagCount]:
+    """Returns the tags of the conversations that the user may see, with the number of conversations."""
+    return await listing.tags_of(session, user.id)
 
 
 @router.get("")
@@ -144,12 +156,12 @@ async def update_conversation(
     body: UpdateConversation,
     request: Request,
 ) -> AppConversation:
-    """Changes the title, or who may view the conversation. A new title is also sent to the agent server, at
-    once or when it is next reachable.
+    """Changes the title, the tags, the repository that the conversation is about, or who may view it. A new
+    title is also sent to the agent server, at once or when it is next reachable.
     """
     state = request.state
     async with state.database.session() as session:
-        shown = await service.change(session, viewer, user.id, trail, conversation_id, body)
+        shown = await labels.change(session, viewer, user, trail, conversation_id, body)
     state.pubsub.publish(conversation_id, [conversation_frame(shown)])
     if body.title is not None:
         state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")

@@ -136,13 +136,15 @@ async def _standing(
 ) -> tuple[bool, str]:
     """Returns whether the conversation is READY, and the key under which its consents are stored."""
     async with request.state.database.read() as session:
-        conversation = await service.require(session, user.id, conversation_id)
+        await service.require(session, user.id, conversation_id)
         task = await session.get_one(StartTask, conversation_id)
     if is_answer and task.status not in {StartStatus.READY, StartStatus.ERROR}:
         raise Conflict(
             "The conversation is still starting.", code="not_ready", fix="Answer when it is ready."
         )
-    identity = identity_of(conversation_id, conversation.selected_repository, conversation.git_provider)
+    # What it began with: its user may have named another repository since.
+    began = task.request.get("selected_repository"), task.request.get("git_provider")
+    identity = identity_of(conversation_id, *began)
     return task.status == StartStatus.READY, identity
 
 

@@ -95,7 +95,14 @@ async def checked_address(request: StartRequest, user: User) -> Address | None:
     """
     if request.selected_repository is None:
         return None
-    address = parse_address(request.selected_repository, request.git_provider)
+    return await checked(parse_address(request.selected_repository, request.git_provider), user)
+
+
+async def checked(address: Address, user: User) -> Address:
+    """Returns the address if this user may name it.
+
+    Raises InvalidRepository, Forbidden `repository_not_allowed`.
+    """
     try:
         refuse_foreign_path(address, user.role)
     except StartFailure as failure:

@@ -59,6 +59,7 @@ async def _change(
     task.request = request.model_dump(mode="json", exclude_none=True)
     conversation.selected_repository = request.selected_repository
     conversation.selected_branch = request.selected_branch
+    conversation.first_repository = None
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:

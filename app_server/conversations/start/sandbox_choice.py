@@ -217,10 +217,16 @@ def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
             code="sandbox_full",
             fix="Delete one of them, or start without sandbox_id.",
         )
-    if any(each.folder is None and each.selected_repository is None for each in residents):
+    if any(each.folder is None and _began_empty(each) for each in residents):
         raise Conflict(
             "The conversation in that sandbox began without a repository: all of the sandbox's project is "
             "its directory.",
             code="sandbox_not_shareable",
             fix="Start without sandbox_id. What begins while sandboxes are shared can be joined.",
         )
+
+
+def _began_empty(conversation: Conversation) -> bool:
+    if conversation.first_repository is None:
+        return conversation.selected_repository is None
+    return not conversation.first_repository

@@ -242,6 +242,7 @@ export interface paths {
          *
          *     `shared`: true for conversations that others share with the user, false for the user's own; left out,
          *     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
+         *     `tag`: a key, or `key:value`; a conversation must have all tags that are given.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -350,6 +351,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Tags
+         * @description Returns the tags of the conversations that the user may see, with the number of conversations.
+         */
+        get: operations["get_tags_api_v1_app_conversations_tags_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}": {
         parameters: {
             query?: never;
@@ -366,8 +387,8 @@ export interface paths {
         head?: never;
         /**
          * Update Conversation
-         * @description Changes the title, or who may view the conversation. A new title is also sent to the agent server, at
-         *     once or when it is next reachable.
+         * @description Changes the title, the tags, the repository that the conversation is about, or who may view it. A new
+         *     title is also sent to the agent server, at once or when it is next reachable.
          */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
@@ -3502,6 +3523,36 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** ACPModel */
+        ACPModel: {
+            /** Id */
+            id: string;
+            /** Label */
+            label: string;
+        };
+        /**
+         * ACPProvider
+         * @description A provider of ACP agents, in the protocol's shape.
+         */
+        ACPProvider: {
+            /** Api Key Env Var */
+            api_key_env_var?: string | null;
+            /**
+             * Available Models
+             * @default []
+             */
+            available_models: components["schemas"]["ACPModel"][];
+            /** Base Url Env Var */
+            base_url_env_var?: string | null;
+            /** Default Command */
+            default_command: string[];
+            /** Default Model */
+            default_model?: string | null;
+            /** Display Name */
+            display_name: string;
+            /** Key */
+            key: string;
+        };
         /**
          * Access
          * @description The kinds of access to a conversation. Each kind includes the ones before it.
@@ -5375,6 +5426,18 @@ export interface components {
             type: string;
         };
         /**
+         * LoggingProcessor
+         * @description Writes each event of the conversation to the server's log. It becomes a callback of the conversation:
+         *     `GET /api/v1/callbacks` lists it, with its deliveries.
+         */
+        LoggingProcessor: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "LoggingCallbackProcessor";
+        };
+        /**
          * McpChangeAnswer
          * @description The user's decision whether an MCP tool may be called in its present, changed form.
          *
@@ -7163,8 +7226,8 @@ export interface components {
          */
         SetTitleProcessor: {
             /**
-             * Kind
-             * @constant
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
             kind: "SetTitleCallbackProcessor";
         };
@@ -7696,7 +7759,7 @@ export interface components {
             /** Pr Number */
             pr_number?: number[] | null;
             /** Processors */
-            processors?: components["schemas"]["SetTitleProcessor"][] | null;
+            processors?: (components["schemas"]["SetTitleProcessor"] | components["schemas"]["LoggingProcessor"])[] | null;
             /** Public */
             public?: boolean | null;
             /** Sandbox Id */
@@ -7768,7 +7831,7 @@ export interface components {
             /** Pr Number */
             pr_number?: number[] | null;
             /** Processors */
-            processors?: components["schemas"]["SetTitleProcessor"][] | null;
+            processors?: (components["schemas"]["SetTitleProcessor"] | components["schemas"]["LoggingProcessor"])[] | null;
             /** Public */
             public?: boolean | null;
             /** Sandbox Id */
@@ -7911,6 +7974,18 @@ export interface components {
             profile_name: string;
         };
         /**
+         * TagCount
+         * @description A tag, and how many of the conversations that the user may see have it.
+         */
+        TagCount: {
+            /** Count */
+            count: number;
+            /** Key */
+            key: string;
+            /** Value */
+            value: string;
+        };
+        /**
          * TaskKind
          * @description Kinds of suggested tasks, by the protocol's names.
          * @enum {string}
@@ -8011,11 +8086,21 @@ export interface components {
         };
         /**
          * UpdateConversation
-         * @description Changes to a conversation. A field that is left out or null stays as it is.
+         * @description Changes to a conversation. A field that is left out stays as it is; title, public and tags also if they
+         *     are null.
          */
         UpdateConversation: {
+            git_provider?: components["schemas"]["GitProvider"] | null;
             /** Public */
             public?: boolean | null;
+            /** Selected Branch */
+            selected_branch?: string | null;
+            /** Selected Repository */
+            selected_repository?: string | null;
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            } | null;
             /** Title */
             title?: string | null;
         };
@@ -8106,7 +8191,7 @@ export interface components {
              * Acp Providers
              * @default []
              */
-            acp_providers: null[];
+            acp_providers: components["schemas"]["ACPProvider"][];
             /**
              * App Mode
              * @default oss
@@ -8686,6 +8771,7 @@ export interface operations {
                 selected_branch__eq?: string | null;
                 llm_model__eq?: string | null;
                 execution_status__eq?: string | null;
+                tag?: string[];
             };
             header?: never;
             path?: never;
@@ -8731,6 +8817,7 @@ export interface operations {
                 selected_branch__eq?: string | null;
                 llm_model__eq?: string | null;
                 execution_status__eq?: string | null;
+                tag?: string[];
             };
             header?: never;
             path?: never;
@@ -8911,6 +8998,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StartTaskInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_tags_api_v1_app_conversations_tags_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TagCount"][];
                 };
             };
             /** @description A problem (RFC 9457) */

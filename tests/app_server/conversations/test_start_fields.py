@@ -1,9 +1,13 @@
 """Fields of a start request: each has an effect, or is refused with what to do instead."""
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from app_server.conversations.egress_notices import identity_of
+from app_server.conversations.git_access import named_by
+from app_server.conversations.models import Conversation, StartTask
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, commit, eventually, git
 from tests.app_server.problems import assert_problem
@@ -17,7 +21,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
         ({"plugins": [{"source": "/etc"}]}, "should match pattern"),
         ({"plugins": [{"source": "https://me:token@git.acme.dev/p.git"}]}, "should match pattern"),
         ({"plugins": [{"source": "github:a/b", "parameters": {"x": 1}}]}, "at most 0 items"),
-        ({"processors": [{"kind": "LoggingCallbackProcessor"}]}, "SetTitleCallbackProcessor"),
+        ({"processors": [{"kind": "MailCallbackProcessor"}]}, "LoggingCallbackProcessor"),
         ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
         ({"secrets": {"PATH": "value"}}, "means something to every program"),
         ({"agent_type": "other"}, "'default' or 'plan'"),
@@ -124,12 +128,12 @@ async def test_what_is_fixed_at_the_start_is_not_changed_afterwards(home: Home) 
     route = f"{ROOT}/{(await home.start())['id']}"
 
     profile = await home.client.patch(route, json={"agent_type": "plan"})
-    repository = await home.client.patch(route, json={"title": "New", "selected_repository": "a/b"})
+    plugins = await home.client.patch(route, json={"title": "New", "plugins": [{"source": "github:a/b"}]})
     nothing = await home.client.patch(route, json={"public": None})
     title = await home.client.patch(route, json={"title": "New"})
 
-    assert profile.status_code == repository.status_code == 422
-    assert "fixed when a conversation starts" in str(repository.json()["errors"])
+    assert profile.status_code == plugins.status_code == 422
+    assert "fixed when a conversation starts" in str(plugins.json()["errors"])
     assert nothing.json()["title"] is None
     assert title.json()["title"] == "New"
 
@@ -198,3 +202,78 @@ async def test_a_message_for_a_ready_conversation_does_not_wait(home: Home) -> N
         return "And then?" in (await home.client.get(events)).text
 
     await eventually(arrived)
+
+
+async def test_a_user_names_another_repository_and_git_reaches_both(home: Home, repository: Path) -> None:
+    started = await home.start(selected_repository=str(repository))
+    route = f"{ROOT}/{started['id']}"
+    named = {"selected_repository": "acme/boats", "selected_branch": "sea", "git_provider": "gitlab"}
+
+    assert_problem(
+        await home.client.patch(route, json={"selected_repository": "https://me:token@git.acme.dev/p.git"}),
+        422,
+        "repository_has_password",
+    )
+    assert_problem(
+        await home.client.patch(route, json={"selected_repository": "/nowhere"}), 422, "repository_not_found"
+    )
+    shown = (await home.client.patch(route, json=named)).json()
+    async with home.database.read() as session:
+        conversation = await session.get_one(Conversation, UUID(started["id"]))
+        task = await session.get_one(StartTask, conversation.id)
+        reached = [name for name, _, _ in named_by(home.state["cipher"], conversation, task)]
+    found = await home.client.get(f"{ROOT}/count", params={"selected_repository__contains": "boats"})
+    ended = (await home.client.patch(route, json={"selected_repository": None})).json()
+
+    assert {name: shown[name] for name in named} == named
+    assert reached == ["acme/boats", str(repository)]
+    assert identity_of(conversation) == str(repository)  # networks and permissions stay those of its start
+    assert found.json() == 1
+    assert (ended["selected_repository"], ended["selected_branch"]) == (None, "sea")
+
+
+@pytest.mark.both_databases
+async def test_tags_are_given_found_and_taken_away(home: Home) -> None:
+    first, second = [f"{ROOT}/{(await home.start())['id']}" for _ in range(2)]
+
+    shown = (await home.client.patch(first, json={"tags": {"bug": "", "team": "Blue sea"}})).json()
+    await home.client.patch(second, json={"tags": {"team": "red"}})
+    tags = (await home.client.get(f"{ROOT}/tags")).json()
+
+    async def number(*tags: str) -> int:
+        return int((await home.client.get(f"{ROOT}/count", params={"tag": tags})).json())
+
+    assert shown["tags"] == {"bug": "", "team": "Blue sea"}
+    assert tags == [
+        {"key": "bug", "value": "", "count": 1},
+        {"key": "team", "value": "Blue sea", "count": 1},
+        {"key": "team", "value": "red", "count": 1},
+    ]
+    assert [await number("team"), await number("team:red"), await number("bug", "team:red")] == [2, 1, 0]
+    assert await number("bug:") == await number("bug", "team:Blue sea") == 1
+    assert (await home.client.patch(first, json={"tags": {}})).json()["tags"] == {}
+    assert await number("bug") == 0
+
+
+async def test_tags_of_another_form_are_refused(home: Home) -> None:
+    route = f"{ROOT}/{(await home.start())['id']}"
+
+    for tags in ({"Bug": ""}, {"a b": ""}, {"a": "x" * 257}, {f"t{n}": "" for n in range(21)}):
+        assert_problem(await home.client.patch(route, json={"tags": tags}), 422, "validation_failed")
+
+
+async def test_a_logging_processor_is_a_callback_of_the_conversation(home: Home) -> None:
+    kinds = [{"kind": "SetTitleCallbackProcessor"}, {"kind": "LoggingCallbackProcessor"}]
+    message = {"content": [{"type": "text", "text": "Hello"}]}
+
+    started = await home.start(processors=kinds, initial_message=message, llm_profile="demo")
+    [callback] = (await home.client.get("/api/v1/callbacks")).json()
+
+    async def written() -> bool:
+        deliveries = await home.client.get(f"/api/v1/callbacks/{callback['id']}/deliveries")
+        return any(one["state"] == "delivered" for one in deliveries.json()["items"])
+
+    assert started["request"]["processors"] == kinds
+    assert (callback["processor"], callback["name"]) == ("log", "LoggingCallbackProcessor")
+    assert callback["conversation_id"] == started["id"]
+    await eventually(written)

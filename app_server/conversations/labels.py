@@ -1,0 +1,66 @@
+"""Changes what a conversation is called and filed under: title, repository, tags, and who may view it."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.conversations import service
+from app_server.conversations.egress_notices import identity_of
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import AppConversation, UpdateConversation
+from app_server.conversations.sharing.service import make_public
+from app_server.conversations.start.request import checked
+from app_server.conversations.view import Viewer
+from app_server.core.database import now
+from app_server.git.address import InvalidRepository, parse_address
+from app_server.users.models import User
+
+_REPOSITORY = frozenset(("selected_repository", "selected_branch", "git_provider"))
+
+
+async def change(
+    session: AsyncSession,
+    viewer: Viewer,
+    user: User,
+    trail: AuditTrail,
+    conversation_id: UUID,
+    update: UpdateConversation,
+) -> AppConversation:
+    """Makes the changes and returns the conversation.
+
+    Raises what `service.require` raises, InvalidRepository (422), and Forbidden `repository_not_allowed`.
+    """
+    conversation = await service.require(session, user.id, conversation_id)
+    if update.title is not None:
+        conversation.title = conversation.unsent_title = update.title
+    if update.tags is not None:
+        conversation.tags = dict(update.tags)
+    if named := update.model_fields_set & _REPOSITORY:
+        await _name_repository(user, conversation, {name: getattr(update, name) for name in named})
+    if update.title is not None or update.tags is not None or named:
+        conversation.updated_at = now()
+        await session.flush()
+    if update.public is not None:
+        await make_public(session, user.id, trail, conversation_id, update.public)
+    shown = await viewer.find(session, conversation_id, user_id=user.id)
+    assert shown is not None
+    return shown
+
+
+async def _name_repository(user: User, conversation: Conversation, named: dict[str, str | None]) -> None:
+    began_with = identity_of(conversation)
+    for name, value in named.items():
+        setattr(conversation, name, value)
+    repository, provider = conversation.selected_repository, conversation.git_provider
+    if repository is not None:
+        address = parse_address(repository, provider)
+        if address.has_credentials:
+            raise InvalidRepository(
+                "The address contains a password.",
+                code="repository_has_password",
+                fix="Save the token for its host, and give the address without it.",
+            )
+        await checked(address, user)
+    if conversation.first_repository is None:
+        conversation.first_repository = began_with or ""

@@ -1,0 +1,35 @@
+"""Makes callbacks from the processors that a start request names."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.callbacks.models import Callback, Processor
+from app_server.conversations.protocol_schemas import LoggingProcessor, SetTitleProcessor
+
+
+async def add_processors(
+    session: AsyncSession,
+    user_id: UUID,
+    conversation_id: UUID,
+    processors: Iterable[SetTitleProcessor | LoggingProcessor],
+) -> None:
+    """Adds a callback for each processor that writes to the log. Titles need none: each conversation gets one
+    anyway.
+    """
+    for processor in processors:
+        if isinstance(processor, LoggingProcessor):
+            session.add(
+                Callback(
+                    user_id=user_id,
+                    conversation_id=conversation_id,
+                    name=processor.kind,
+                    processor=Processor.LOG,
+                    kinds=[],
+                    sources=[],
+                    tools=[],
+                    statuses=[],
+                )
+            )
+    await session.flush()
