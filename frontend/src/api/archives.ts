@@ -17,6 +17,19 @@ export function useArchive({ id, sandbox_id }: AppConversation) {
   })
 }
 
+/** Archives the sandboxes of these conversations, one after the other, each once. */
+export function useArchiveSandboxes() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async (conversations: readonly AppConversation[]) => {
+      for (const id of new Set(conversations.map((each) => each.sandbox_id ?? each.id)))
+        await request<Success>(`${ROOT}/${id}/archive`, { method: 'POST' })
+    },
+    meta: { isRepeatable: true },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.all }),
+  })
+}
+
 /** `from_backup`: also if that is older than the log, which stays as it is. */
 export type ResumeSandbox = Schemas['ResumeSandbox']
 

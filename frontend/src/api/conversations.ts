@@ -9,8 +9,16 @@ import {
   type QueryClient,
 } from '@tanstack/react-query'
 import { request } from './client'
-import { ApiError } from './errors'
-import type { Access, AppConversation, Page, SendMessageReply, SendMessageRequest, Success } from './types'
+import { ApiError, isApiError } from './errors'
+import type {
+  Access,
+  AppConversation,
+  Page,
+  SendMessageReply,
+  SendMessageRequest,
+  Success,
+  TagCount,
+} from './types'
 
 const ROOT = '/api/v1/app-conversations'
 const PAGE_SIZE = 30
@@ -21,19 +29,22 @@ export const conversationKeys = {
   all: ['conversations'] as const,
   lists: ['conversations', 'list'] as const,
   list: (search: ConversationSearch) => ['conversations', 'list', search] as const,
+  tags: ['conversations', 'tags'] as const,
   inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
   detail: (id: string) => ['conversations', 'detail', id] as const,
 }
 
 /**
  * What a list of conversations shows. `words`: of the title, or of one message. `shared`: those of others
- * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent.
+ * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent. `tag`:
+ * `key`, or `key:value`.
  */
 export interface ConversationSearch {
   words?: string
   shared?: boolean | null
   repository?: string
   status?: string
+  tag?: string
 }
 
 /** Conversations, newest first, page by page. */
@@ -48,6 +59,7 @@ export function conversationsQuery(search: ConversationSearch = {}) {
           shared: search.shared ?? null,
           selected_repository__contains: search.repository || null,
           execution_status__eq: search.status || null,
+          tag: search.tag || null,
           page_id: pageParam,
           limit: PAGE_SIZE,
         },
@@ -123,6 +135,53 @@ export function useRenameConversation() {
     mutationFn: ({ id, title }: { id: string; title: string }) =>
       request<AppConversation>(`${ROOT}/${id}`, { method: 'PATCH', body: { title } }),
     onSuccess: (conversation) => setConversation(queryClient, conversation),
+  })
+}
+
+/** The tags of the conversations that the user may see. */
+export function tagsQuery() {
+  return queryOptions({
+    queryKey: conversationKeys.tags,
+    queryFn: ({ signal }) => request<TagCount[]>(`${ROOT}/tags`, { signal }),
+  })
+}
+
+/** Replaces the tags of each of the conversations. */
+export function useTagConversations() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async (changes: readonly Pick<AppConversation, 'id' | 'tags'>[]) => {
+      for (const { id, tags } of changes) {
+        const changed = await request<AppConversation>(`${ROOT}/${id}`, { method: 'PATCH', body: { tags } })
+        setConversation(queryClient, changed)
+      }
+    },
+    meta: { isRepeatable: true },
+    onSettled: () =>
+      Promise.all([
+        queryClient.invalidateQueries({ queryKey: conversationKeys.tags }),
+        queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
+      ]),
+  })
+}
+
+/** Deletes conversations, one after the other. One that is gone already counts as deleted. */
+export function useDeleteConversations() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async (ids: readonly string[]) => {
+      for (const id of ids) {
+        try {
+          await request<Success>(`${ROOT}/${id}`, { method: 'DELETE' })
+        } catch (error) {
+          // A sub-conversation goes with its parent.
+          if (!isApiError(error) || error.status !== 404) throw error
+        }
+        queryClient.removeQueries({ queryKey: conversationKeys.detail(id) })
+      }
+    },
+    meta: { isRepeatable: true },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.all }),
   })
 }
 

@@ -158,6 +158,9 @@ export type AppConversation = Sent<Omit<Schemas['AppConversation'], OfTheProtoco
   execution_status: ExecutionStatus | null
 }
 
+/** A tag, and how many conversations have it. */
+export type TagCount = Schemas['TagCount']
+
 /** What a person may do with a conversation. */
 export type Access = NonNullable<AppConversation['access']>
 

@@ -19,6 +19,7 @@ import { RestoreProvider } from '@/features/checkpoints/restore'
 import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
 import { RepositoryConsent } from '@/features/consent/repository-consent'
 import { DownloadButton } from '@/features/conversations/download-button'
+import { TagsButton } from '@/features/conversations/tags-button'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
 import { ShareButton } from '@/features/sharing/share-button'
 import { useScreens } from '@/features/screens/use-screens'
@@ -118,6 +119,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
                   <>
                     <CheckpointsButton conversationId={conversationId} />
                     <KnowledgeButton conversationId={conversationId} />
+                    <TagsButton conversation={conversation} />
                     <ShareButton conversationId={conversationId} />
                   </>
                 )}

@@ -206,3 +206,80 @@ test('a model key is created, shown once, and taken away', async () => {
   await user.click(await screen.findByRole('button', { name: 'Take the key away' }))
   expect(await screen.findByText('There is no valid key.')).toBeVisible()
 })
+
+test('tags are given to a conversation, and filter the list', async () => {
+  const conversations = [
+    fakeConversation({ title: 'Old', tags: { bug: '' } }),
+    fakeConversation({ title: 'Other', tags: {} }),
+  ]
+  const { user, router } = renderApp({
+    url: '/conversations',
+    conversations,
+    extra: [
+      http.patch('*/api/v1/app-conversations/:id', async ({ request }) => {
+        conversations[0] = { ...conversations[0]!, ...((await request.json()) as object) }
+        return HttpResponse.json(conversations[0])
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Tags' }))
+  const field = await screen.findByLabelText('Tags, separated by commas')
+  expect(field).toHaveValue('bug')
+  await user.type(field, ', Not a tag{Enter}')
+  expect(field).toBeInvalid()
+  await user.clear(field)
+  await user.type(field, 'bug, team:blue{Enter}')
+  await waitFor(() => expect(main().getByText('team:blue', { selector: 'span' })).toBeVisible())
+
+  await user.selectOptions(await main().findByLabelText('Tag'), 'team:blue')
+  await waitFor(() => expect(main().queryByText('Other')).not.toBeInTheDocument())
+  expect(router.state.location.search).toBe('?tag=team%3Ablue')
+})
+
+test('several conversations are tagged and deleted at once, but not those of others', async () => {
+  const conversations = [
+    fakeConversation({ title: 'First', tags: { bug: '' } }),
+    fakeConversation({ title: 'Second' }),
+    fakeConversation({ title: 'Theirs', access: 'view' }),
+  ]
+  const [first, second] = conversations.map(({ id }) => id)
+  const asked: unknown[] = []
+  const { user } = renderApp({
+    url: '/conversations',
+    conversations,
+    extra: [
+      http.patch('*/api/v1/app-conversations/:id', async ({ request, params }) => {
+        const body = (await request.json()) as object
+        asked.push([params.id, body])
+        return HttpResponse.json({ ...conversations.find(({ id }) => id === params.id), ...body })
+      }),
+      http.delete('*/api/v1/app-conversations/:id', ({ params }) => {
+        asked.push(params.id)
+        conversations.splice(
+          conversations.findIndex(({ id }) => id === params.id),
+          1,
+        )
+        return HttpResponse.json({ success: true })
+      }),
+    ],
+  })
+  await user.click(await screen.findByLabelText('Select: First'))
+  await user.click(screen.getByLabelText('Select: Second'))
+  expect(screen.queryByLabelText('Select: Theirs')).not.toBeInTheDocument()
+  expect(screen.getByText('2 selected')).toBeVisible()
+
+  await user.click(screen.getByRole('button', { name: 'Add tags' }))
+  await user.type(await screen.findByLabelText('Tags, separated by commas'), 'done{Enter}')
+  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
+  await user.click(screen.getByRole('button', { name: 'Delete' }))
+  await user.click(await screen.findByRole('button', { name: 'Delete 2 conversations' }))
+
+  await waitFor(() => expect(screen.queryByRole('toolbar')).not.toBeInTheDocument())
+  expect(asked).toEqual([
+    [first, { tags: { bug: '', done: '' } }],
+    [second, { tags: { done: '' } }],
+    first,
+    second,
+  ])
+})

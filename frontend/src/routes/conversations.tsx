@@ -15,9 +15,10 @@ export function ConversationsRoute() {
           search: params.get('q') ?? '',
           repository: params.get('repository') ?? '',
           status: params.get('status') ?? '',
+          tag: params.get('tag') ?? '',
         }}
-        onFilterChange={({ search, repository, status }) => {
-          const chosen = Object.entries({ q: search, repository, status }).filter(([, value]) => value)
+        onFilterChange={({ search, repository, status, tag }) => {
+          const chosen = Object.entries({ q: search, repository, status, tag }).filter(([, value]) => value)
           setParams(Object.fromEntries(chosen), { replace: true })
         }}
       />

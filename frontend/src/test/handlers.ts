@@ -2,6 +2,7 @@ import { http, HttpResponse } from 'msw'
 import type { Problem } from '@/api/errors'
 import type { IdentityProvider } from '@/api/identities'
 import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/types'
+import { tagText } from '@/lib/tags'
 import {
   fakeConfig,
   fakeProfile,
@@ -83,16 +84,25 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/app-conversations/:id/pull-requests', () => HttpResponse.json([])),
     http.get('*/api/v1/memory-proposals', () => HttpResponse.json([])),
     http.get('*/api/v1/settings', () => HttpResponse.json({ git_user_name: null, git_user_email: null })),
+    http.get('*/api/v1/app-conversations/tags', () =>
+      HttpResponse.json(
+        conversations.flatMap(({ tags }) =>
+          Object.entries(tags).map(([key, value]) => ({ key, value, count: 1 })),
+        ),
+      ),
+    ),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
       const { searchParams } = new URL(request.url)
       const title = searchParams.get('query')?.toLowerCase() ?? ''
       const status = searchParams.get('execution_status__eq')
       const repository = searchParams.get('selected_repository__contains') ?? ''
       const sandbox = searchParams.get('sandbox_id__eq')
+      const tag = searchParams.get('tag')
       const items = conversations.filter(
         (item) =>
           (item.title ?? '').toLowerCase().includes(title) &&
           (!sandbox || item.sandbox_id === sandbox) &&
+          (!tag || Object.entries(item.tags).some(([key, value]) => tagText(key, value) === tag)) &&
           (!status || item.execution_status === status) &&
           (item.selected_repository ?? '').includes(repository),
       )

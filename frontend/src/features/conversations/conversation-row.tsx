@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Archive, Boxes, Copy, Ellipsis, GitBranch, KeyRound, Pencil, Trash2 } from 'lucide-react'
+import { Archive, Boxes, Copy, Ellipsis, GitBranch, KeyRound, Pencil, Tag, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, useNavigate } from 'react-router'
@@ -7,18 +7,18 @@ import { useArchive, useBeginFromFiles } from '@/api/archives'
 import { conversationTitle } from '@/api/conversation-title'
 import { neighboursQuery } from '@/api/conversations'
 import { standingOf, statusText } from '@/api/conversation-status'
-import type { AppConversation, SandboxStatus } from '@/api/types'
+import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
 import { ConversationDot } from './conversation-dot'
 import { DownloadItems } from './download-items'
+import { hasFilesAtRest } from './files-at-rest'
 import { GoalMark } from './goal-mark'
 import { ModelKeyDialog } from './model-key-dialog'
 import { isOfAnother, SharedBadge } from './shared-badge'
-
-/** Where the files are whole: not while a sandbox starts, or has failed to. */
-const AT_REST: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['RUNNING', 'PAUSED', 'ARCHIVED'])
+import { TagBadges } from './tag-badges'
+import { TagsDialog } from './tags-dialog'
 
 /** Whether another may work in its sandbox: not where it began alone with an empty workspace, which is all its own. */
 function canBeJoined({ id, sandbox_id, selected_repository, sandbox_status }: AppConversation): boolean {
@@ -28,6 +28,8 @@ function canBeJoined({ id, sandbox_id, selected_repository, sandbox_status }: Ap
 
 export interface ConversationRowProps {
   conversation: AppConversation
+  isSelected: boolean
+  onSelectedChange: (isSelected: boolean) => void
   onRename: () => void
   onDelete: () => void
   /** Others share its sandbox: the user has to agree that they go along. */
@@ -35,7 +37,14 @@ export interface ConversationRowProps {
 }
 
 /** A conversation on the page of all of them. The whole row is the link; the menu stands above it. */
-export function ConversationRow({ conversation, onRename, onDelete, onArchiveShared }: ConversationRowProps) {
+export function ConversationRow({
+  conversation,
+  isSelected,
+  onSelectedChange,
+  onRename,
+  onDelete,
+  onArchiveShared,
+}: ConversationRowProps) {
   const { t } = useTranslation()
   const title = conversationTitle(t, conversation)
   const cost = conversation.metrics?.accumulated_cost
@@ -50,9 +59,23 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
   }
   const isOwn = !isOfAnother(conversation)
   const [isKeyOpen, setKeyOpen] = useState(false)
-  const hasFiles = isOwn && conversation.start_status === 'READY' && AT_REST.has(conversation.sandbox_status)
+  const [isTagging, setTagging] = useState(false)
+  const hasFiles = isOwn && hasFilesAtRest(conversation)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
+      {isOwn ? (
+        <label className="relative -m-2 p-2">
+          <input
+            type="checkbox"
+            checked={isSelected}
+            aria-label={t('selection.select', { title })}
+            onChange={(event) => onSelectedChange(event.target.checked)}
+            className="block size-4 accent-accent"
+          />
+        </label>
+      ) : (
+        <span className="size-4 shrink-0" />
+      )}
       <ConversationDot conversation={conversation} />
       <div className="min-w-0 flex-1">
         <Link
@@ -75,6 +98,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
           )}
           <GoalMark goal={conversation.goal} />
           <SharedBadge conversation={conversation} />
+          <TagBadges conversation={conversation} />
           {conversation.llm_profile && (
             <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>
           )}
@@ -107,6 +131,11 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
             {t('action.rename')}
           </MenuItem>
         )}
+        {isOwn && (
+          <MenuItem icon={<Tag />} onSelect={() => setTagging(true)}>
+            {t('tags.menu')}
+          </MenuItem>
+        )}
         {isOwn && canBeJoined(conversation) && (
           <MenuItem icon={<Boxes />} onSelect={() => void navigate(`/?beside=${conversation.id}`)}>
             {t('action.begin_beside')}
@@ -134,6 +163,7 @@ export function ConversationRow({ conversation, onRename, onDelete, onArchiveSha
           </MenuItem>
         )}
       </DropdownMenu>
+      {isTagging && <TagsDialog conversations={[conversation]} onClose={() => setTagging(false)} />}
       {isKeyOpen && <ModelKeyDialog conversation={conversation} onClose={() => setKeyOpen(false)} />}
     </li>
   )

@@ -19,6 +19,8 @@ import { ConversationRow } from './conversation-row'
 import { DeleteDialog } from './delete-dialog'
 import { RenameDialog } from './rename-dialog'
 import { SearchField } from './search-field'
+import { SelectionBar } from './selection-bar'
+import { TagFilter } from './tag-filter'
 
 const SEARCH_DELAY_MS = 200
 
@@ -33,6 +35,7 @@ export interface ConversationsFilter {
   search: string
   repository: string
   status: string
+  tag: string
 }
 
 export interface ConversationsListProps {
@@ -47,13 +50,25 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
   const repository = useDebounced(filter.repository.trim(), SEARCH_DELAY_MS)
   const [whose, setWhose] = useState<Whose>('all')
   const query = useInfiniteQuery(
-    conversationsQuery({ words: applied, shared: SHARED[whose], repository, status: filter.status }),
+    conversationsQuery({
+      words: applied,
+      shared: SHARED[whose],
+      repository,
+      status: filter.status,
+      tag: filter.tag,
+    }),
   )
-  const isFiltered = Boolean(applied || repository || filter.status)
+  const isFiltered = Boolean(applied || repository || filter.status || filter.tag)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [renamed, setRenamed] = useState<AppConversation | null>(null)
   const [doomed, setDoomed] = useState<AppConversation | null>(null)
   const [archived, setArchived] = useState<Omit<ArchiveDialogProps, 'onClose'> | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
+  const selected = items.filter((item) => chosen.has(item.id))
+  function handleSelect(id: string, isSelected: boolean) {
+    const others = [...chosen].filter((each) => each !== id)
+    setChosen(new Set(isSelected ? [...others, id] : others))
+  }
 
   return (
     <>
@@ -91,7 +106,9 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
             </option>
           ))}
         </Select>
+        <TagFilter value={filter.tag} onValueChange={(tag) => onFilterChange({ ...filter, tag })} />
       </div>
+      {selected.length > 0 && <SelectionBar selected={selected} onClear={() => setChosen(new Set())} />}
       {query.isPending && <SkeletonList rows={6} label={t('conversations.loading')} className="h-16" />}
       {query.isError && !query.data && (
         <ErrorState
@@ -107,7 +124,7 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
               search={applied}
               isFiltered={isFiltered}
               isShared={whose === 'shared'}
-              onClear={() => onFilterChange({ search: '', repository: '', status: '' })}
+              onClear={() => onFilterChange({ search: '', repository: '', status: '', tag: '' })}
             />
           )}
           <ul className="divide-y divide-border">
@@ -115,6 +132,8 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
               <ConversationRow
                 key={conversation.id}
                 conversation={conversation}
+                isSelected={chosen.has(conversation.id)}
+                onSelectedChange={(isSelected) => handleSelect(conversation.id, isSelected)}
                 onRename={() => setRenamed(conversation)}
                 onDelete={() => setDoomed(conversation)}
                 onArchiveShared={(others) => setArchived({ conversation, others })}

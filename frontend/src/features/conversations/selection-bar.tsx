@@ -1,0 +1,88 @@
+import { Archive, Tag, Trash2, X } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { useArchiveSandboxes } from '@/api/archives'
+import { useDeleteConversations } from '@/api/conversations'
+import type { AppConversation } from '@/api/types'
+import { Button } from '@/ui/button'
+import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { hasFilesAtRest } from './files-at-rest'
+import { TagsDialog } from './tags-dialog'
+
+export interface SelectionBarProps {
+  selected: readonly AppConversation[]
+  onClear: () => void
+}
+
+/** What can be done to several conversations at once. */
+export function SelectionBar({ selected, onClear }: SelectionBarProps) {
+  const { t } = useTranslation()
+  const [asked, setAsked] = useState<'tag' | 'archive' | 'delete' | null>(null)
+  const remove = useDeleteConversations()
+  const archive = useArchiveSandboxes()
+  const close = () => setAsked(null)
+  const count = selected.length
+  const withFiles = selected.filter((each) => hasFilesAtRest(each) && each.sandbox_status !== 'ARCHIVED')
+  function finish(done: string) {
+    toast.success(done)
+    close()
+    onClear()
+  }
+  return (
+    <div
+      role="toolbar"
+      aria-label={t('selection.label')}
+      className="sticky top-2 z-10 mb-3 flex flex-wrap items-center gap-2 rounded-lg border border-border bg-raised px-3 py-2 shadow-overlay"
+    >
+      <p className="mr-auto text-sm font-medium" aria-live="polite">
+        {t('selection.count', { count })}
+      </p>
+      <Button size="sm" icon={<Tag />} onClick={() => setAsked('tag')}>
+        {t('selection.tag')}
+      </Button>
+      <Button
+        size="sm"
+        icon={<Archive />}
+        disabled={withFiles.length === 0}
+        onClick={() => setAsked('archive')}
+      >
+        {t('action.archive')}
+      </Button>
+      <Button size="sm" variant="danger" icon={<Trash2 />} onClick={() => setAsked('delete')}>
+        {t('action.delete')}
+      </Button>
+      <Button size="sm" variant="ghost" icon={<X />} onClick={onClear}>
+        {t('selection.clear')}
+      </Button>
+      {asked === 'tag' && <TagsDialog conversations={selected} onClose={close} />}
+      <ConfirmDialog
+        isOpen={asked === 'delete'}
+        onOpenChange={close}
+        title={t('selection.delete_title', { count })}
+        description={t('selection.delete_text', { count })}
+        confirmLabel={t('selection.delete_confirm', { count })}
+        isBusy={remove.isPending}
+        onConfirm={() =>
+          remove.mutate(
+            selected.map(({ id }) => id),
+            { onSuccess: () => finish(t('selection.deleted', { count })) },
+          )
+        }
+      />
+      <ConfirmDialog
+        isOpen={asked === 'archive'}
+        onOpenChange={close}
+        title={t('selection.archive_title', { count: withFiles.length })}
+        description={t('selection.archive_text')}
+        confirmLabel={t('action.archive')}
+        isBusy={archive.isPending}
+        onConfirm={() =>
+          archive.mutate(withFiles, {
+            onSuccess: () => finish(t('selection.archived', { count: withFiles.length })),
+          })
+        }
+      />
+    </div>
+  )
+}

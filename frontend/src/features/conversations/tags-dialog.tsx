@@ -1,0 +1,61 @@
+import { useState, type FormEvent } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useTagConversations } from '@/api/conversations'
+import type { AppConversation } from '@/api/types'
+import { parseTags, tagsText } from '@/lib/tags'
+import { Button } from '@/ui/button'
+import { Dialog, DialogActions } from '@/ui/dialog'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+
+export interface TagsDialogProps {
+  /** One: its tags are edited. Several: each gets the new tags besides its own. */
+  conversations: readonly AppConversation[]
+  onClose: () => void
+}
+
+/** Gives tags to conversations, and takes them away from one. */
+export function TagsDialog({ conversations, onClose }: TagsDialogProps) {
+  const { t } = useTranslation()
+  const tag = useTagConversations()
+  const only = conversations.length === 1 ? conversations[0] : undefined
+  const [text, setText] = useState(only ? tagsText(only.tags) : '')
+  const [isWrong, setWrong] = useState(false)
+  function handleSubmit(event: FormEvent) {
+    event.preventDefault()
+    const tags = parseTags(text)
+    setWrong(tags === undefined)
+    if (tags === undefined) return
+    const changes = conversations.map(({ id, tags: own }) => ({
+      id,
+      tags: only ? tags : { ...own, ...tags },
+    }))
+    tag.mutate(changes, { onSuccess: onClose })
+  }
+  return (
+    <Dialog
+      isOpen
+      onOpenChange={onClose}
+      title={t(only ? 'tags.title' : 'tags.title_several', { count: conversations.length })}
+    >
+      <form onSubmit={handleSubmit}>
+        <Field label={t('tags.label')} hint={t('tags.hint')} error={isWrong && t('tags.wrong')}>
+          {(control) => (
+            <Input
+              {...control}
+              value={text}
+              placeholder={t('tags.placeholder')}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        <DialogActions>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <Button type="submit" variant="primary" isBusy={tag.isPending}>
+            {t('action.save')}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  )
+}
