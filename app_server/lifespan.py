@@ -33,6 +33,7 @@ from app_server.conversations.in_sandbox import (
     works_in,
 )
 from app_server.conversations.sharing.followers import Followers
+from app_server.conversations.sharing.link_readers import LinkReaders
 from app_server.conversations.start.log_reconciliation import catch_up_all
 from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
@@ -123,6 +124,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         stack.push_async_callback(background.close)
         credentials_in_use = CredentialsInUse(database)
         followers = Followers(database)
+        link_readers = LinkReaders(database)
         password_hashing = PasswordHashing()
         stack.push_async_callback(password_hashing.close)
         spending = Spending(database)
@@ -155,6 +157,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             (egress.end_forbidden, "open connections", _MONITOR_INTERVAL_SECONDS),
             (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
             (followers.check, "followers of conversations", CHECK_SECONDS),
+            (link_readers.check, "readers of links", CHECK_SECONDS),
             (spending.renew, "reservations of calls", RENEWAL_SECONDS),
             (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
             (sandboxes.rest, "idle sandboxes", _REST_INTERVAL_SECONDS),
@@ -179,6 +182,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "pubsub": pubsub,
             "credentials_in_use": credentials_in_use,
             "followers": followers,
+            "link_readers": link_readers,
             "sandboxes": sandboxes,
             "start_worker": start_worker,
             "titles": titles,

@@ -19,6 +19,7 @@ from app_server.conversations.routes import events as event_routes
 from app_server.conversations.routes import files as file_routes
 from app_server.conversations.routes import git as git_routes
 from app_server.conversations.routes import goals as goal_routes
+from app_server.conversations.routes import links as link_routes
 from app_server.conversations.routes import mcp_changes as mcp_change_routes
 from app_server.conversations.routes import model_keys as model_key_routes
 from app_server.conversations.routes import network as network_routes
@@ -114,6 +115,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (conversations.router, WORK),
     (conversations.pending_router, WORK),
     (sharing_routes.router, WORK),
+    (link_routes.router, WORK),
+    (link_routes.open_router, OPEN),
     (git_routes.router, WORK),
     (pull_requests.router, WORK),
     (browser_routes.router, WORK),

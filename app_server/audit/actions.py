@@ -52,6 +52,8 @@ class AuditAction(StrEnum):
     AGENT_ACTION_REFUSED = "agent_action.refused"
     CONVERSATION_SHARED = "conversation.shared"
     CONVERSATION_UNSHARED = "conversation.unshared"
+    CONVERSATION_LINK_CREATED = "conversation_link.created"
+    CONVERSATION_LINK_REVOKED = "conversation_link.revoked"
     CONVERSATION_EXPORTED = "conversation.exported"
     MODEL_KEY_CREATED = "model_key.created"
     MODEL_KEY_REVOKED = "model_key.revoked"

@@ -40,6 +40,7 @@ subscribers.
 """
 
 Greeting = Callable[[], Awaitable[list[Frame]]]
+Shown = Callable[[Frame], Awaitable[Frame | None]]
 
 
 async def serve(
@@ -50,14 +51,16 @@ async def serve(
     conversation_id: UUID,
     after_seq: int,
     greeting: Greeting,
+    shown: Shown | None = None,
 ) -> None:
     """Sends frames over the accepted `websocket` until either side ends.
 
-    after_seq: the last position the client has. greeting: returns the frames that follow `sync`.
+    after_seq: the last position the client has. greeting: returns the frames that follow `sync`. shown:
+    returns what the client gets of a frame, None for nothing; without it, all frames are sent.
     """
     listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     source = _Source(database, conversation_id, after_seq, greeting)
-    sender = asyncio.create_task(_send_all(websocket, pubsub, source), name="stream-send")
+    sender = asyncio.create_task(_send_all(websocket, pubsub, source, shown), name="stream-send")
     try:
         await asyncio.wait({listener, sender}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -88,12 +91,15 @@ async def _until_disconnected(websocket: WebSocket) -> None:
         pass
 
 
-async def _send_all(websocket: WebSocket, pubsub: PubSub, source: "_Source") -> None:
+async def _send_all(websocket: WebSocket, pubsub: PubSub, source: "_Source", shown: Shown | None) -> None:
     try:
         async with pubsub.subscribe(source.conversation_id) as subscription:
             async for frame in source.frames(subscription):
+                sent = frame if shown is None else await shown(frame)
+                if sent is None:
+                    continue
                 async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
-                    await websocket.send_text(frame.text)
+                    await websocket.send_text(sent.text)
     except Ended as ended:
         await close(websocket, _CLOSE_CODES[ended.reason], error=ended.reason, detail=_DETAILS[ended.reason])
     except TimeoutError:

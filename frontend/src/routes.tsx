@@ -13,6 +13,7 @@ export const routes: RouteObject[] = [
     hydrateFallbackElement: <Launching />,
     children: [
       { path: SIGN_IN_PATH, lazy: page(() => import('./routes/sign-in').then((m) => m.SignInRoute)) },
+      { path: 'linked', lazy: page(() => import('./routes/linked').then((m) => m.LinkedRoute)) },
       {
         element: <Shell />,
         children: [

@@ -7,6 +7,7 @@ export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** `null` and `undefined` are left out; arrays repeat the name. */
   query?: Record<string, QueryValue | readonly QueryValue[]>
+  headers?: Record<string, string>
   /** Sent as JSON. */
   body?: unknown
   signal?: AbortSignal
@@ -43,6 +44,7 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
       headers: {
         Accept: 'application/json',
         ...(proof && { [PROOF_HEADER]: proof }),
+        ...options.headers,
         ...(hasBody && { 'Content-Type': 'application/json' }),
       },
       body: hasBody ? JSON.stringify(options.body) : undefined,

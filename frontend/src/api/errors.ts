@@ -11,6 +11,18 @@ export interface OutdatedBackup {
   laterEvents: number
 }
 
+/** What looks like a secret in something that is about to be shared. */
+export interface SecretFinding {
+  id: string
+  kind: string
+  /** Which of the user's stored values it is. */
+  name: string | null
+  excerpt: string
+  count: number
+  /** `seq` 0 is the title. */
+  places: { seq: number; path: string }[]
+}
+
 /** The problem document (`application/problem+json`) every failed request answers with. */
 export interface Problem {
   type?: string
@@ -26,6 +38,8 @@ export interface Problem {
   /** When the backup was taken that is older than the log, and how many events came after it. */
   backup_at?: string
   later_events?: number
+  /** Secrets in what should be shared. */
+  findings?: SecretFinding[]
 }
 
 /**
@@ -41,6 +55,7 @@ export class ApiError extends Error {
   readonly output: string | null
   readonly fieldErrors: FieldError[]
   readonly backup: OutdatedBackup | null
+  readonly findings: readonly SecretFinding[]
   /** Whether the request may be sent again without doing its work twice. */
   readonly isIdempotent: boolean
 
@@ -57,6 +72,7 @@ export class ApiError extends Error {
     this.output = problem.output || null
     this.fieldErrors = problem.errors ?? []
     this.backup = backupOf(problem)
+    this.findings = problem.findings ?? []
   }
 
   get isNetworkFailure(): boolean {

@@ -875,6 +875,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Links
+         * @description Returns the read-only links of the conversation, the newest first. Expired ones stay until they are
+         *     removed.
+         *
+         *     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
+         */
+        get: operations["list_links_api_v1_app_conversations__conversation_id__links_get"];
+        put?: never;
+        /**
+         * Create Link
+         * @description Makes a link with which everyone can read the conversation until the link expires.
+         *
+         *     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
+         *     `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+         */
+        post: operations["create_link_api_v1_app_conversations__conversation_id__links_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/links/{link_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Link
+         * @description Removes a link. Its open streams end within two seconds. 404 `link_not_found`.
+         */
+        delete: operations["end_link_api_v1_app_conversations__conversation_id__links__link_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/model-key": {
         parameters: {
             query?: never;
@@ -1781,6 +1831,28 @@ export interface paths {
          *     404 `oidc_provider_not_found`, `identity_not_found`.
          */
         delete: operations["end_connection_api_v1_identities__provider__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/linked-conversation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Linked Conversation
+         * @description Returns the conversation of the link whose token is in the header `X-Link-Token`. Needs no sign-in.
+         *
+         *     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
+         */
+        get: operations["get_linked_conversation_api_v1_linked_conversation_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3803,7 +3875,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4351,6 +4423,24 @@ export interface components {
             status: "running" | "complete" | "capped" | "interrupted";
         };
         /**
+         * ConversationLinkInfo
+         * @description A link without its address. `is_active`: false if it has expired.
+         */
+        ConversationLinkInfo: {
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Is Active */
+            is_active: boolean;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+        };
+        /**
          * ConversationNetwork
          * @description The network settings and refused hosts of a conversation.
          *
@@ -4421,6 +4511,28 @@ export interface components {
             name: string;
             /** Scopes */
             scopes?: components["schemas"]["Permission"][] | null;
+        };
+        /**
+         * CreateConversationLink
+         * @description A new link. `hours`: how long it is valid. `confirmed_findings`: the ids of the secrets that the owner
+         *     wants to show; each finding must be in it.
+         */
+        CreateConversationLink: {
+            /**
+             * Confirmed Findings
+             * @default []
+             */
+            confirmed_findings: string[];
+            /**
+             * Hours
+             * @default 168
+             */
+            hours: number;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
         };
         /**
          * CreateLink
@@ -4537,6 +4649,26 @@ export interface components {
             prefix: string;
             /** Scopes */
             scopes: components["schemas"]["Permission"][] | null;
+        };
+        /**
+         * CreatedConversationLink
+         * @description A new link. `url`: its address, which is shown only in this reply.
+         */
+        CreatedConversationLink: {
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Is Active */
+            is_active: boolean;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Url */
+            url: string;
         };
         /**
          * CreatedPullRequest
@@ -5392,6 +5524,18 @@ export interface components {
             keeps_prefix: boolean;
             /** Url */
             url: string;
+        };
+        /**
+         * LinkedConversation
+         * @description What a link shows beside the events.
+         */
+        LinkedConversation: {
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string;
+            /** Title */
+            title: string | null;
         };
         /**
          * ListModels
@@ -9895,6 +10039,102 @@ export interface operations {
             };
         };
     };
+    list_links_api_v1_app_conversations__conversation_id__links_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationLinkInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_link_api_v1_app_conversations__conversation_id__links_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateConversationLink"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedConversationLink"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_link_api_v1_app_conversations__conversation_id__links__link_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                link_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_model_key_api_v1_app_conversations__conversation_id__model_key_get: {
         parameters: {
             query?: never;
@@ -11605,6 +11845,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_linked_conversation_api_v1_linked_conversation_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                "x-link-token"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkedConversation"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

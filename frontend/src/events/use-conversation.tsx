@@ -1,19 +1,22 @@
 import { createContext, useContext, useEffect, useState, type ReactNode } from 'react'
 import { useStore } from 'zustand'
 import { keepOutgoing, readOutgoing } from './kept-outgoing'
+import type { SocketEnvironment } from './socket'
 import { createConversationStore, type ConversationState, type ConversationStore } from './store'
 
 const StoreContext = createContext<ConversationStore | null>(null)
 
 export interface ConversationProviderProps {
   conversationId: string
+  /** How the stream is opened, where it is not by the conversation's id. */
+  environment?: Partial<SocketEnvironment>
   children: ReactNode
 }
 
 /** Opens the stream of one conversation while it is mounted. Give it `key={conversationId}`. */
-export function ConversationProvider({ conversationId, children }: ConversationProviderProps) {
+export function ConversationProvider({ conversationId, environment, children }: ConversationProviderProps) {
   const [store] = useState(() =>
-    createConversationStore(conversationId, { outgoing: readOutgoing(conversationId) }),
+    createConversationStore(conversationId, { outgoing: readOutgoing(conversationId), environment }),
   )
   useEffect(() => keepOutgoing(conversationId, store), [conversationId, store])
   useEffect(() => store.connect(), [store])

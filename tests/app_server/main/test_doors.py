@@ -31,6 +31,8 @@ OPEN = frozenset(
         "GET /api/v1/sign-in/oidc/{name}",
         "GET /api/v1/sign-in/oidc/{name}/callback",
         "POST /api/v1/sign-in/oidc/{name}/logout",
+        # With the token of a read-only link, see docs/sharing.md.
+        "GET /api/v1/linked-conversation",
     )
 )
 """What needs no sign-in. Whatever is added here must be safe for anybody who reaches the port."""

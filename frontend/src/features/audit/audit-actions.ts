@@ -45,6 +45,8 @@ export const AUDIT_ACTIONS = [
   'agent_action.refused',
   'conversation.shared',
   'conversation.unshared',
+  'conversation_link.created',
+  'conversation_link.revoked',
   'conversation.exported',
   'model_key.created',
   'model_key.revoked',

@@ -10,6 +10,7 @@ import {
   type GivenAccess,
   type Sharing,
 } from '@/api/sharing'
+import { Links } from './links'
 import { useDebounced } from '@/lib/use-debounced'
 import { Button } from '@/ui/button'
 import { Dialog, DialogActions } from '@/ui/dialog'
@@ -52,6 +53,7 @@ export function ShareDialog({ conversationId, onClose }: ShareDialogProps) {
           />
           {change.isError && <ErrorState error={change.error} />}
           <Notice tone="warning">{t('sharing.costs')}</Notice>
+          <Links conversationId={conversationId} />
         </div>
       )}
       <DialogActions>

@@ -11,6 +11,7 @@ test('an owner shares with a person and with everyone, and takes access away', a
   const root = `*/api/v1/app-conversations/${conversation.id}/sharing`
   const extra = [
     http.get(root, () => HttpResponse.json(sharing)),
+    http.get('*/links', () => HttpResponse.json([])),
     http.put(root, async ({ request }) => {
       sharing.everyone = ((await request.json()) as Sharing).everyone
       return HttpResponse.json(sharing)

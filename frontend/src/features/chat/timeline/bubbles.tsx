@@ -58,8 +58,9 @@ export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
 
 /** Who wrote a message, where that is another person than the reader. */
 function useWriter({ sender }: EventOf<'MessageEvent'>): string | null {
-  const user = useQuery(currentUserQuery()).data
   const conversation = useConversation(({ view }) => view.conversation)
+  // A reader by a link has no account, and the stream tells nothing of the conversation.
+  const user = useQuery({ ...currentUserQuery(), enabled: conversation !== null }).data
   if (!user || !conversation) return sender ?? null
   if (sender) return sender === user.name && conversation.created_by_user_id !== user.id ? null : sender
   return conversation.created_by_user_id === user.id || !conversation.is_shared

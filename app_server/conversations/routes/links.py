@@ -1,0 +1,189 @@
+"""Routes of read-only links: for the owner of a conversation, and for everyone who has a link."""
+
+import asyncio
+import time
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Request, WebSocket
+
+from app_server.access.audit_trail import CurrentTrail, address_of
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.sharing import link_service
+from app_server.conversations.sharing.link_models import ConversationLink
+from app_server.conversations.sharing.link_readers import LinkEnded, LinkReaders
+from app_server.conversations.sharing.link_schemas import (
+    ConversationLinkInfo,
+    CreateConversationLink,
+    CreatedConversationLink,
+    LinkedConversation,
+)
+from app_server.conversations.sharing.link_view import shown_frame
+from app_server.conversations.sharing.own_secrets import own_secrets
+from app_server.conversations.sharing.secret_scan import SecretScan
+from app_server.core.config import Config
+from app_server.core.database import Database, ReadSession, Session
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, NotFound
+from app_server.core.pubsub import Frame
+from app_server.events import stream
+from app_server.http.middleware import SUBPROTOCOL
+
+router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/links", tags=["Conversations"])
+open_router = APIRouter(prefix="/api/v1/linked-conversation", tags=["Conversations"])
+
+TOKEN_SUBPROTOCOL = "slipway.link."  # noqa: S105 (a prefix)
+"""The token follows this prefix. A browser cannot set headers on a WebSocket."""
+
+_SECRETS_SECONDS = 30.0
+
+
+@router.get("")
+async def list_links(
+    user: CurrentUser, session: ReadSession, conversation_id: UUID
+) -> list[ConversationLinkInfo]:
+    """Returns the read-only links of the conversation, the newest first. Expired ones stay until they are
+    removed.
+
+    403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
+    """
+    found = await link_service.links_of(session, user.id, conversation_id)
+    return [link_service.shown_link(link) for link in found]
+
+
+@router.post("", status_code=201)
+async def create_link(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    request: Request,
+    conversation_id: UUID,
+    body: CreateConversationLink,
+) -> CreatedConversationLink:
+    """Makes a link with which everyone can read the conversation until the link expires.
+
+    409 `secrets_found` with `findings` if the conversation shows secrets that are not in
+    `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+    """
+    database: Database = request.state.database
+    config: Config = request.state.config
+    # No transaction is open during the scan, which may take seconds.
+    scanned = await link_service.scan(database, request.state.cipher, user.id, conversation_id)
+    async with database.session() as session:
+        link, token = await link_service.create_link(session, user.id, trail, conversation_id, body, scanned)
+        shown = link_service.shown_link(link)
+    # In the fragment, so that the token is in no log of a server.
+    return CreatedConversationLink(
+        **shown.model_dump(), url=f"{config.base_url.rstrip('/')}/linked#token={token}"
+    )
+
+
+@router.delete("/{link_id}", status_code=204)
+async def end_link(
+    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, link_id: UUID
+) -> None:
+    """Removes a link. Its open streams end within two seconds. 404 `link_not_found`."""
+    await link_service.end_link(session, user.id, trail, conversation_id, link_id)
+
+
+@open_router.get("")
+async def get_linked_conversation(
+    request: Request,
+    x_link_token: Annotated[str, Header(max_length=200)] = "",
+) -> LinkedConversation:
+    """Returns the conversation of the link whose token is in the header `X-Link-Token`. Needs no sign-in.
+
+    404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
+    """
+    request.state.link_readers.admit(address_of(request))
+    async with request.state.database.read() as session:
+        link, conversation = await link_service.open_link(session, x_link_token)
+        secrets = await own_secrets(session, request.state.cipher, conversation.user_id)
+    await link_service.touch_link(request.state.database, link)
+    title = await asyncio.to_thread(SecretScan(secrets).hide, conversation.title or "")
+    return LinkedConversation(
+        title=title or None, created_at=conversation.created_at, expires_at=link.expires_at
+    )
+
+
+@open_router.websocket("/stream")
+async def stream_linked_conversation(websocket: WebSocket, after_seq: str = "0") -> None:
+    """Streams the finished events of the conversation of a link. The token is offered as the subprotocol
+    `slipway.link.TOKEN`, beside `slipway`, or is in the header `X-Link-Token`.
+    """
+    await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+    database: Database = websocket.state.database
+    readers: LinkReaders = websocket.state.link_readers
+    try:
+        readers.admit(address_of(websocket))
+        position = _position(after_seq)
+        async with database.read() as session:
+            link, conversation = await link_service.open_link(session, _token_of(websocket))
+    except NotFound as error:
+        await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error=error.code, detail=error.detail)
+        return
+    except AppError as error:
+        await stream.close(websocket, stream.TRY_LATER, error=error.code, detail=error.detail)
+        return
+    if not readers.has_room(link):
+        detail = "Too many people read this conversation by this link. Try again later."
+        await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=detail)
+        return
+    await link_service.touch_link(database, link)
+    shown = _Shown(database, websocket.state.cipher, link, conversation.user_id)
+    try:
+        async with readers.hold(link):
+            await stream.serve(
+                websocket,
+                database=database,
+                pubsub=websocket.state.pubsub,
+                conversation_id=conversation.id,
+                after_seq=position,
+                greeting=_no_greeting,
+                shown=shown.frame,
+            )
+    except LinkEnded:
+        detail = "This link has ended."
+        await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error="link_ended", detail=detail)
+
+
+class _Shown:
+    """Turns the frames of a conversation into those that one link shows."""
+
+    def __init__(self, database: Database, cipher: Cipher, link: ConversationLink, owner_id: UUID) -> None:
+        self._database = database
+        self._cipher = cipher
+        self._link = link
+        self._owner_id = owner_id
+        self._scan: SecretScan | None = None
+        self._read_at = 0.0
+
+    async def frame(self, frame: Frame) -> Frame | None:
+        """Returns what the link shows of a frame. None: nothing, as of unfinished replies and output."""
+        if frame.seq is None:
+            return frame if frame.text.startswith('{"type":"sync"') else None
+        scan = await self._secrets() if frame.seq > self._link.scanned_through else None
+        return await asyncio.to_thread(shown_frame, frame, scan)
+
+    async def _secrets(self) -> SecretScan:
+        # The owner may have saved another secret since.
+        if self._scan is None or time.monotonic() - self._read_at > _SECRETS_SECONDS:
+            async with self._database.read() as session:
+                self._scan = SecretScan(await own_secrets(session, self._cipher, self._owner_id))
+            self._read_at = time.monotonic()
+        return self._scan
+
+
+async def _no_greeting() -> list[Frame]:
+    return []
+
+
+def _token_of(websocket: WebSocket) -> str:
+    offered: list[str] = websocket.scope["subprotocols"]
+    found = [one for one in offered if one.startswith(TOKEN_SUBPROTOCOL)]
+    return found[0].removeprefix(TOKEN_SUBPROTOCOL) if found else websocket.headers.get("x-link-token", "")
+
+
+def _position(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise NotFound("after_seq is not a position.", code="bad_after_seq")
+    return int(text)

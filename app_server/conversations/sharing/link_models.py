@@ -1,0 +1,30 @@
+"""The table of read-only links to conversations."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from sqlalchemy import BigInteger, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, now
+
+
+class ConversationLink(Base):
+    """A link with which people who are not signed in can read a conversation until `expires_at`.
+
+    scanned_through: events up to this position were searched for secrets when the link was made, and the
+    owner has confirmed what was found. Secrets in later events are hidden.
+    """
+
+    __tablename__ = "conversation_links"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), index=True
+    )
+    name: Mapped[str] = mapped_column(String(100))
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    scanned_through: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]

@@ -1,0 +1,90 @@
+"""People who read conversations by links: how many they may be, and what ends when a link ends."""
+
+import asyncio
+import time
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from app_server.conversations.sharing.link_models import ConversationLink
+from app_server.conversations.sharing.link_service import valid_links
+from app_server.core.database import Database
+from app_server.core.errors import TooManyRequests
+
+MAX_STREAMS = 50
+"""Maximum number of open streams of one link at this server."""
+
+OPENINGS_PER_MINUTE = 60
+"""How often one address may open links in a minute."""
+
+_MAX_ADDRESSES = 10_000
+_BATCH = 500
+
+
+class LinkEnded(Exception):
+    """The link has expired or was revoked."""
+
+
+class LinkReaders:
+    """The open streams of links. It asks the database which links still count, with one statement for all."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held: defaultdict[UUID, set[asyncio.Timeout]] = defaultdict(set)
+        self._openings: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def admit(self, address: str | None) -> None:
+        """Counts one opening of a link. Raises TooManyRequests `too_many_openings` with `Retry-After`."""
+        moment = time.monotonic()
+        known = self._openings.setdefault(address or "", deque())
+        self._openings.move_to_end(address or "")
+        if len(self._openings) > _MAX_ADDRESSES:
+            self._openings.popitem(last=False)
+        while known and moment - known[0] > 60:
+            known.popleft()
+        if len(known) >= OPENINGS_PER_MINUTE:
+            wait = int(60 - (moment - known[0])) + 1
+            raise TooManyRequests(
+                f"Links were opened {OPENINGS_PER_MINUTE} times within a minute from this address.",
+                code="too_many_openings",
+                fix=f"Try again in {wait} seconds.",
+                headers={"Retry-After": str(wait)},
+            )
+        known.append(moment)
+
+    def has_room(self, link: ConversationLink) -> bool:
+        return len(self._held.get(link.id, ())) < MAX_STREAMS
+
+    @asynccontextmanager
+    async def hold(self, link: ConversationLink) -> AsyncIterator[None]:
+        """Runs the block. When the link ends, cancels the block and raises LinkEnded."""
+        try:
+            async with asyncio.timeout(None) as end:
+                self._held[link.id].add(end)
+                try:
+                    yield
+                finally:
+                    self._release(link.id, end)
+        except TimeoutError:
+            if end.expired():
+                raise LinkEnded from None
+            raise
+
+    async def check(self) -> None:
+        """Ends the streams of links that do not count any more."""
+        held = list(self._held)
+        for start in range(0, len(held), _BATCH):
+            batch = held[start : start + _BATCH]
+            query = valid_links().with_only_columns(ConversationLink.id)
+            async with self._database.brief_read() as session:
+                valid = set(await session.scalars(query.where(ConversationLink.id.in_(batch))))
+            for id_ in set(batch) - valid:
+                for end in self._held.pop(id_, ()):
+                    end.reschedule(asyncio.get_running_loop().time())
+
+    def _release(self, id_: UUID, end: asyncio.Timeout) -> None:
+        if ends := self._held.get(id_):
+            ends.discard(end)
+            if not ends:
+                del self._held[id_]

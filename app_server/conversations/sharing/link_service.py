@@ -1,0 +1,246 @@
+"""Makes, lists and ends read-only links to conversations. Only the owner of a conversation may do this."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+import orjson
+from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.conversations.models import Conversation
+from app_server.conversations.sharing.access import Access, require_access
+from app_server.conversations.sharing.link_models import ConversationLink
+from app_server.conversations.sharing.link_schemas import (
+    MAX_FINDINGS,
+    MAX_PLACES,
+    ConversationLinkInfo,
+    CreateConversationLink,
+    SecretFinding,
+    SecretPlace,
+)
+from app_server.conversations.sharing.link_view import shown_event
+from app_server.conversations.sharing.own_secrets import own_secrets
+from app_server.conversations.sharing.secret_scan import Match, SecretScan
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Conflict, NotFound
+from app_server.events import log
+from app_server.users.models import User
+from app_server.users.tokens import new_token, token_hash
+
+MAX_LINKS = 20
+MAX_SCANNED_CHARACTERS = 64 * 1024**2
+_PAGE = 100
+_TOUCH_INTERVAL = timedelta(minutes=1)
+
+
+def shown_link(link: ConversationLink) -> ConversationLinkInfo:
+    return ConversationLinkInfo(
+        id=link.id,
+        name=link.name,
+        created_at=link.created_at,
+        expires_at=link.expires_at,
+        last_used_at=link.last_used_at,
+        is_active=link.expires_at > now(),
+    )
+
+
+async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sequence[ConversationLink]:
+    """Returns the links of the conversation, the newest first. Raises NotFound, Forbidden
+    `conversation_access_missing`.
+    """
+    await require_access(session, user_id, conversation_id, Access.OWN)
+    query = select(ConversationLink).where(ConversationLink.conversation_id == conversation_id)
+    return (await session.scalars(query.order_by(ConversationLink.created_at.desc()))).all()
+
+
+@dataclass
+class Scanned:
+    """What a scan found in a conversation up to the position `through`."""
+
+    through: int
+    title: str | None
+    found: dict[Match, list[SecretPlace]] = field(default_factory=dict)
+    counts: dict[Match, int] = field(default_factory=dict)
+
+    def add(self, seq: int, path: str, match: Match) -> None:
+        self.counts[match] = self.counts.get(match, 0) + 1
+        places = self.found.setdefault(match, [])
+        if len(places) < MAX_PLACES:
+            places.append(SecretPlace(seq=seq, path=path))
+
+    @property
+    def findings(self) -> list[SecretFinding]:
+        numbers: dict[str, int] = {}
+        found = []
+        for match, places in self.found.items():
+            start = f"{match.kind}-{places[0].seq}"
+            numbers[start] = numbers.get(start, 0) + 1
+            found.append(
+                SecretFinding(
+                    id=f"{start}-{numbers[start]}",
+                    kind=match.kind,
+                    name=match.name,
+                    excerpt=f"{match.value[:4]}…",
+                    count=self.counts[match],
+                    places=places,
+                )
+            )
+        return found
+
+
+async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_id: UUID) -> Scanned:
+    """Searches all that a link to the conversation would show for secrets.
+
+    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `conversation_too_long_to_scan`.
+    """
+    async with database.read() as session:
+        conversation = await require_access(session, user_id, conversation_id, Access.OWN)
+        if conversation.log_size > MAX_SCANNED_CHARACTERS:
+            raise Conflict(
+                "The conversation is too long to be searched for secrets.",
+                code="conversation_too_long_to_scan",
+                fix="Download it, check it, and pass the file on.",
+            )
+        last = await log.last_seq(session, conversation_id)
+        scanned = Scanned(last, conversation.title)
+        scanner = SecretScan(await own_secrets(session, cipher, user_id))
+    for path, match in scanner.matches_in(scanned.title, "title"):
+        scanned.add(0, path, match)
+    for first in range(1, last + 1, _PAGE):
+        limit = min(_PAGE, last - first + 1)
+        async with database.read() as session:
+            bodies = await log.read_bodies(session, conversation_id, from_seq=first, limit=limit)
+        # Searching takes the time of many requests.
+        await asyncio.to_thread(_search, scanner, scanned, first, bodies)
+    return scanned
+
+
+def require_confirmed(scanned: Scanned, confirmed: Iterable[str]) -> list[SecretFinding]:
+    """Returns the findings. Raises Conflict `secrets_found`, with `findings`, if the owner has not confirmed
+    all of them, and Conflict `too_many_secrets_found` if there are more than 100.
+    """
+    findings = scanned.findings
+    if len(findings) > MAX_FINDINGS:
+        raise Conflict(
+            f"The conversation shows {len(findings)} secrets, too many to look at one by one.",
+            code="too_many_secrets_found",
+            fix="Download the conversation, check it, and pass the file on.",
+            findings=[one.model_dump() for one in findings[:MAX_FINDINGS]],
+        )
+    if {one.id for one in findings} - set(confirmed):
+        raise Conflict(
+            "The conversation shows what looks like secrets. Everyone with the link could read them.",
+            code="secrets_found",
+            fix="Look at each of them. Send the ids of those that may be shown as `confirmed_findings`.",
+            findings=[one.model_dump() for one in findings],
+        )
+    return findings
+
+
+async def create_link(
+    session: AsyncSession,
+    user_id: UUID,
+    trail: AuditTrail,
+    conversation_id: UUID,
+    wanted: CreateConversationLink,
+    scanned: Scanned,
+) -> tuple[ConversationLink, str]:
+    """Makes a link. Returns it and its token, of which only a hash is stored.
+
+    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `too_many_links`, `secrets_found` and
+    `too_many_secrets_found`.
+    """
+    await require_access(session, user_id, conversation_id, Access.OWN)
+    findings = require_confirmed(scanned, wanted.confirmed_findings)
+    count = select(func.count()).where(ConversationLink.conversation_id == conversation_id)
+    if (await session.scalar(count) or 0) >= MAX_LINKS:
+        raise Conflict(
+            f"A conversation has at most {MAX_LINKS} links.",
+            code="too_many_links",
+            fix="Remove one that is not needed any more.",
+        )
+    token = new_token()
+    link = ConversationLink(
+        conversation_id=conversation_id,
+        name=wanted.name,
+        token_hash=token_hash(token),
+        scanned_through=scanned.through,
+        expires_at=now() + timedelta(hours=wanted.hours),
+    )
+    session.add(link)
+    await session.flush()
+    trail.record(
+        session,
+        AuditAction.CONVERSATION_LINK_CREATED,
+        (AuditTarget.CONVERSATION, conversation_id),
+        link_id=link.id.hex,
+        name=wanted.name or None,
+        hours=wanted.hours,
+        confirmed_findings=[one.id for one in findings] or None,
+    )
+    return link, token
+
+
+async def end_link(
+    session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, link_id: UUID
+) -> None:
+    """Ends a link. Raises NotFound (also `link_not_found`), Forbidden `conversation_access_missing`."""
+    await require_access(session, user_id, conversation_id, Access.OWN)
+    statement = delete(ConversationLink).where(
+        ConversationLink.id == link_id, ConversationLink.conversation_id == conversation_id
+    )
+    if await session.scalar(statement.returning(ConversationLink.id)) is None:
+        raise NotFound("The conversation has no such link.", code="link_not_found")
+    target = (AuditTarget.CONVERSATION, conversation_id)
+    trail.record(session, AuditAction.CONVERSATION_LINK_REVOKED, target, link_id=link_id.hex)
+
+
+async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink, Conversation]:
+    """Returns the link with this token, and its conversation.
+
+    Raises NotFound `link_ended` if there is none, it has expired, or its owner is disabled.
+    """
+    query = valid_links().where(ConversationLink.token_hash == token_hash(token))
+    found = (await session.execute(query)).one_or_none()
+    if found is None:
+        raise NotFound(
+            "This link has ended, or it never existed.",
+            code="link_ended",
+            fix="Ask the person who sent it for another one.",
+        )
+    return found[0], found[1]
+
+
+def valid_links() -> Select[ConversationLink, Conversation]:
+    """Returns the query for links that count now, with their conversations."""
+    return (
+        select(ConversationLink, Conversation)
+        .join(Conversation, Conversation.id == ConversationLink.conversation_id)
+        .join(User, User.id == Conversation.user_id)
+        .where(
+            ConversationLink.expires_at > now(),
+            Conversation.deleted_at.is_(None),
+            User.disabled_at.is_(None),
+        )
+    )
+
+
+async def touch_link(database: Database, link: ConversationLink) -> None:
+    """Stores that the link was used now, at most once a minute."""
+    if link.last_used_at is not None and now() - link.last_used_at < _TOUCH_INTERVAL:
+        return
+    async with database.session() as session:
+        used = update(ConversationLink).where(ConversationLink.id == link.id)
+        await session.execute(used.values(last_used_at=now()))
+
+
+def _search(scanner: SecretScan, scanned: Scanned, first: int, bodies: Sequence[str]) -> None:
+    for seq, body in enumerate(bodies, start=first):
+        for path, match in scanner.matches_in(shown_event(orjson.loads(body))):
+            scanned.add(seq, path, match)

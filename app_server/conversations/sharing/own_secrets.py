@@ -1,0 +1,45 @@
+"""The values that a user has stored and that nobody else may read, for the scan of what is shared."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.encryption import Cipher
+from app_server.egress.models import EgressCredential
+from app_server.git.models import GitCredential
+from app_server.mcp_servers.models import McpServer
+from app_server.secrets.models import Secret
+from app_server.settings.models import LLMProfile
+
+
+async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
+    """Returns the values by a name that tells what they are: secrets, tokens of git hosts, keys and headers
+    of model profiles, headers and variables of MCP servers, and credentials of the network.
+    """
+    found: dict[str, str] = {}
+    for secret in await session.scalars(select(Secret).where(Secret.user_id == user_id)):
+        found[f"Secret {secret.name}"] = cipher.decrypt(secret.value_encrypted)
+    for git in await session.scalars(select(GitCredential).where(GitCredential.user_id == user_id)):
+        found[f"Token for {git.origin}"] = cipher.decrypt(git.token_encrypted)
+    for profile in await session.scalars(select(LLMProfile).where(LLMProfile.user_id == user_id)):
+        if profile.api_key_encrypted:
+            found[f"Key of the model {profile.name}"] = cipher.decrypt(profile.api_key_encrypted)
+        for header, value in profile.extra_headers_encrypted.items():
+            found[f"Header {header} of the model {profile.name}"] = cipher.decrypt(value)
+    for server in await session.scalars(select(McpServer).where(McpServer.user_id == user_id)):
+        for name, value in _values(json.loads(cipher.decrypt(server.definition_encrypted))):
+            found[f"{name} of the MCP server {server.name}"] = value
+    for one in await session.scalars(select(EgressCredential).where(EgressCredential.user_id == user_id)):
+        found[f"Credential for {one.host}"] = cipher.decrypt(one.value_encrypted)
+    return found
+
+
+def _values(definition: Any) -> Iterator[tuple[str, str]]:
+    for field in ("headers", "env"):
+        for name, value in (definition.get(field) or {}).items():
+            if isinstance(value, str):
+                yield name, value.rpartition(" ")[2]

@@ -1,0 +1,14 @@
+import type { SocketEnvironment } from './socket'
+
+const PATH = '/api/v1/linked-conversation/stream'
+
+/** Opens the stream of the conversation that a read-only link shows. A WebSocket cannot send its token as a header. */
+export function linkEnvironment(token: string): Partial<SocketEnvironment> {
+  return {
+    createSocket: (url) => {
+      const own = new URL(url)
+      own.pathname = PATH
+      return new WebSocket(own, ['slipway', `slipway.link.${token}`])
+    },
+  }
+}

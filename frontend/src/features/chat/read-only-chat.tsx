@@ -1,0 +1,27 @@
+import { useMemo } from 'react'
+import { useConversation } from '@/events/use-conversation'
+import { ComposerDraftProvider } from './composer/composer-draft'
+import { ConnectionBanner } from './notices/connection-banner'
+import { ItemRendererProvider } from './timeline/item-renderer'
+import { KeptStateProvider } from './timeline/kept-state'
+import { itemRows } from './timeline/rows'
+import { Timeline } from './timeline/timeline'
+import { ItemBody } from './timeline/timeline-row'
+
+/** What was said and done, without anything that asks the server for more or changes something. */
+export function ReadOnlyChat({ conversationId }: { conversationId: string }) {
+  const items = useConversation((state) => state.view.items)
+  const rows = useMemo(() => itemRows(items, false), [items])
+  return (
+    <ComposerDraftProvider conversationId={conversationId}>
+      <div className="flex h-full min-h-0 flex-col">
+        <ConnectionBanner />
+        <KeptStateProvider>
+          <ItemRendererProvider value={ItemBody}>
+            <Timeline rows={rows} start={null} />
+          </ItemRendererProvider>
+        </KeptStateProvider>
+      </div>
+    </ComposerDraftProvider>
+  )
+}
