@@ -1,4 +1,7 @@
-"""The owner shares a conversation with another person, who reads it, steers it, and loses it again."""
+"""The owner shares a conversation with another person, who reads it, steers it, and loses it again.
+
+A link shows it to people without an account.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -14,7 +17,7 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     server = scripted_server
-    scripted_llm.script(say("The first answer."), say("An answer to Ada."))
+    scripted_llm.script(say("The first answer. The key is AKIAIOSFODNN7EXAMPLE."), say("An answer to Ada."))
     with server.client() as client, visitor() as owner:
         invited = client.post("/people", json={"name": "Ada Lovelace", "role": "member"}).json()
         conversation_id = start_conversation(client, "Begin", title="The shared one")
@@ -59,7 +62,26 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         owner.photograph("shared-message")
 
         owner.page.get_by_role("button", name="Share", exact=True).click()
+        dialog.get_by_role("button", name="Make a link").click()
+        dialog.get_by_role("checkbox", name="AWS access key").check()
+        dialog.get_by_text("These look like secrets.").scroll_into_view_if_needed()
+        owner.photograph("link-findings")
+        dialog.get_by_role("button", name="Make the link and show them").click()
+        link = dialog.get_by_label("Link", exact=True)
+        link.scroll_into_view_if_needed()
+        owner.photograph("link-made")
+        reader = Visitor(browser.new_context(viewport=DESKTOP))
+        reader.page.goto(link.input_value())
+        expect(reader.page.get_by_role("heading", name="The shared one")).to_be_visible()
+        expect(reader.page.get_by_text("An answer to Ada.")).to_be_visible()
+        expect(reader.page.get_by_text("Ada Lovelace")).to_have_count(0)
+        reader.photograph("linked")
+        dialog.get_by_role("button", name="Remove the link Link").click()
+        expect(reader.page.get_by_role("heading", name="This link has ended")).to_be_visible()
+        reader.photograph("link-ended")
+        assert reader.complaints == []
         dialog.get_by_role("button", name="Remove Ada Lovelace").click()
         expect(ada.page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
         ada.photograph("shared-no-more")
-        assert owner.complaints == []
+        # The refusal that names the secrets.
+        assert [each for each in owner.complaints if "409 (Conflict)" not in each] == []
