@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_conversation_links"
-down_revision = "add_callbacks"
+down_revision = "add_tags"
 branch_labels = None
 depends_on = None
 
