@@ -4,7 +4,7 @@ A link shows it to people without an account.
 """
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.browser import DESKTOP, Visitor, visitor
 from tests.support.scripted_llm import ScriptedLLM, say
@@ -62,26 +62,30 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         owner.photograph("shared-message")
 
         owner.page.get_by_role("button", name="Share", exact=True).click()
-        dialog.get_by_role("button", name="Make a link").click()
-        dialog.get_by_role("checkbox", name="AWS access key").check()
-        dialog.get_by_text("These look like secrets.").scroll_into_view_if_needed()
-        owner.photograph("link-findings")
-        dialog.get_by_role("button", name="Make the link and show them").click()
-        link = dialog.get_by_label("Link", exact=True)
-        link.scroll_into_view_if_needed()
-        owner.photograph("link-made")
-        reader = Visitor(browser.new_context(viewport=DESKTOP))
-        reader.page.goto(link.input_value())
-        expect(reader.page.get_by_role("heading", name="The shared one")).to_be_visible()
-        expect(reader.page.get_by_text("An answer to Ada.")).to_be_visible()
-        expect(reader.page.get_by_text("Ada Lovelace")).to_have_count(0)
-        reader.photograph("linked")
-        dialog.get_by_role("button", name="Remove the link Link").click()
-        expect(reader.page.get_by_role("heading", name="This link has ended")).to_be_visible()
-        reader.photograph("link-ended")
-        assert reader.complaints == []
+        read_by_a_link(owner, dialog, browser)
         dialog.get_by_role("button", name="Remove Ada Lovelace").click()
         expect(ada.page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
         ada.photograph("shared-no-more")
         # The refusal that names the secrets.
         assert [each for each in owner.complaints if "409 (Conflict)" not in each] == []
+
+
+def read_by_a_link(owner: Visitor, dialog: Locator, browser: Browser) -> None:
+    dialog.get_by_role("button", name="Make a link").click()
+    dialog.get_by_role("checkbox", name="AWS access key").check()
+    dialog.get_by_text("These look like secrets.").scroll_into_view_if_needed()
+    owner.photograph("link-findings")
+    dialog.get_by_role("button", name="Make the link and show them").click()
+    link = dialog.get_by_label("Link", exact=True)
+    link.scroll_into_view_if_needed()
+    owner.photograph("link-made")
+    reader = Visitor(browser.new_context(viewport=DESKTOP))
+    reader.page.goto(link.input_value())
+    expect(reader.page.get_by_role("heading", name="The shared one")).to_be_visible()
+    expect(reader.page.get_by_text("An answer to Ada.")).to_be_visible()
+    expect(reader.page.get_by_text("Ada Lovelace")).to_have_count(0)
+    reader.photograph("linked")
+    dialog.get_by_role("button", name="Remove the link Link").click()
+    expect(reader.page.get_by_role("heading", name="This link has ended")).to_be_visible()
+    reader.photograph("link-ended")
+    assert reader.complaints == []

@@ -10,6 +10,11 @@ from app_server.http.response_redaction import MIN_CHARACTERS, Echoes
 HIDDEN: Final = "<secret-hidden>"
 KNOWN_KIND: Final = "saved_secret"
 
+_ASSIGNED: Final = (
+    r"(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)[\w.-]{0,20}[\"']?"
+    r"\s{0,3}[:=]{1,2}\s{0,3}[\"']?([^\s\"'`,;:<>(){}\[\]$\\/]{8,200})"
+)
+
 _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
@@ -36,8 +41,7 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ),
         (
             "assigned_secret",
-            r"(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)[\w.-]{0,20}[\"']?"
-            r"\s{0,3}[:=]{1,2}\s{0,3}[\"']?([^\s\"'`,;:<>(){}\[\]$\\/]{8,200})",
+            _ASSIGNED,
         ),
     )
 )
