@@ -1,4 +1,4 @@
-"""Finds secrets in texts: known values, and texts that have the form of a key, a token or a password. Pure."""
+"""Finds secrets in texts: known values, and what has the form of a key, a token or a password. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
