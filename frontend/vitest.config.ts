@@ -9,6 +9,9 @@ export default mergeConfig(
       setupFiles: ['src/test/setup.ts'],
       include: ['src/**/*.test.{ts,tsx}'],
       restoreMocks: true,
+      // The files of a worker share the modules: half of the time went into loading them anew for each file. What a
+      // module does once, when it is loaded, is done once for all files: tests do it in functions or hooks.
+      isolate: false,
       // Vitest would leave a core free.
       maxWorkers: '100%',
       // Only a test that hangs takes as long.

@@ -1,7 +1,7 @@
 /** Mounts the page of one conversation against a small server, for the tests of what it composes. */
 import { screen } from '@testing-library/react'
 import { http, HttpResponse, type RequestHandler } from 'msw'
-import { beforeEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { GitPush } from '@/api/git-changes'
 import type { AppConversation, LLMProfile, StartTask } from '@/api/types'
 import type { ConversationEvent } from '@/events/types'
@@ -36,6 +36,7 @@ export function openConversation({
   extra = [],
   browser = () => HttpResponse.json({ is_open: false, pages: [], image_url: null }),
 }: Given = {}) {
+  giveLayout()
   const known = fakeConversation({ id: ID, ...conversation })
   const stream = streamServer({
     conversation: known,
@@ -81,9 +82,11 @@ export const composer = () => screen.findByRole('textbox', { name: 'Message to t
 // jsdom has no layout: without a window the list would render no row.
 const LAYOUT = { clientWidth: 800, clientHeight: 4000, offsetHeight: 100 }
 
-beforeEach(() => {
+function giveLayout() {
   for (const [name, value] of Object.entries(LAYOUT)) {
     Object.defineProperty(HTMLElement.prototype, name, { configurable: true, get: () => value })
   }
-  return () => Object.keys(LAYOUT).forEach((name) => Reflect.deleteProperty(HTMLElement.prototype, name))
-})
+  onTestFinished(() => {
+    Object.keys(LAYOUT).forEach((name) => Reflect.deleteProperty(HTMLElement.prototype, name))
+  })
+}

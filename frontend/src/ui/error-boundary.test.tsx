@@ -1,19 +1,24 @@
 import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import { http, HttpResponse } from 'msw'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import '@/i18n/i18n'
-import type * as ReloadOnce from '@/lib/reload-once'
-import { reloadOnceForMissingParts, reloadIfServerThere } from '@/lib/reload-once'
+import { reloadOnceForMissingParts } from '@/lib/reload-once'
+import { server } from '@/test/server'
 import { ErrorBoundary } from './error-boundary'
 
-vi.mock('@/lib/reload-once', async (original) => ({
-  ...(await original<typeof ReloadOnce>()),
-  reloadIfServerThere: vi.fn(),
-}))
-
 let stop = () => {}
+/** How often the page asked whether there is a server to reload from. There is none: jsdom cannot reload. */
+let asked = 0
 
 beforeEach(() => {
+  asked = 0
+  server.use(
+    http.get('/alive', () => {
+      asked += 1
+      return HttpResponse.error()
+    }),
+  )
   vi.spyOn(console, 'error').mockImplementation(() => {})
   stop = reloadOnceForMissingParts({ isServerThere: () => Promise.resolve(false) })
 })
@@ -36,11 +41,10 @@ it('reloads the page for a part that did not arrive, since browsers never fetch 
   const error = new TypeError('Failed to fetch dynamically imported module')
   window.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload: error }))
   await tryAgainAfter(error)
-  expect(reloadIfServerThere).toHaveBeenCalledTimes(1)
+  await vi.waitFor(() => expect(asked).toBe(1))
 })
 
 it('says what may have happened to a part that did not arrive, and that the server does not answer', async () => {
-  vi.mocked(reloadIfServerThere).mockResolvedValue(false)
   const error = new TypeError('Failed to fetch dynamically imported module: http://localhost/assets/a.js')
   window.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload: error }))
   render(
@@ -52,12 +56,11 @@ it('says what may have happened to a part that did not arrive, and that the serv
   expect(alert).toHaveTextContent('The server may be restarting, or it was upgraded.')
   expect(alert).not.toHaveTextContent('dynamically imported')
   await userEvent.click(screen.getByRole('button', { name: 'Try again' }))
-  expect(alert).toHaveTextContent('The server does not answer yet.')
+  await screen.findByText(/The server does not answer yet\./)
   expect(screen.getByRole('button', { name: 'Try again' })).toBeEnabled()
 })
 
 it('only renders again after any other error', async () => {
-  vi.mocked(reloadIfServerThere).mockClear()
   await tryAgainAfter(new Error('A bug'))
-  expect(reloadIfServerThere).not.toHaveBeenCalled()
+  expect(asked).toBe(0)
 })
