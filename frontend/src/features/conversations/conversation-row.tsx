@@ -64,7 +64,7 @@ export function ConversationRow({
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
       {isOwn ? (
-        <label className="relative -m-2 p-2">
+        <label className="relative z-1 -m-2 p-2">
           <input
             type="checkbox"
             checked={isSelected}
@@ -98,11 +98,11 @@ export function ConversationRow({
           )}
           <GoalMark goal={conversation.goal} />
           <SharedBadge conversation={conversation} />
-          <TagBadges conversation={conversation} />
           {conversation.llm_profile && (
             <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>
           )}
         </p>
+        <TagBadges conversation={conversation} />
       </div>
       <div className="hidden shrink-0 text-right text-xs leading-5 text-muted tabular-nums sm:block">
         <p>{statusText(t, standingOf(conversation))}</p>

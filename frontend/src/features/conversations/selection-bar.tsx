@@ -38,21 +38,26 @@ export function SelectionBar({ selected, onClear }: SelectionBarProps) {
       <p className="mr-auto text-sm font-medium" aria-live="polite">
         {t('selection.count', { count })}
       </p>
-      <Button size="sm" icon={<Tag />} onClick={() => setAsked('tag')}>
+      <Button size="sm" icon={<Tag aria-hidden className="size-4" />} onClick={() => setAsked('tag')}>
         {t('selection.tag')}
       </Button>
       <Button
         size="sm"
-        icon={<Archive />}
+        icon={<Archive aria-hidden className="size-4" />}
         disabled={withFiles.length === 0}
         onClick={() => setAsked('archive')}
       >
         {t('action.archive')}
       </Button>
-      <Button size="sm" variant="danger" icon={<Trash2 />} onClick={() => setAsked('delete')}>
+      <Button
+        size="sm"
+        variant="danger"
+        icon={<Trash2 aria-hidden className="size-4" />}
+        onClick={() => setAsked('delete')}
+      >
         {t('action.delete')}
       </Button>
-      <Button size="sm" variant="ghost" icon={<X />} onClick={onClear}>
+      <Button size="sm" variant="ghost" icon={<X aria-hidden className="size-4" />} onClick={onClear}>
         {t('selection.clear')}
       </Button>
       {asked === 'tag' && <TagsDialog conversations={selected} onClose={close} />}
