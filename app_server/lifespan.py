@@ -53,6 +53,10 @@ from app_server.egress.tls.authority import load_authority
 from app_server.events.log import read_body
 from app_server.events.open_streams import OpenStreams
 from app_server.gateway.exposed_urls import agent_server_key, exposed_urls
+from app_server.git.grants import REVOCATION_KIND
+from app_server.git_hosts.authorization.host_tokens import HostTokens
+from app_server.git_hosts.authorization.revocation import POLICY as REVOCATION_POLICY
+from app_server.git_hosts.authorization.revocation import Revocations
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.suggested_tasks import SuggestedTasks
 from app_server.git_proxy.access import Moves
@@ -132,7 +136,10 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         if config.database_file:
             await spending.release_all()
         titles = Titles(database, sandboxes)
-        start_worker = StartWorker(config, database, cipher, sandboxes, pubsub, has_own_tools=has_tools)
+        git_tokens = HostTokens(database, cipher, http, guarded_http)
+        start_worker = StartWorker(
+            config, database, cipher, sandboxes, pubsub, git_tokens, has_own_tools=has_tools
+        )
         sandboxes.listen(
             on_change=start_worker.announce_sandbox,
             on_return=start_worker.bring_back,
@@ -147,8 +154,11 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         def tell_of_refusal(sandbox_id: UUID) -> None:
             background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
 
-        deliveries = Deliveries(database, cipher, http, guarded_http, read_body)
-        jobs = await _open_jobs(config, database, pubsub, deliveries, stack)
+        handlers = (
+            Deliveries(database, cipher, http, guarded_http, read_body),
+            Revocations(database, cipher, http, guarded_http),
+        )
+        jobs = await _open_jobs(config, database, pubsub, *handlers, stack)
         ledger = Ledger(database, tell_of_refusal)
         egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
         for work, name, seconds in (
@@ -203,6 +213,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "works_in": works_in,
             "occupants_of": occupants_of,
             "owner_of_conversation": owner_of_conversation,
+            "git_tokens": git_tokens,
             "git_moves": Moves(),
             "git_rate_limits": RateLimits(),
             "suggested_tasks": SuggestedTasks(),
@@ -233,13 +244,19 @@ async def _make_demo(config: Config) -> None:
 
 
 async def _open_jobs(
-    config: Config, database: Database, pubsub: PubSub, deliveries: Deliveries, stack: AsyncExitStack
+    config: Config,
+    database: Database,
+    pubsub: PubSub,
+    deliveries: Deliveries,
+    revocations: Revocations,
+    stack: AsyncExitStack,
 ) -> Jobs:
     """Names all kinds of jobs of this server and starts its worker."""
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days), TRIM_EVERY)
     jobs.schedule(throttle.TIDY_KIND, throttle.tidier(database), throttle.TIDY_EVERY)
     jobs.register(DELIVER_KIND, deliveries.deliver, DELIVERY_POLICY)
+    jobs.register(REVOCATION_KIND, revocations.revoke, REVOCATION_POLICY)
     jobs.schedule(FORGET_KIND, deliveries.forget_old, FORGET_EVERY)
     await jobs.open()
     stack.push_async_callback(jobs.close)

@@ -40,6 +40,8 @@ from app_server.git import provider_routes
 from app_server.git import router as git_credentials
 from app_server.git_hosts import account_routes as git_account
 from app_server.git_hosts import routes as git_search
+from app_server.git_hosts.authorization import app_routes as git_apps
+from app_server.git_hosts.authorization import sign_in_routes as git_sign_ins
 from app_server.git_proxy import router as git_proxy
 from app_server.llm_gateway import model_list, model_routes, program_routes, trial_routes
 from app_server.llm_gateway import router as llm_gateway
@@ -86,6 +88,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (provider_routes.router, SETTINGS),  # before secrets: `git-providers` is no name of one
     (secrets.router, SETTINGS),
     (git_credentials.router, SETTINGS),
+    (git_apps.router, ADMINISTER),
+    (git_sign_ins.router, SETTINGS),
     (git_search.router, SETTINGS),
     (git_account.router, SETTINGS),
     (mcp.router, MCP),

@@ -35,6 +35,11 @@ class AuditAction(StrEnum):
     SECRET_USED = "secret.used"  # noqa: S105
     GIT_CREDENTIAL_CHANGED = "git_credential.changed"
     GIT_CREDENTIAL_DELETED = "git_credential.deleted"
+    GIT_HOST_CONNECTED = "git_host.connected"
+    GIT_TOKEN_RENEWAL_REFUSED = "git_token.renewal_refused"  # noqa: S105 (the name of an action)
+    GIT_TOKEN_REVOKED = "git_token.revoked"  # noqa: S105
+    GIT_APP_CHANGED = "git_app.changed"
+    GIT_APP_DELETED = "git_app.deleted"
     MCP_SERVER_CHANGED = "mcp_server.changed"
     MCP_SERVER_DELETED = "mcp_server.deleted"
     EGRESS_CHANGED = "egress.changed"

@@ -17,6 +17,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.git.address import Address, parse_address
 from app_server.git.command import Credentials
+from app_server.git.grants import forget_grant
 from app_server.git.models import GitCredential, PushScope
 from app_server.git.providers import GitProvider, provider_of
 from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
@@ -54,7 +55,12 @@ async def credentials_for(
     row = await _of_origin(session, user_id, address.origin)
     if row is None:
         return None
-    return Credentials(row.origin, _name_for(row.origin, row.username), cipher.decrypt(row.token_encrypted))
+    return credentials_of(row, cipher.decrypt(row.token_encrypted))
+
+
+def credentials_of(row: GitCredential, token: str) -> Credentials:
+    """Returns what git sends to the host of this row: the user name that the host wants, and the token."""
+    return Credentials(row.origin, _name_for(row.origin, row.username), token)
 
 
 async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str) -> GitCredential | None:
@@ -101,6 +107,8 @@ async def save_credential(
             )
         row = GitCredential(user_id=user_id, origin=given.host)
         session.add(row)
+    else:
+        await forget_grant(session, row)
     row.username, row.push_scope = given.username or None, given.push_scope
     row.provider, row.api_url = given.provider, given.api_url
     row.token_encrypted = cipher.encrypt(given.token.get_secret_value())
@@ -144,6 +152,7 @@ async def change_credential(
     """
     row = await _require(session, user_id, credential_id)
     if changes.token is not None:
+        await forget_grant(session, row)
         row.token_encrypted = cipher.encrypt(changes.token.get_secret_value())
     if changes.provider is not None and changes.provider is not row.provider:
         row.provider, row.api_url = changes.provider, None
@@ -158,8 +167,11 @@ async def change_credential(
 
 
 async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> str:
-    """Deletes a token and returns the origin of its host. Raises NotFound `git_credential_not_found`."""
+    """Deletes a token and returns the origin of its host. A token that was granted by a sign-in is revoked at
+    the host, if the host can do that. Raises NotFound `git_credential_not_found`.
+    """
     row = await _require(session, user_id, credential_id)
+    await forget_grant(session, row)
     await session.delete(row)
     return row.origin
 

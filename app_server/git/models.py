@@ -1,4 +1,4 @@
-"""The users' stored tokens for git hosts."""
+"""The users' stored tokens for git hosts, and the applications with which users sign in to hosts."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -40,3 +40,53 @@ class GitCredential(Base):
     push_scope: Mapped[PushScope] = mapped_column(enum_column(PushScope))
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+
+
+class GitOAuthApp(Base):
+    """An OAuth application or GitHub App that an administrator has registered at a git host. Users sign in to
+    the host with it. `origin` is the host as a URL without a path.
+
+    api_url, sign_in_url: None means the usual address. private_key_encrypted: PEM, only of a GitHub App.
+    scopes: separated by spaces; None means the usual ones of the provider.
+    """
+
+    __tablename__ = "git_oauth_apps"
+    __table_args__ = (UniqueConstraint("origin"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    origin: Mapped[str] = mapped_column(String(300))
+    provider: Mapped[GitProvider] = mapped_column(enum_column(GitProvider))
+    api_url: Mapped[str | None] = mapped_column(String(500))
+    sign_in_url: Mapped[str | None] = mapped_column(String(500))
+    client_id: Mapped[str] = mapped_column(String(300))
+    client_secret_encrypted: Mapped[str | None] = mapped_column(Text)
+    private_key_encrypted: Mapped[str | None] = mapped_column(Text)
+    scopes: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+
+
+class GitGrant(Base):
+    """How the token of a credential was granted, and how it is renewed. A pasted token has no grant.
+
+    app_id: None if the application was removed; then the token cannot be renewed. installation_id: the
+    installation of a GitHub App whose tokens are used; None for a token of the user. expires_at, renew_at:
+    None if the token does not expire. is_refused: the host does not renew it any more, the user has to
+    connect again. claimed_until: until this time one app server renews it, and no other may. version: counts
+    the renewals.
+    """
+
+    __tablename__ = "git_grants"
+
+    credential_id: Mapped[UUID] = mapped_column(
+        ForeignKey(GitCredential.id, ondelete="CASCADE"), primary_key=True
+    )
+    app_id: Mapped[UUID | None] = mapped_column(ForeignKey(GitOAuthApp.id, ondelete="SET NULL"), index=True)
+    refresh_token_encrypted: Mapped[str | None] = mapped_column(Text)
+    installation_id: Mapped[str | None] = mapped_column(String(40))
+    scopes: Mapped[str | None] = mapped_column(Text)
+    expires_at: Mapped[datetime | None]
+    renew_at: Mapped[datetime | None]
+    is_refused: Mapped[bool] = mapped_column(default=False)
+    claimed_until: Mapped[datetime | None]
+    version: Mapped[int] = mapped_column(default=1)

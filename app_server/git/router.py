@@ -9,6 +9,7 @@ from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.git import credentials
+from app_server.git.grants import grants_of
 from app_server.git.models import GitCredential
 from app_server.git.schemas import ChangeGitCredential, GitCredentialInfo, SaveGitCredential
 
@@ -18,7 +19,9 @@ router = APIRouter(prefix="/api/v1/settings/git-credentials", tags=["Settings"])
 @router.get("")
 async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[GitCredentialInfo]:
     """Returns all tokens of the user for git hosts, sorted by host. The tokens' values are not included."""
-    return [GitCredentialInfo.of(row) for row in await credentials.list_credentials(session, user.id)]
+    rows = await credentials.list_credentials(session, user.id)
+    grants = await grants_of(session, rows)
+    return [GitCredentialInfo.of(row, grants.get(row.id)) for row in rows]
 
 
 @router.post("", status_code=201)
@@ -46,14 +49,17 @@ async def change_git_credential(
     cipher = request.state.cipher
     changed = await credentials.change_credential(session, cipher, user.id, credential_id, body)
     _record_change(trail, session, changed, has_new_token=body.token is not None)
-    return GitCredentialInfo.of(changed)
+    grants = await grants_of(session, [changed])
+    return GitCredentialInfo.of(changed, grants.get(changed.id))
 
 
 @router.delete("/{credential_id}", status_code=204)
 async def delete_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
 ) -> None:
-    """Deletes a token. From then on, agents can reach only public repositories at this host."""
+    """Deletes a token. From then on, agents can reach only public repositories at this host. A token from a
+    sign-in is revoked at the host, if the host can do that.
+    """
     host = await credentials.delete_credential(session, user.id, credential_id)
     trail.record(session, AuditAction.GIT_CREDENTIAL_DELETED, (AuditTarget.GIT_HOST, host))
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstrai
 
 from app_server.core.database import Id, Timestamp
 from app_server.git.address import origin_of
-from app_server.git.models import GitCredential, PushScope
+from app_server.git.models import GitCredential, GitGrant, PushScope
 from app_server.git.providers import GitProvider, provider_of
 
 
@@ -88,6 +88,10 @@ class GitCredentialInfo(BaseModel):
     """A stored token without its value. host: a host name, or a URL if the host is not reached over https.
 
     provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
+    is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
+    installation of a GitHub App whose tokens are used. scopes, expires_at: as the host said at the sign-in;
+    null if it did not say, or if the token does not expire. needs_reconnect: the host does not renew the
+    token any more.
     """
 
     id: Id
@@ -98,9 +102,14 @@ class GitCredentialInfo(BaseModel):
     username: str | None
     push_scope: PushScope
     updated_at: Timestamp
+    is_signed_in: bool = False
+    installation_id: str | None = None
+    scopes: str | None = None
+    expires_at: Timestamp | None = None
+    needs_reconnect: bool = False
 
     @classmethod
-    def of(cls, row: GitCredential) -> Self:
+    def of(cls, row: GitCredential, grant: GitGrant | None = None) -> Self:
         return cls(
             id=row.id,
             host=row.origin.removeprefix("https://"),
@@ -110,4 +119,9 @@ class GitCredentialInfo(BaseModel):
             username=row.username,
             push_scope=row.push_scope,
             updated_at=row.updated_at,
+            is_signed_in=grant is not None,
+            installation_id=grant.installation_id if grant else None,
+            scopes=grant.scopes if grant else None,
+            expires_at=grant.expires_at if grant else None,
+            needs_reconnect=grant is not None and grant.is_refused,
         )

@@ -1,38 +1,72 @@
-"""Makes errors out of what a host's answers contain that no client expects."""
+"""Makes errors out of what a host's answers contain that no client expects, and renews tokens before
+calls.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, cast
 
+from app_server.core.errors import AppError
 from app_server.git_hosts import errors
 from app_server.git_hosts.protocol import GitHostClient
 
 _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 
-def careful(client: GitHostClient, host: str) -> GitHostClient:
+@dataclass(frozen=True)
+class Renewing:
+    """How a client gets a valid token. `valid`: returns one; its argument is a token that the host has
+    refused, or None. `with_token`: returns a client with this token.
+    """
+
+    valid: Callable[[str | None], Awaitable[str]]
+    with_token: Callable[[str], GitHostClient]
+
+
+def careful(client: GitHostClient, host: str, renewing: Renewing | None = None) -> GitHostClient:
     """Returns the client with methods that raise `git_host_failed` for an answer of an unknown form, instead
     of the errors of Python.
+
+    `renewing`: each call is made with a valid token. If the host refuses it, and it can be renewed, the call
+    is made once more.
     """
-    return cast("GitHostClient", _Careful(client, host))
+    return cast("GitHostClient", _Careful(client, host, renewing))
 
 
 class _Careful:
-    def __init__(self, client: GitHostClient, host: str) -> None:
+    def __init__(self, client: GitHostClient, host: str, renewing: Renewing | None) -> None:
         self._client = client
         self._host = host
+        self._renewing = renewing
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
-        return self._checked(found) if inspect.iscoroutinefunction(found) else found
+        return self._checked(name, found) if inspect.iscoroutinefunction(found) else found
 
-    def _checked(self, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def _checked(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         @wraps(method)
         async def call(*arguments: Any, **named: Any) -> Any:
+            if self._renewing is None:
+                return await self._call(method, *arguments, **named)
+            token = await self._renewing.valid(None)
+            own = getattr(self._renewing.with_token(token), name)
             try:
-                return await method(*arguments, **named)
-            except _UNEXPECTED as error:
-                raise errors.failed(self._host, "its answer has an unknown form") from error
+                return await self._call(own, *arguments, **named)
+            except AppError as error:
+                if error.code != errors.TOKEN_REFUSED:
+                    raise
+                renewed = await self._renewing.valid(token)
+                if renewed == token:
+                    raise
+            own = getattr(self._renewing.with_token(renewed), name)
+            return await self._call(own, *arguments, **named)
 
         return call
+
+    async def _call(self, method: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
+        try:
+            return await method(*arguments, **named)
+        except _UNEXPECTED as error:
+            raise errors.failed(self._host, "its answer has an unknown form") from error

@@ -13,10 +13,11 @@ from app_server.core.errors import Forbidden
 from app_server.git import credentials
 from app_server.git.models import GitCredential
 from app_server.git.providers import HOSTS, GitProvider, provider_of
+from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.git_hosts.azure_devops.client import azure_devops
 from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
-from app_server.git_hosts.careful import careful
+from app_server.git_hosts.careful import Renewing, careful
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.github.client import github
 from app_server.git_hosts.gitlab.client import gitlab
@@ -58,12 +59,15 @@ class ConnectedHost:
 
 @dataclass(frozen=True)
 class GitHosts:
-    """The git hosts of one user. `http`: for calls in this user's name (users/outgoing.py)."""
+    """The git hosts of one user. `http`: for calls in this user's name (users/outgoing.py). `tokens`: renews
+    tokens that were granted by a sign-in.
+    """
 
     user_id: UUID
     cipher: Cipher
     http: httpx.AsyncClient
     limits: RateLimits
+    tokens: HostTokens
 
     async def at(self, session: AsyncSession, origin: str) -> ConnectedHost:
         """Returns the host with this origin. Raises Forbidden `no_git_credential`."""
@@ -99,16 +103,25 @@ class GitHosts:
 
     def _connected(self, row: GitCredential) -> ConnectedHost:
         provider = provider_of(row.origin, row.provider)[0]
-        client = _FACTORIES[provider](
-            row.origin,
-            self.cipher.decrypt(row.token_encrypted),
-            username=row.username,
-            api_url=row.api_url,
-            http=self.http,
-            limits=self.limits,
-        )
         host = row.origin.removeprefix("https://")
-        return ConnectedHost(row.origin, provider, careful(client, host))
+        stored = self.cipher.decrypt(row.token_encrypted)
+
+        def with_token(token: str) -> GitHostClient:
+            return _FACTORIES[provider](
+                row.origin,
+                token,
+                username=row.username,
+                api_url=row.api_url,
+                http=self.http,
+                limits=self.limits,
+            )
+
+        async def valid(refused: str | None) -> str:
+            token = await self.tokens.token(self.user_id, row.origin, refused=refused)
+            return stored if token is None else token
+
+        client = careful(with_token(stored), host, Renewing(valid, with_token))
+        return ConnectedHost(row.origin, provider, client)
 
 
 def _no_token(host: str) -> Forbidden:

@@ -28,6 +28,9 @@ from app_server.core.errors import (
 
 _MAX_REASON_CHARACTERS = 500
 
+TOKEN_REFUSED = "git_token_refused"  # noqa: S105 (the code of an error)
+"""The code of the error for a token that the host does not accept."""
+
 _Refusal = tuple[type[AppError], str, str, str | None]
 _NOT_TAKEN: _Refusal = (BadRequest, "git_host_refused", "{} refuses this", None)
 _REFUSALS: dict[int, _Refusal] = {
@@ -48,7 +51,7 @@ _REFUSALS: dict[int, _Refusal] = {
 def token_refused(host: str) -> AppError:
     return BadGateway(
         f"{host} refuses the token.",
-        code="git_token_refused",
+        code=TOKEN_REFUSED,
         fix="The token may have expired or been revoked. Add a new one in the settings, under Git hosts.",
     )
 

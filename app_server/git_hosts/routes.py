@@ -55,7 +55,7 @@ _SORT_KEYS: dict[str, Callable[[HostRepository], Any]] = {
 
 def _git_hosts(request: Request, user: CurrentUser) -> GitHosts:
     state = request.state
-    return GitHosts(user.id, state.cipher, http_of(request, user), state.git_rate_limits)
+    return GitHosts(user.id, state.cipher, http_of(request, user), state.git_rate_limits, state.git_tokens)
 
 
 CurrentGitHosts = Annotated[GitHosts, Depends(_git_hosts)]

@@ -1,7 +1,7 @@
 """Identifies the sandbox behind a git request, and decides which repository it may use and how."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.background import Background
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
-from app_server.core.errors import Unavailable
+from app_server.core.errors import AppError, Unavailable
 from app_server.git.address import Address
-from app_server.git.credentials import credentials_for, push_scope_of
+from app_server.git.credentials import push_scope_of
 from app_server.git_proxy import push_log as pushes
 from app_server.git_proxy.commands import Command
 from app_server.git_proxy.refusal import Refusal
@@ -93,8 +93,13 @@ class RepositoryAccess:
             if sandbox is None:
                 raise Refusal("This sandbox's key does not hold, or not any more. Its user can restart it.")
             work = await state.git_work_of(session, state.cipher, sandbox)
-            target = await _target(session, state.cipher, sandbox, work, name)
+            target, address = await _target(session, sandbox, work, name)
             http = http_of(request, await session.get_one(User, sandbox.user_id))
+        try:  # outside of the session: an expired token is renewed at its host
+            credentials = await state.git_tokens.credentials(sandbox.user_id, address)
+        except AppError as error:
+            raise Refusal(f"{error.detail} {error.fix or ''}".strip()) from error
+        target = replace(target, credentials=credentials)
         return cls(sandbox, target, state.database, state.background, state.git_moves, http)
 
     @property
@@ -135,8 +140,9 @@ def proxied_name(address: Address) -> str | None:
 
 
 async def _target(
-    session: AsyncSession, cipher: Cipher, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
-) -> UpstreamRepository:
+    session: AsyncSession, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
+) -> tuple[UpstreamRepository, Address]:
+    """Returns the repository, still without credentials, and its address. Raises Refusal."""
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]
     alike = [one for one in work if proxied_name(one.address) == wanted]
@@ -151,10 +157,11 @@ async def _target(
             "Commit here: the user sees and takes over the changes in Slipway."
         )
     address = found.address
-    return UpstreamRepository(
+    target = UpstreamRepository(
         name=wanted,
         url=str(address.web_url),
-        credentials=await credentials_for(session, cipher, sandbox.user_id, address),
+        credentials=None,
         scope=await push_scope_of(session, sandbox.user_id, address),
         kept=frozenset(one.base_branch for one in alike if one.base_branch),
     )
+    return target, address

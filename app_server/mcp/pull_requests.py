@@ -126,7 +126,7 @@ async def _repository_of(agent: CallingAgent) -> HostedRepository:
     request = caller.current_request()
     state = request.state
     http = http_of(request, agent.user)
-    hosts = GitHosts(agent.user.id, state.cipher, http, state.git_rate_limits)
+    hosts = GitHosts(agent.user.id, state.cipher, http, state.git_rate_limits, state.git_tokens)
     async with state.database.read() as session:
         return await repository_of(session, hosts, agent.conversation)
 

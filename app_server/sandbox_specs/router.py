@@ -13,7 +13,6 @@ from app_server.core.database import ReadSession, Session, now
 from app_server.core.errors import BadRequest, Conflict, Forbidden, StartFailure
 from app_server.core.pagination import Limit, PageId, page_of
 from app_server.git.address import check_exists, parse_address
-from app_server.git.credentials import credentials_for
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
 from app_server.sandbox_images.definition import BASE_REPOSITORY, REPOSITORY
@@ -152,8 +151,7 @@ async def _pack(request: Request, user: User, given: FromRepository) -> PackedSp
     except StartFailure as failure:
         raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
     await asyncio.to_thread(check_exists, address)
-    async with request.state.database.read() as session:
-        credentials = await credentials_for(session, request.state.cipher, user.id, address)
+    credentials = await request.state.git_tokens.credentials(user.id, address)
     guard = guard_for(request.state.config, user.role)
     packed = await pack_repository(address, given.selected_branch, given.path, credentials, guard)
     if packed.build is None:

@@ -16,6 +16,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.git.providers import GitProvider
+from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role
 
@@ -70,6 +71,7 @@ class Start:
     database: Database
     cipher: Cipher
     sandboxes: Sandboxes
+    git_tokens: HostTokens
     has_own_tools: HasOwnTools
     """Whether our own MCP server has tools for the agent."""
     progress: Progress = field(default_factory=Progress)

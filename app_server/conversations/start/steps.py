@@ -29,9 +29,9 @@ from app_server.conversations.start.log_reconciliation import catch_up
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
-from app_server.core.errors import NotFound, StartFailure
+from app_server.core.errors import AppError, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
-from app_server.git.credentials import credentials_for, provider_with_token
+from app_server.git.credentials import provider_with_token
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
 from app_server.git.repository_bundle import pack
@@ -251,8 +251,11 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
     refuse_foreign_path(address, start.role)
     await asyncio.to_thread(check_exists, address)
     scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
-    async with start.database.read() as session:
-        credentials = await credentials_for(session, start.cipher, start.user_id, address)
+    try:
+        credentials = await start.git_tokens.credentials(start.user_id, address)
+    except AppError as error:
+        fix = error.fix or "Try again later."
+        raise StartFailure("repository_clone_failed", error.detail, fix=fix) from error
     try:
         start.progress.say(f"Cloning {address.public_url}")
         packed = await pack(

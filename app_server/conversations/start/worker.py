@@ -33,6 +33,7 @@ from app_server.core.database import UNAVAILABLE, Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, StartFailure
 from app_server.core.pubsub import PubSub
+from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import User
 
@@ -64,11 +65,12 @@ class StartWorker:
         cipher: Cipher,
         sandboxes: Sandboxes,
         pubsub: PubSub,
+        git_tokens: HostTokens,
         *,
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
         """has_own_tools: whether our own MCP server, which a higher layer serves, has tools for an agent."""
-        self._has_own_tools = has_own_tools
+        self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
         self._database = database
         self._cipher = cipher
@@ -318,6 +320,7 @@ class StartWorker:
             database=self._database,
             cipher=self._cipher,
             sandboxes=self._sandboxes,
+            git_tokens=self._git_tokens,
             has_own_tools=self._has_own_tools,
         )
 

@@ -23,6 +23,7 @@ PREVIEW = "7.1-preview.1"
 _IDENTITIES = "https://vssps.dev.azure.com"
 _PROFILES = "https://app.vssps.visualstudio.com"
 _OLD_DOMAIN = ".visualstudio.com"
+_JWT_BEGINNING = "eyJ"
 _OLD_COLLECTION = "DefaultCollection"
 _MAX_ORGANIZATIONS = 20
 _MAX_PEOPLE = 1
@@ -150,10 +151,16 @@ def azure_api(
 ) -> AzureApi:
     """`api_url`: `https://dev.azure.com/ORGANIZATION`, or the address of a collection of a server."""
     base, organization = _base(origin, api_url)
-    basic = b64encode(f":{token}".encode()).decode()
     host = urlsplit(origin).netloc
-    headers = {"Authorization": f"Basic {basic}", "Accept": "application/json"}
+    headers = {"Authorization": _authorization(token), "Accept": "application/json"}
     return AzureApi(HostConnection(host, base, headers, http, limits, parsing.reason_of), organization)
+
+
+def _authorization(token: str) -> str:
+    """Returns the header for a personal access token, or for a token of Microsoft Entra, which is a JWT."""
+    if token.startswith(_JWT_BEGINNING):
+        return f"Bearer {token}"
+    return f"Basic {b64encode(f':{token}'.encode()).decode()}"
 
 
 def _base(origin: str, api_url: str | None) -> tuple[str, str | None]:

@@ -19,7 +19,12 @@ pytestmark = pytest.mark.both_databases
 def new_worker(home: Home) -> StartWorker:
     state = home.state
     return StartWorker(
-        state["config"], state["database"], state["cipher"], state["sandboxes"], state["pubsub"]
+        state["config"],
+        state["database"],
+        state["cipher"],
+        state["sandboxes"],
+        state["pubsub"],
+        state["git_tokens"],
     )
 
 

@@ -1,0 +1,50 @@
+"""How stored tokens of git hosts were granted, and how they are taken back."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.jobs.queue import enqueue
+from app_server.git.models import GitCredential, GitGrant
+from app_server.git.providers import GitProvider, provider_of
+
+REVOCATION_KIND = "git_token_revocation"
+_REVOKING = frozenset((GitProvider.GITHUB, GitProvider.GITLAB))
+"""The hosts that have an endpoint to revoke tokens."""
+
+
+async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Mapping[UUID, GitGrant]:
+    """Returns the grants of these credentials by the id of the credential. Pasted tokens have none."""
+    ids = [row.id for row in rows]
+    found = await session.scalars(select(GitGrant).where(GitGrant.credential_id.in_(ids)))
+    return {grant.credential_id: grant for grant in found}
+
+
+async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
+    """Deletes the grant of this credential, if there is one, and stores a job that revokes its token at the
+    host. Must be called before the token of the row changes.
+    """
+    grant = await session.get(GitGrant, row.id, with_for_update=True, populate_existing=True)
+    if grant is None:
+        return
+    await session.refresh(row, ["token_encrypted"])
+    await revoke_later(session, row, grant, row.token_encrypted)
+    session.expunge(grant)
+    await session.execute(delete(GitGrant).where(GitGrant.credential_id == row.id))
+
+
+async def revoke_later(
+    session: AsyncSession, row: GitCredential, grant: GitGrant, token_encrypted: str
+) -> None:
+    """Stores a job that revokes a token of this grant, if the host can do that."""
+    if grant.app_id is None or provider_of(row.origin, row.provider)[0] not in _REVOKING:
+        return
+    payload = {
+        "user_id": row.user_id.hex,
+        "app_id": grant.app_id.hex,
+        "token_encrypted": token_encrypted,
+        "is_installation": grant.installation_id is not None,
+    }
+    await enqueue(session, REVOCATION_KIND, payload)

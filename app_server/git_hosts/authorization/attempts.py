@@ -1,0 +1,123 @@
+"""Keeps the state of a sign-in that is under way in encrypted values that only the browser that began it has,
+so that each app server can complete it.
+"""
+
+import secrets
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
+from app_server.core.config import Config
+from app_server.core.database import now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, BadRequest, ConfigurationError
+
+LIFETIME = timedelta(minutes=10)
+_COOKIES: Final = ("__Host-slipway_git", "slipway_git")
+
+
+class _Attempt(BaseModel):
+    """user_id, credential_id: the user, and the session or key with which the sign-in was begun."""
+
+    app_id: UUID
+    user_id: UUID
+    credential_id: UUID
+    expires_at: datetime
+
+
+class RedirectAttempt(_Attempt):
+    """A sign-in that comes back with a code. `state`: ties the answer of the host to this browser.
+    `verifier`: proves that the server that began the sign-in also exchanges the code (PKCE, RFC 7636).
+    """
+
+    kind: str = "redirect"
+    state: str
+    verifier: str
+    redirect_uri: str
+
+    @classmethod
+    def begin(cls, app_id: UUID, user_id: UUID, credential_id: UUID, redirect_uri: str) -> "RedirectAttempt":
+        return cls(
+            app_id=app_id,
+            user_id=user_id,
+            credential_id=credential_id,
+            expires_at=now() + LIFETIME,
+            state=secrets.token_urlsafe(32),
+            verifier=secrets.token_urlsafe(48),
+            redirect_uri=redirect_uri,
+        )
+
+    def require_state(self, state: str) -> None:
+        """Raises BadRequest `git_sign_in_expired` if the browser has brought another state back."""
+        if not secrets.compare_digest(self.state.encode(), state.encode()):
+            raise expired()
+
+
+class DeviceAttempt(_Attempt):
+    """A sign-in by a code that the user types at the host (RFC 8628). `interval`: seconds between questions
+    to the host. `ask_at`: the host must not be asked before.
+    """
+
+    kind: str = "device"
+    device_code: str
+    interval: float
+    ask_at: datetime
+
+
+AttemptKind = TypeVar("AttemptKind", RedirectAttempt, DeviceAttempt)
+
+
+def seal(attempt: _Attempt, cipher: Cipher) -> str:
+    return cipher.encrypt(attempt.model_dump_json())
+
+
+def opened(
+    kind: type[AttemptKind], sealed: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
+) -> AttemptKind:
+    """Returns the attempt if this user began it with this session. Raises BadRequest
+    `git_sign_in_expired`.
+    """
+    try:
+        attempt = kind.model_validate_json(cipher.decrypt(sealed or ""))
+    except (ConfigurationError, ValidationError):
+        raise expired() from None
+    is_own = (attempt.user_id, attempt.credential_id) == (user_id, credential_id)
+    if not is_own or attempt.kind != kind.model_fields["kind"].default or attempt.expires_at < now():
+        raise expired()
+    return attempt
+
+
+def expired() -> AppError:
+    return BadRequest(
+        "This sign-in was not begun in this browser, or has expired.",
+        code="git_sign_in_expired",
+        fix="Start it again in the settings, under Git hosts.",
+    )
+
+
+def cookie_name(config: Config) -> str:
+    """Returns the name of the cookie. Over HTTPS it has the prefix `__Host-`: browsers then do not let pages
+    of subdomains set it.
+    """
+    return _COOKIES[0 if config.base_url.startswith("https:") else 1]
+
+
+def keep(attempt: RedirectAttempt, reply: Response, config: Config, cipher: Cipher) -> None:
+    """Stores the attempt in the browser, as a cookie of the reply."""
+    reply.set_cookie(
+        cookie_name(config),
+        seal(attempt, cipher),
+        max_age=int(LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="lax",
+        secure=config.base_url.startswith("https:"),
+    )
+
+
+def forget(reply: Response, config: Config) -> None:
+    """Removes the cookie of the attempt from the browser, because each attempt can be used only once."""
+    secure = config.base_url.startswith("https:")
+    reply.delete_cookie(cookie_name(config), httponly=True, samesite="lax", secure=secure)

@@ -1,0 +1,122 @@
+"""Where git hosts grant, renew and revoke tokens. Pure.
+
+Sources: https://docs.github.com/en/apps/oauth-apps, https://docs.gitlab.com/api/oauth2,
+https://support.atlassian.com/bitbucket-cloud/docs/use-oauth-on-bitbucket-cloud,
+https://learn.microsoft.com/entra/identity-platform/v2-oauth2-auth-code-flow,
+https://forgejo.org/docs/latest/user/oauth2-provider.
+"""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from app_server.core.encryption import Cipher
+from app_server.git.models import GitOAuthApp
+from app_server.git.providers import GitProvider
+
+_AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
+"""The id of Azure DevOps among the resources of Microsoft Entra."""
+
+
+@dataclass(frozen=True)
+class _Paths:
+    """Paths below the address of the sign-in. `device`: None if the device flow is not offered."""
+
+    authorize: str
+    token: str
+    scopes: str
+    device: str | None = None
+
+
+_GITHUB = "/login/oauth"
+_PATHS = {
+    GitProvider.GITHUB: _Paths(
+        f"{_GITHUB}/authorize", f"{_GITHUB}/access_token", "repo read:org", device="/login/device/code"
+    ),
+    GitProvider.GITLAB: _Paths(
+        "/oauth/authorize", "/oauth/token", "api write_repository", device="/oauth/authorize_device"
+    ),
+    # The scopes of Bitbucket are set at its OAuth consumer.
+    GitProvider.BITBUCKET: _Paths("/site/oauth2/authorize", "/site/oauth2/access_token", ""),
+    GitProvider.AZURE_DEVOPS: _Paths(
+        "/oauth2/v2.0/authorize", "/oauth2/v2.0/token", f"{_AZURE_DEVOPS}/.default offline_access"
+    ),
+    GitProvider.FORGEJO: _Paths(
+        f"{_GITHUB}/authorize",
+        f"{_GITHUB}/access_token",
+        "write:repository write:issue read:user read:organization",
+    ),
+}
+SIGN_IN_PROVIDERS = frozenset(_PATHS)
+DEVICE_PROVIDERS = frozenset(provider for provider, paths in _PATHS.items() if paths.device)
+
+
+@dataclass(frozen=True)
+class OAuthApp:
+    """A registered application with its secrets decrypted. See GitOAuthApp."""
+
+    id: UUID
+    origin: str
+    provider: GitProvider
+    api_url: str | None
+    client_id: str
+    sign_in_url: str | None = None
+    stated_scopes: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
+    private_key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, row: GitOAuthApp, cipher: Cipher) -> "OAuthApp":
+        secret, key = row.client_secret_encrypted, row.private_key_encrypted
+        return cls(
+            id=row.id,
+            origin=row.origin,
+            provider=row.provider,
+            api_url=row.api_url,
+            client_id=row.client_id,
+            sign_in_url=row.sign_in_url,
+            stated_scopes=row.scopes,
+            client_secret=cipher.decrypt(secret) if secret else None,
+            private_key=cipher.decrypt(key) if key else None,
+        )
+
+    @property
+    def host(self) -> str:
+        return self.origin.removeprefix("https://")
+
+    @property
+    def authorization_url(self) -> str:
+        return self._base + _PATHS[self.provider].authorize
+
+    @property
+    def token_url(self) -> str:
+        return self._base + _PATHS[self.provider].token
+
+    @property
+    def device_url(self) -> str | None:
+        """Where the device flow begins (RFC 8628). None if the host has none."""
+        path = _PATHS[self.provider].device
+        return path and self._base + path
+
+    @property
+    def scopes(self) -> str:
+        """The scopes to ask for, separated by spaces."""
+        return _PATHS[self.provider].scopes if self.stated_scopes is None else self.stated_scopes
+
+    @property
+    def api(self) -> str:
+        """The address of GitHub's REST API."""
+        usual = "https://api.github.com" if self.host == "github.com" else f"{self.origin}/api/v3"
+        return (self.api_url or usual).rstrip("/")
+
+    @property
+    def sends_basic(self) -> bool:
+        """Whether the application names itself with HTTP Basic instead of in the form."""
+        return self.provider is GitProvider.BITBUCKET
+
+    @property
+    def _base(self) -> str:
+        if self.sign_in_url:
+            return self.sign_in_url.rstrip("/")
+        if self.provider is GitProvider.AZURE_DEVOPS:
+            return "https://login.microsoftonline.com/organizations"
+        return self.origin

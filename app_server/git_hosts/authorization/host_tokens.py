@@ -1,0 +1,265 @@
+"""Provides valid tokens of git hosts, and renews granted ones before they expire.
+
+A host may accept a refresh token only once. Therefore an app server claims a grant in the database before it
+renews it; other app servers wait for the result.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx
+from sqlalchemy import or_, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import ActorMeans, AuditAction, AuditOutcome, AuditTarget
+from app_server.audit.chain import Actor
+from app_server.core.background import finish
+from app_server.core.database import Database, now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, BadGateway, Unavailable
+from app_server.git.address import Address
+from app_server.git.command import Credentials
+from app_server.git.credentials import credential_of_origin, credentials_of, given_with
+from app_server.git.grants import revoke_later
+from app_server.git.models import GitCredential, GitGrant, GitOAuthApp
+from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.git_hosts.authorization.token_calls import (
+    GrantedTokens,
+    TokenRefusal,
+    ask_for_tokens,
+    refused,
+)
+from app_server.users.models import ADMINISTRATORS, User
+
+logger = logging.getLogger(__name__)
+
+RENEW_SECONDS = 25.0
+CLAIM_SECONDS = 60.0
+_SAVE_SECONDS = CLAIM_SECONDS - RENEW_SECONDS - 5
+_LOOK_AGAIN_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What the database has about a token at this moment."""
+
+    row: GitCredential
+    grant: GitGrant | None
+    app: GitOAuthApp | None
+    user: User
+
+
+class HostTokens:
+    """The tokens of all users for their git hosts. `http` is for administrators; `guarded_http`, which
+    refuses private addresses, for other users.
+    """
+
+    def __init__(
+        self, database: Database, cipher: Cipher, http: httpx.AsyncClient, guarded_http: httpx.AsyncClient
+    ) -> None:
+        self._database = database
+        self._cipher = cipher
+        self._http = http
+        self._guarded_http = guarded_http
+
+    async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
+        """Returns valid credentials of the user for git at this repository. Returns None if there are none;
+        then only public repositories can be read. Raises the errors of `token`.
+        """
+        if given := given_with(address):
+            return given
+        if address.origin is None:
+            return None
+        found = await self._valid(user_id, address.origin, None)
+        return found and credentials_of(*found)
+
+    async def token(self, user_id: UUID, origin: str, *, refused: str | None = None) -> str | None:
+        """Returns a valid token of the user for the host, and renews it first if necessary. Returns None if
+        the user has none.
+
+        `refused`: a token that the host has refused; a granted one is renewed then. Raises BadGateway
+        `git_reconnect_needed`, `git_sign_in_refused` and `git_host_failed`.
+        """
+        found = await self._valid(user_id, origin, refused)
+        return found and found[1]
+
+    async def _valid(
+        self, user_id: UUID, origin: str, refused: str | None
+    ) -> tuple[GitCredential, str] | None:
+        while True:
+            stored = await self._stored(user_id, origin)
+            if stored is None:
+                return None
+            token = self._cipher.decrypt(stored.row.token_encrypted)
+            grant = stored.grant
+            if grant is None or not (token == refused or _is_past(grant.renew_at)):
+                return stored.row, token
+            is_usable = token != refused and not _is_past(grant.expires_at)
+            if grant.is_refused or stored.app is None or grant.refresh_token_encrypted is None:
+                if is_usable:
+                    return stored.row, token
+                if not grant.is_refused:
+                    await self._end(stored, "no refresh token" if stored.app else "no application")
+                raise _reconnect(stored.row)
+            if await self._change(grant, _is_free(), claimed_until=_later(CLAIM_SECONDS)):
+                # Once requested, the new tokens must be saved, even if the caller has gone.
+                renewed = await finish(self._renew(stored, grant, token if is_usable else None))
+                return stored.row, renewed
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+    async def _stored(self, user_id: UUID, origin: str) -> _Stored | None:
+        async with self._database.read() as session:
+            row = await credential_of_origin(session, user_id, origin)
+            if row is None:
+                return None
+            grant = await session.get(GitGrant, row.id)
+            app = await session.get(GitOAuthApp, grant.app_id) if grant and grant.app_id else None
+            return _Stored(row, grant, app, await session.get_one(User, user_id))
+
+    async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
+        """Renews a claimed grant and returns its new token. `usable`: the present token, if it is still
+        valid; it is returned if the host does not renew it now.
+        """
+        assert stored.app is not None
+        assert grant.refresh_token_encrypted is not None
+        app = OAuthApp.of(stored.app, self._cipher)
+        refresh_token = self._cipher.decrypt(grant.refresh_token_encrypted)
+        http = self._http if stored.user.role in ADMINISTRATORS else self._guarded_http
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        try:
+            # This must end before the claim does, or another server would send the same refresh token.
+            async with asyncio.timeout(RENEW_SECONDS):
+                granted = await ask_for_tokens(http, app, form)
+        except TokenRefusal as refusal:
+            if refusal.ends_grant:
+                await self._end(stored, refusal.error)
+                error: AppError = _reconnect(stored.row)
+            else:
+                await self._change(grant, claimed_until=None)
+                error = refused(app, refusal)
+            logger.warning("a git host renews no token: %s", refusal.error, extra={"host": app.host})
+        except TimeoutError:
+            await self._change(grant, claimed_until=None)
+            error = BadGateway(f"{app.host} did not renew the token in time.", code="git_host_failed")
+        except AppError as failure:
+            await self._change(grant, claimed_until=None)
+            error = failure
+        else:
+            if not await self._save(stored, grant, granted, refresh_token):
+                raise _reconnect(stored.row)  # the user has disconnected meanwhile
+            return granted.access_token
+        if usable is None:
+            raise error
+        return usable
+
+    async def _save(
+        self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str
+    ) -> bool:
+        """Stores the new tokens. Returns false if the grant was deleted or replaced meanwhile.
+
+        Repeats this while the database does not answer: the old refresh token may not be valid any more.
+        """
+        deadline = asyncio.get_running_loop().time() + _SAVE_SECONDS
+        while True:
+            try:
+                async with self._database.session() as session:
+                    is_saved = await self._save_once(session, stored, grant, granted, refresh_token)
+            except (SQLAlchemyError, OSError, Unavailable):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                logger.warning("a renewed token of a git host could not be stored; it is tried again")
+                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            else:
+                return is_saved
+
+    async def _save_once(
+        self,
+        session: AsyncSession,
+        stored: _Stored,
+        grant: GitGrant,
+        granted: GrantedTokens,
+        refresh_token: str,
+    ) -> bool:
+        # If no new refresh token is sent, the old one stays valid.
+        encrypted = self._cipher.encrypt(granted.refresh_token or refresh_token)
+        is_same = await self._change_in(
+            session,
+            grant,
+            refresh_token_encrypted=encrypted,
+            scopes=granted.scopes or grant.scopes,
+            expires_at=granted.expires_at,
+            renew_at=granted.renew_at,
+            claimed_until=None,
+            version=grant.version + 1,
+        )
+        token = self._cipher.encrypt(granted.access_token)
+        if is_same:
+            statement = update(GitCredential).where(GitCredential.id == stored.row.id)
+            await session.execute(statement.values(token_encrypted=token))
+        else:
+            await revoke_later(session, stored.row, grant, token)
+        return is_same
+
+    async def _end(self, stored: _Stored, why: str) -> None:
+        """Notes that the user has to connect again, and tells the audit log."""
+        assert stored.grant is not None
+        user = stored.user
+        async with self._database.session() as session:
+            if not await self._change_in(session, stored.grant, is_refused=True, claimed_until=None):
+                return
+            trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))
+            trail.record(
+                session,
+                AuditAction.GIT_TOKEN_RENEWAL_REFUSED,
+                (AuditTarget.GIT_HOST, stored.row.origin),
+                outcome=AuditOutcome.REFUSED,
+                reason=why,
+            )
+
+    async def _change(self, grant: GitGrant, *conditions: Any, **values: Any) -> bool:
+        async with self._database.session() as session:
+            return await self._change_in(session, grant, *conditions, **values)
+
+    async def _change_in(
+        self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
+    ) -> bool:
+        """Changes the grant, unless it was renewed or replaced meanwhile or a condition does not hold.
+        Returns whether it was changed.
+        """
+        statement = update(GitGrant).where(
+            GitGrant.credential_id == grant.credential_id,
+            GitGrant.version == grant.version,
+            GitGrant.is_refused.is_(False),
+            GitGrant.refresh_token_encrypted.is_not_distinct_from(grant.refresh_token_encrypted),
+            *conditions,
+        )
+        result = await session.execute(statement.values(**values).returning(GitGrant.credential_id))
+        return result.scalar_one_or_none() is not None
+
+
+def _is_free() -> Any:
+    """The condition that no app server is renewing the grant at this moment."""
+    return or_(GitGrant.claimed_until.is_(None), GitGrant.claimed_until < now())
+
+
+def _is_past(moment: datetime | None) -> bool:
+    return moment is not None and moment <= now()
+
+
+def _later(seconds: float) -> datetime:
+    return now() + timedelta(seconds=seconds)
+
+
+def _reconnect(row: GitCredential) -> AppError:
+    host = row.origin.removeprefix("https://")
+    return BadGateway(
+        f"The connection to {host} has expired or was revoked.",
+        code="git_reconnect_needed",
+        fix="Connect it again in the settings, under Git hosts.",
+    )

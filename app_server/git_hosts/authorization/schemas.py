@@ -1,0 +1,186 @@
+"""Wire schemas for applications at git hosts and for sign-ins. Secrets are received and never sent."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+from uuid import UUID
+
+from joserfc.errors import JoseError
+from joserfc.jwk import RSAKey
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    model_validator,
+)
+
+from app_server.core.database import Id, Timestamp
+from app_server.git.models import GitOAuthApp
+from app_server.git.providers import GitProvider
+from app_server.git.schemas import ApiUrl, GitCredentialInfo, Origin
+from app_server.git_hosts.authorization.endpoints import DEVICE_PROVIDERS, SIGN_IN_PROVIDERS
+
+_Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[!-~]+$")
+]
+_Scopes = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000, pattern=r"^[!-~ ]*$")]
+
+
+def _secret(secret: SecretStr) -> SecretStr:
+    value = secret.get_secret_value()
+    if not value.isascii() or not value.isprintable():
+        raise ValueError("this is no client secret: it has characters that none can have")
+    return secret
+
+
+def _private_key(key: SecretStr) -> SecretStr:
+    try:
+        if RSAKey.import_key(key.get_secret_value().strip()).is_private:
+            return SecretStr(key.get_secret_value().strip() + "\n")
+    except (JoseError, ValueError, TypeError):
+        pass
+    raise ValueError("this is no private RSA key in PEM form")
+
+
+ClientSecret = Annotated[SecretStr, Field(min_length=4, max_length=1000), AfterValidator(_secret)]
+PrivateKey = Annotated[SecretStr, Field(min_length=100, max_length=20_000), AfterValidator(_private_key)]
+
+
+class SaveGitApp(BaseModel):
+    """An OAuth application, or a GitHub App, as it was registered at the host.
+
+    client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
+    null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
+    for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
+    spaces; null for those that Slipway needs.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    host: Origin
+    provider: GitProvider
+    client_id: _Name
+    client_secret: ClientSecret | None = None
+    private_key: PrivateKey | None = None
+    api_url: ApiUrl | None = None
+    sign_in_url: ApiUrl | None = None
+    scopes: _Scopes | None = None
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.provider not in SIGN_IN_PROVIDERS:
+            raise ValueError("users cannot sign in to this kind of host; they can paste a token")
+        if self.private_key is not None and self.provider is not GitProvider.GITHUB:
+            raise ValueError("only a GitHub App has a private key")
+        return self
+
+
+class GitAppInfo(BaseModel):
+    """A registered application without its secrets. callback_url: the address to state at the host."""
+
+    id: Id
+    host: str
+    provider: GitProvider
+    client_id: str
+    has_client_secret: bool
+    has_private_key: bool
+    api_url: str | None
+    sign_in_url: str | None
+    scopes: str | None
+    callback_url: str
+    updated_at: Timestamp
+
+    @classmethod
+    def of(cls, row: GitOAuthApp, callback_url: str) -> Self:
+        return cls(
+            id=row.id,
+            host=row.origin.removeprefix("https://"),
+            provider=row.provider,
+            client_id=row.client_id,
+            has_client_secret=row.client_secret_encrypted is not None,
+            has_private_key=row.private_key_encrypted is not None,
+            api_url=row.api_url,
+            sign_in_url=row.sign_in_url,
+            scopes=row.scopes,
+            callback_url=callback_url,
+            updated_at=row.updated_at,
+        )
+
+
+class GitApps(BaseModel):
+    """All registered applications, and the address that is to be stated at hosts as callback."""
+
+    callback_url: str
+    apps: list[GitAppInfo]
+
+
+class SignInHost(BaseModel):
+    """A host that users can sign in to. has_device_flow: also with a code, without a callback address."""
+
+    app_id: Id
+    host: str
+    provider: GitProvider
+    has_device_flow: bool
+
+    @classmethod
+    def of(cls, row: GitOAuthApp) -> Self:
+        return cls(
+            app_id=row.id,
+            host=row.origin.removeprefix("https://"),
+            provider=row.provider,
+            has_device_flow=row.provider in DEVICE_PROVIDERS,
+        )
+
+
+class StartGitSignIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    app_id: UUID
+
+
+class GitSignInStarted(BaseModel):
+    """authorization_url: where the user's browser has to go."""
+
+    authorization_url: str
+
+
+class FinishGitSignIn(BaseModel):
+    """The parameters with which the browser was sent back."""
+
+    state: Annotated[str, Field(min_length=1, max_length=500)]
+    code: Annotated[str | None, Field(max_length=4096)] = None
+    error: Annotated[str | None, Field(max_length=500)] = None
+
+
+class GitDeviceCode(BaseModel):
+    """What the user has to do: type `user_code` at `verification_uri`. attempt: for the next question; only
+    this session can use it. interval: seconds until the next question.
+    """
+
+    attempt: str
+    user_code: str
+    verification_uri: str
+    interval: float
+    expires_at: Timestamp
+
+
+class AskAboutDevice(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    attempt: Annotated[str, Field(max_length=10_000)]
+
+
+class DeviceStatus(StrEnum):
+    PENDING = "pending"
+    CONNECTED = "connected"
+
+
+class GitDeviceState(BaseModel):
+    """pending: ask again with the new `attempt` after `interval` seconds. connected: with the credential."""
+
+    status: DeviceStatus
+    attempt: str | None = None
+    interval: float | None = None
+    credential: GitCredentialInfo | None = None

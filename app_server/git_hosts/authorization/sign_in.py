@@ -1,0 +1,179 @@
+"""The steps of a sign-in to a git host: by a redirect of the browser (RFC 6749 with PKCE), and by a code that
+the user types at the host (RFC 8628).
+"""
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import httpx
+from pydantic import SecretStr
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, BadRequest
+from app_server.git.credentials import credential_of_origin, save_credential
+from app_server.git.models import GitCredential, GitGrant, PushScope
+from app_server.git.providers import GitProvider
+from app_server.git.schemas import SaveGitCredential
+from app_server.git_hosts import errors
+from app_server.git_hosts.authorization.attempts import LIFETIME, DeviceAttempt, RedirectAttempt
+from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.git_hosts.authorization.token_calls import (
+    GrantedTokens,
+    TokenRefusal,
+    ask,
+    ask_for_tokens,
+    refused,
+)
+
+_DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+_USUAL_INTERVAL_SECONDS = 5
+_SLOWER_SECONDS = 5
+_MAX_INTERVAL_SECONDS = 300
+
+
+class DeviceCode(DeviceAttempt):
+    """An attempt with what the user is shown: a code, and the address where it is to be typed."""
+
+    user_code: str
+    verification_uri: str
+
+
+def authorization_url(app: OAuthApp, attempt: RedirectAttempt) -> str:
+    """Returns the address at the host where the user's browser goes."""
+    # Loaded at the first sign-in: it takes a while, and many servers have no application.
+    from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+    from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+    return str(
+        prepare_grant_uri(
+            app.authorization_url,
+            client_id=app.client_id,
+            response_type="code",
+            redirect_uri=attempt.redirect_uri,
+            scope=app.scopes or None,
+            state=attempt.state,
+            code_challenge=create_s256_code_challenge(attempt.verifier),
+            code_challenge_method="S256",
+        )
+    )
+
+
+async def tokens_for_code(
+    http: httpx.AsyncClient, app: OAuthApp, attempt: RedirectAttempt, code: str
+) -> GrantedTokens:
+    """Exchanges the code that the browser has brought back. Raises BadGateway `git_sign_in_refused`,
+    `git_host_failed` and Forbidden `private_address`.
+    """
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": attempt.redirect_uri,
+        "code_verifier": attempt.verifier,
+    }
+    try:
+        return await ask_for_tokens(http, app, form)
+    except TokenRefusal as refusal:
+        raise refused(app, refusal) from refusal
+
+
+async def begin_device(
+    http: httpx.AsyncClient, app: OAuthApp, user_id: UUID, credential_id: UUID
+) -> DeviceCode:
+    """Asks the host for a code. Raises BadRequest `git_host_cannot` and the errors of `tokens_for_code`."""
+    if app.device_url is None:
+        raise errors.cannot(app.host, "let users sign in with a code")
+    try:
+        reply = await ask(http, app, app.device_url, {"scope": app.scopes})
+    except TokenRefusal as refusal:
+        raise refused(app, refusal) from refusal
+    place = reply.get("verification_uri")
+    texts = (reply.get("device_code"), reply.get("user_code"), place)
+    if not all(isinstance(text, str) and 0 < len(text) <= 2000 for text in texts):
+        raise errors.failed(app.host, "its answer has an unknown form")
+    if urlsplit(str(place)).scheme not in {"http", "https"}:
+        raise errors.failed(app.host, "its page for the code has no web address")
+    interval = _interval(reply.get("interval"))
+    life = reply.get("expires_in")
+    seconds = life if isinstance(life, int) and life > 0 else LIFETIME.total_seconds()
+    return DeviceCode(
+        app_id=app.id,
+        user_id=user_id,
+        credential_id=credential_id,
+        expires_at=now() + timedelta(seconds=min(seconds, 3600)),
+        device_code=str(texts[0]),
+        interval=interval,
+        ask_at=now() + timedelta(seconds=interval),
+        user_code=str(texts[1]),
+        verification_uri=str(place),
+    )
+
+
+async def ask_about_device(
+    http: httpx.AsyncClient, app: OAuthApp, attempt: DeviceAttempt
+) -> GrantedTokens | DeviceAttempt:
+    """Asks the host whether the user has typed the code. Returns the tokens, or the attempt for the next
+    question. If it is too early, the host is not asked.
+
+    Raises BadRequest `git_sign_in_denied`, and the errors of `tokens_for_code`.
+    """
+    if now() < attempt.ask_at:
+        return attempt
+    form = {"grant_type": _DEVICE_GRANT, "device_code": attempt.device_code}
+    try:
+        return await ask_for_tokens(http, app, form)
+    except TokenRefusal as refusal:
+        if refusal.error in {"access_denied", "expired_token"}:
+            raise denied(app, refusal.error) from refusal
+        if refusal.error not in {"authorization_pending", "slow_down"}:
+            raise refused(app, refusal) from refusal
+        slower = _SLOWER_SECONDS if refusal.error == "slow_down" else 0
+    interval = _interval(attempt.interval + slower)
+    changes = {"interval": interval, "ask_at": now() + timedelta(seconds=interval)}
+    return attempt.model_copy(update=changes)
+
+
+async def connect(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, app: OAuthApp, granted: GrantedTokens
+) -> tuple[GitCredential, GitGrant]:
+    """Stores the tokens as the user's credential for the host, in place of an earlier one. The branches that
+    agents may push to stay as they were. Raises the errors of `save_credential`.
+    """
+    known = await credential_of_origin(session, user_id, app.origin)
+    given = SaveGitCredential(
+        host=app.origin,
+        token=SecretStr(granted.access_token),
+        provider=app.provider,
+        api_url=app.api_url,
+        username="oauth2" if app.provider is GitProvider.GITLAB else None,
+        push_scope=known.push_scope if known else PushScope.OWN,
+    )
+    row = await save_credential(session, cipher, user_id, given)
+    grant = GitGrant(
+        credential_id=row.id,
+        app_id=app.id,
+        refresh_token_encrypted=cipher.encrypt(granted.refresh_token) if granted.refresh_token else None,
+        # A host that names no scopes has granted the requested ones (RFC 6749, section 5.1).
+        scopes=(app.scopes if granted.scopes is None else granted.scopes) or None,
+        expires_at=granted.expires_at,
+        renew_at=granted.renew_at,
+    )
+    session.add(grant)
+    await session.flush()
+    return row, grant
+
+
+def denied(app: OAuthApp, error: str) -> AppError:
+    return BadRequest(
+        f"The sign-in at {app.host} was not completed ({error[:200]}).",
+        code="git_sign_in_denied",
+        fix="Start it again in the settings, under Git hosts.",
+    )
+
+
+def _interval(seconds: object) -> float:
+    if not isinstance(seconds, int | float) or seconds <= 0:
+        return _USUAL_INTERVAL_SECONDS
+    return min(float(seconds), _MAX_INTERVAL_SECONDS)

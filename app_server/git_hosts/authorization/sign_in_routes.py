@@ -1,0 +1,138 @@
+"""Routes with which users sign in to git hosts: by a redirect of the browser, or by a code."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal
+from app_server.access.principal import Principal
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.config import Config
+from app_server.core.database import Database, ReadSession
+from app_server.core.encryption import Cipher
+from app_server.git.schemas import GitCredentialInfo
+from app_server.git_hosts.authorization import attempts, sign_in
+from app_server.git_hosts.authorization.app_routes import all_apps, callback_url, require_app
+from app_server.git_hosts.authorization.attempts import DeviceAttempt, RedirectAttempt
+from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.git_hosts.authorization.schemas import (
+    AskAboutDevice,
+    DeviceStatus,
+    FinishGitSignIn,
+    GitDeviceCode,
+    GitDeviceState,
+    GitSignInStarted,
+    SignInHost,
+    StartGitSignIn,
+)
+from app_server.git_hosts.authorization.token_calls import GrantedTokens
+from app_server.users.outgoing import http_of
+
+router = APIRouter(prefix="/api/v1/settings/git-sign-ins", tags=["Settings"])
+
+
+@router.get("")
+async def list_sign_in_hosts(session: ReadSession) -> list[SignInHost]:
+    """Returns the hosts that users can sign in to, sorted by name."""
+    return [SignInHost.of(row) for row in await all_apps(session)]
+
+
+@router.post("")
+async def start_git_sign_in(
+    principal: CurrentPrincipal, body: StartGitSignIn, request: Request, response: Response
+) -> GitSignInStarted:
+    """Starts a sign-in by a redirect. Returns the address for the user's browser, and sets a cookie without
+    which the sign-in cannot be finished. It lasts ten minutes.
+
+    404 `git_app_not_found`.
+    """
+    app = await _app(request, body.app_id)
+    attempt = RedirectAttempt.begin(app.id, principal.user.id, principal.credential.id, callback_url(request))
+    config: Config = request.state.config
+    attempts.keep(attempt, response, config, request.state.cipher)
+    return GitSignInStarted(authorization_url=sign_in.authorization_url(app, attempt))
+
+
+@router.post("/finish")
+async def finish_git_sign_in(
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    body: FinishGitSignIn,
+    request: Request,
+    response: Response,
+) -> GitCredentialInfo:
+    """Finishes a sign-in with the data that the browser brings back, and stores the token in place of an
+    earlier one for the host. Works in the session that started it.
+
+    400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+    """
+    config: Config = request.state.config
+    sealed = request.cookies.get(attempts.cookie_name(config))
+    attempt = attempts.opened(
+        RedirectAttempt, sealed, request.state.cipher, principal.user.id, principal.credential.id
+    )
+    attempt.require_state(body.state)
+    attempts.forget(response, config)
+    app = await _app(request, attempt.app_id)
+    if body.error or not body.code:
+        raise sign_in.denied(app, body.error or "no code came back")
+    granted = await sign_in.tokens_for_code(http_of(request, principal.user), app, attempt, body.code)
+    return await _connect(principal, trail, request, app, granted)
+
+
+@router.post("/device")
+async def start_device_sign_in(
+    principal: CurrentPrincipal, body: StartGitSignIn, request: Request
+) -> GitDeviceCode:
+    """Starts a sign-in by a code that the user types at the host. Then ask `/device/poll`.
+
+    400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
+    """
+    app = await _app(request, body.app_id)
+    http = http_of(request, principal.user)
+    code = await sign_in.begin_device(http, app, principal.user.id, principal.credential.id)
+    return GitDeviceCode(
+        attempt=attempts.seal(code, request.state.cipher),
+        user_code=code.user_code,
+        verification_uri=code.verification_uri,
+        interval=code.interval,
+        expires_at=code.expires_at,
+    )
+
+
+@router.post("/device/poll")
+async def ask_about_device_sign_in(
+    principal: CurrentPrincipal, trail: CurrentTrail, body: AskAboutDevice, request: Request
+) -> GitDeviceState:
+    """Asks the host whether the user has typed the code, and stores the token if so. Before `interval` has
+    passed, the host is not asked. `interval` grows if the host wants that.
+
+    400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+    """
+    cipher: Cipher = request.state.cipher
+    attempt = attempts.opened(DeviceAttempt, body.attempt, cipher, principal.user.id, principal.credential.id)
+    app = await _app(request, attempt.app_id)
+    outcome = await sign_in.ask_about_device(http_of(request, principal.user), app, attempt)
+    if isinstance(outcome, DeviceAttempt):
+        sealed = attempts.seal(outcome, cipher)
+        return GitDeviceState(status=DeviceStatus.PENDING, attempt=sealed, interval=outcome.interval)
+    credential = await _connect(principal, trail, request, app, outcome)
+    return GitDeviceState(status=DeviceStatus.CONNECTED, credential=credential)
+
+
+async def _app(request: Request, app_id: UUID) -> OAuthApp:
+    database: Database = request.state.database
+    async with database.read() as session:  # it ends before the host is asked
+        return OAuthApp.of(await require_app(session, app_id), request.state.cipher)
+
+
+async def _connect(
+    principal: Principal, trail: CurrentTrail, request: Request, app: OAuthApp, granted: GrantedTokens
+) -> GitCredentialInfo:
+    database: Database = request.state.database
+    async with database.session() as session:
+        row, grant = await sign_in.connect(session, request.state.cipher, principal.user.id, app, granted)
+        target = (AuditTarget.GIT_HOST, app.origin)
+        trail.record(session, AuditAction.GIT_HOST_CONNECTED, target, scopes=grant.scopes)
+        return GitCredentialInfo.of(row, grant)

@@ -1,0 +1,149 @@
+"""Calls to the endpoints of git hosts that grant and revoke tokens. What these endpoints answer is never
+logged. Redirects are not followed, because the calls contain secrets.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from app_server.core.database import now
+from app_server.core.errors import AppError, BadGateway
+from app_server.git_hosts import errors
+from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.http.bounded_body import IDENTITY, whole_body
+
+logger = logging.getLogger(__name__)
+
+CALL_SECONDS = 20.0
+MAX_REPLY_BYTES = 256 * 1024
+_LIFE_BEFORE_RENEWAL = 0.8
+_GRANT_ENDED = frozenset(("invalid_grant", "bad_refresh_token"))
+_MAX_WORDS = 200
+
+
+class TokenRefusal(Exception):
+    """The host grants no token. `error`: its code (RFC 6749, section 5.2). `words`: what it says about it."""
+
+    def __init__(self, error: str, words: str = "") -> None:
+        super().__init__(error)
+        self.error = error[:_MAX_WORDS]
+        self.words = words[:_MAX_WORDS]
+
+    @property
+    def ends_grant(self) -> bool:
+        """Whether the user has to connect again: the refresh token is not valid any more."""
+        return self.error in _GRANT_ENDED
+
+
+@dataclass(frozen=True)
+class GrantedTokens:
+    """What a host has granted. `scopes`: separated by spaces; None if the host does not say. `expires_at` and
+    `renew_at` are None if the access token does not expire.
+    """
+
+    access_token: str = field(repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+    scopes: str | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def renew_at(self) -> datetime | None:
+        """The time from which on the token is renewed: after 80 % of its life."""
+        if self.expires_at is None:
+            return None
+        began = now()
+        return began + (self.expires_at - began) * _LIFE_BEFORE_RENEWAL
+
+
+async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[str, str]) -> GrantedTokens:
+    """Asks the token endpoint for tokens.
+
+    Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
+    """
+    reply = await ask(http, app, app.token_url, form)
+    token, refresh = reply.get("access_token"), reply.get("refresh_token")
+    if not _is_token(token) or not (refresh is None or _is_token(refresh)):
+        raise errors.failed(app.host, "it has granted something that is no token")
+    seconds, scopes = reply.get("expires_in"), reply.get("scope")
+    lives = isinstance(seconds, int | float) and seconds > 0
+    return GrantedTokens(
+        access_token=token,
+        refresh_token=refresh,
+        # GitHub separates scopes by commas.
+        scopes=" ".join(scopes.replace(",", " ").split()) if isinstance(scopes, str) else None,
+        expires_at=now() + timedelta(seconds=min(seconds, 10**9)) if lives else None,
+    )
+
+
+async def ask(http: httpx.AsyncClient, app: OAuthApp, url: str, form: Mapping[str, str]) -> dict[str, Any]:
+    """Sends a form with the name and secret of the application, and returns the JSON of the answer.
+
+    Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
+    """
+    named = {"client_id": app.client_id}
+    basic: tuple[str, str] | None = None
+    if app.sends_basic:
+        named, basic = {}, (quote(app.client_id, safe=""), quote(app.client_secret or "", safe=""))
+    elif app.client_secret is not None:
+        named["client_secret"] = app.client_secret
+    status, content = await send(http, app, "POST", url, data={**form, **named}, basic=basic)
+    try:
+        reply = orjson.loads(content)
+    except ValueError:
+        reply = None
+    if isinstance(reply, dict) and isinstance(error := reply.get("error"), str):
+        # GitHub answers 200 with an error.
+        raise TokenRefusal(error, str(reply.get("error_description") or ""))
+    if not httpx.codes.is_success(status) or not isinstance(reply, dict):
+        raise errors.failed(app.host, f"it answered {status} at {url}")
+    return reply
+
+
+async def send(
+    http: httpx.AsyncClient,
+    app: OAuthApp,
+    method: str,
+    url: str,
+    *,
+    data: Mapping[str, str] | None = None,
+    json: Any = None,
+    basic: tuple[str, str] | None = None,
+    bearer: str | None = None,
+) -> tuple[int, bytes]:
+    """Sends a request and returns the status and the body of the answer.
+
+    Raises BadGateway `git_host_failed` and Forbidden `private_address`.
+    """
+    headers = {"Accept": "application/json", "User-Agent": "slipway", **IDENTITY}
+    if bearer is not None:
+        headers["Authorization"] = f"Bearer {bearer}"
+    auth = httpx.BasicAuth(*basic) if basic else httpx.Auth()
+    try:
+        async with http.stream(
+            method, url, data=data, json=json, headers=headers, auth=auth,
+            timeout=CALL_SECONDS, follow_redirects=False,
+        ) as reply:  # fmt: skip
+            return reply.status_code, await whole_body(reply, MAX_REPLY_BYTES, CALL_SECONDS)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        logger.info("a git host grants no token", extra={"host": app.host, "cause": type(error).__name__})
+        raise errors.failed(app.host, f"it did not answer ({type(error).__name__})") from error
+
+
+def refused(app: OAuthApp, refusal: TokenRefusal) -> AppError:
+    """Returns the error for a sign-in that the host refuses."""
+    words = f": {refusal.words}" if refusal.words else ""
+    return BadGateway(
+        f"{app.host} refuses the sign-in ({refusal.error}{words}).",
+        code="git_sign_in_refused",
+        fix="Start it again. If that does not help, an administrator has to check the application.",
+    )
+
+
+def _is_token(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable() and 4 <= len(value) <= 4000

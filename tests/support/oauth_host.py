@@ -1,0 +1,183 @@
+"""A stand-in for the sign-in of a git host on loopback: it grants, renews and revokes tokens by OAuth.
+
+    with OAuthHost() as host:
+        host.origin                       # of the sign-in and of the API
+        came_back = host.allow(url)       # the user says yes: code and state
+        host.life_seconds = 60            # of tokens from now on
+
+It answers under the paths of all kinds of hosts. Refresh tokens are valid once; one that is used again is
+noted in `replayed` and refused.
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tests.support.patience import PATIENCE_SECONDS
+
+CLIENT_ID = "Iv23slipway"
+CLIENT_SECRET = "canary-client-secret-77"
+LOGIN = "ada"
+
+
+@dataclass
+class OAuthHost:
+    life_seconds: int | None = 3600
+    """How long tokens live; None: they do not expire, and there is no refresh token."""
+    slow_down: int = 0
+    """How many questions about a device are answered with slow_down."""
+    is_down: bool = False
+    asked_to_renew: threading.Event = field(default_factory=threading.Event)
+    may_renew: threading.Event = field(default_factory=threading.Event)
+    """Cleared: renewals wait for their answer."""
+    renewals: int = 0
+    replayed: list[str] = field(default_factory=list)
+    revoked: list[str] = field(default_factory=list)
+    live: set[str] = field(default_factory=set)
+    """The access tokens that the API accepts."""
+    refreshers: set[str] = field(default_factory=set)
+    grants: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """By code: what was asked for at the page of the host."""
+    devices: dict[str, str] = field(default_factory=dict)
+    """By device code: pending, allowed or denied."""
+    questions: list[float] = field(default_factory=list)
+    """When the host was asked about a device."""
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __enter__(self) -> Self:
+        self.may_renew.set()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="oauth host")
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def allow(self, url: str) -> dict[str, str]:
+        """Does what the page of the host does when the user agrees. Returns what the browser brings back."""
+        asked = dict(parse_qsl(urlsplit(url).query))
+        assert (asked["response_type"], asked["client_id"]) == ("code", CLIENT_ID)
+        assert asked["code_challenge_method"] == "S256"
+        code = secrets.token_urlsafe()
+        self.grants[code] = asked
+        return {"code": code, "state": asked["state"]}
+
+    def answer(
+        self, method: str, path: str, form: dict[str, str], headers: Mapping[str, str]
+    ) -> tuple[int, Any]:
+        self.requests.append((method, path, form))
+        if self.is_down:
+            return 503, {}
+        if path.endswith("/user"):
+            token = headers.get("Authorization", "").rpartition(" ")[2]
+            known = {"id": 7, "login": LOGIN, "username": LOGIN, "avatar_url": "", "name": "Ada"}
+            return (200, known) if token in self.live else (401, {"message": "Bad credentials"})
+        if not self._is_named(form, headers):
+            return 401, {"error": "invalid_client"}
+        if method == "DELETE" or path.endswith("/revoke"):
+            token = form.get("access_token") or form["token"]
+            self.revoked.append(token)
+            self.live.discard(token)
+            return (204, None) if method == "DELETE" else (200, {})
+        if "device" in path:
+            code = secrets.token_urlsafe()
+            self.devices[code] = "pending"
+            place = f"{self.origin}/login/device"
+            return 200, {
+                "device_code": code, "user_code": "WDJB-MJHT", "verification_uri": place,
+                "expires_in": 900, "interval": 1,
+            }  # fmt: skip
+        return self._tokens(form)
+
+    def _tokens(self, form: dict[str, str]) -> tuple[int, Any]:
+        if form["grant_type"] == "refresh_token":
+            return self._renewed(form["refresh_token"])
+        if form["grant_type"] == "authorization_code":
+            asked = self.grants.pop(form["code"], None)
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+            proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+            is_good = asked and asked["code_challenge"] == proof
+            if not is_good or asked is None or asked["redirect_uri"] != form["redirect_uri"]:
+                # As GitHub does it: 200 with an error.
+                return 200, {"error": "bad_verification_code", "error_description": "The code is wrong."}
+            return self._grant(asked.get("scope", ""))
+        self.questions.append(time.monotonic())
+        state = self.devices[form["device_code"]]
+        if self.slow_down:
+            self.slow_down -= 1
+            return 400, {"error": "slow_down"}
+        if state == "allowed":
+            return self._grant("repo,read:org")
+        return 400, {"error": {"pending": "authorization_pending", "denied": "access_denied"}[state]}
+
+    def _renewed(self, refresher: str) -> tuple[int, Any]:
+        self.asked_to_renew.set()
+        assert self.may_renew.wait(PATIENCE_SECONDS)
+        with self.lock:
+            if refresher not in self.refreshers:
+                self.replayed.append(refresher)
+                return 400, {"error": "invalid_grant", "error_description": "It was used or revoked."}
+            self.refreshers.remove(refresher)
+            self.renewals += 1
+            self.live.clear()
+            return self._grant("")
+
+    def _grant(self, scope: str) -> tuple[int, Any]:
+        access, refresh = f"access-{secrets.token_urlsafe(9)}", f"refresh-{secrets.token_urlsafe(9)}"
+        self.live.add(access)
+        granted: dict[str, Any] = {"access_token": access, "token_type": "bearer", "scope": scope}
+        if self.life_seconds is not None:
+            self.refreshers.add(refresh)
+            granted |= {"refresh_token": refresh, "expires_in": self.life_seconds}
+        return 200, granted
+
+    def _is_named(self, form: Mapping[str, str], headers: Mapping[str, str]) -> bool:
+        given = headers.get("Authorization", "")
+        if given.startswith("Basic "):
+            user, _, password = base64.b64decode(given.removeprefix("Basic ")).decode().partition(":")
+            return (unquote(user), unquote(password)) == (CLIENT_ID, CLIENT_SECRET)
+        return (form.get("client_id"), form.get("client_secret")) == (CLIENT_ID, CLIENT_SECRET)
+
+
+def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            is_json = "json" in self.headers.get("content-type", "")
+            form = json.loads(body) if is_json else dict(parse_qsl(body))
+            status, content = host.answer(self.command, urlsplit(self.path).path, form, self.headers)
+            data = b"" if content is None else json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_DELETE = do_any  # noqa: N815 (the names that the library calls)
+
+        def log_message(self, *_arguments: object) -> None:
+            """Writes nothing."""
+
+    return Handler
