@@ -34,6 +34,10 @@ export const routes: RouteObject[] = [
                 lazy: page(() => import('./routes/mcp-sign-in').then((m) => m.McpSignInRoute)),
               },
               {
+                path: 'settings/git-hosts/callback',
+                lazy: page(() => import('./routes/git-sign-in').then((m) => m.GitSignInRoute)),
+              },
+              {
                 path: 'settings/:section?',
                 lazy: page(() => import('./routes/settings').then((m) => m.SettingsRoute)),
               },

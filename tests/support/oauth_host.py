@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -167,13 +167,25 @@ def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
             is_json = "json" in self.headers.get("content-type", "")
             form = json.loads(body) if is_json else dict(parse_qsl(body))
-            status, content = host.answer(self.command, urlsplit(self.path).path, form, self.headers)
+            if self.command == "GET" and self.path.partition("?")[0].endswith("/authorize"):
+                self._lead_back()
+                return
+            status, content = host.answer(self.command, urlsplit(self.path).path, form, dict(self.headers))
             data = b"" if content is None else json.dumps(content).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        def _lead_back(self) -> None:
+            """Does not ask: sends the browser back as if its user had agreed."""
+            brought = urlencode(host.allow(self.path))
+            asked = dict(parse_qsl(urlsplit(self.path).query))
+            self.send_response(302)
+            self.send_header("location", f"{asked['redirect_uri']}?{brought}")
+            self.send_header("content-length", "0")
+            self.end_headers()
 
         do_GET = do_POST = do_DELETE = do_any  # noqa: N815 (the names that the library calls)
 

@@ -67,10 +67,12 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
     Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
     """
     reply = await ask(http, app, app.token_url, form)
-    token, refresh = reply.get("access_token"), reply.get("refresh_token")
+    token: Any = reply.get("access_token")
+    refresh: Any = reply.get("refresh_token")
     if not _is_token(token) or not (refresh is None or _is_token(refresh)):
         raise errors.failed(app.host, "it has granted something that is no token")
-    seconds, scopes = reply.get("expires_in"), reply.get("scope")
+    seconds: Any = reply.get("expires_in")
+    scopes: Any = reply.get("scope")
     lives = isinstance(seconds, int | float) and seconds > 0
     return GrantedTokens(
         access_token=token,

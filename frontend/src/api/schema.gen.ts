@@ -24,6 +24,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/git-apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Git Apps
+         * @description Returns the registered applications without their secrets, sorted by host, and the callback address
+         *     that is to be stated at the hosts.
+         */
+        get: operations["list_git_apps_api_v1_administration_git_apps_get"];
+        put?: never;
+        /**
+         * Save Git App
+         * @description Registers an application, or replaces the one of the same host. Secrets that are left out are removed.
+         *     Users who have signed in with an application whose client_id changes have to connect again.
+         */
+        post: operations["save_git_app_api_v1_administration_git_apps_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/git-apps/{app_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Git App
+         * @description Deletes an application. Tokens that users have signed in for stay until they expire; then their users
+         *     have to connect again or paste a token.
+         *
+         *     404 `git_app_not_found`.
+         */
+        delete: operations["delete_git_app_api_v1_administration_git_apps__app_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/jobs": {
         parameters: {
             query?: never;
@@ -2679,13 +2728,109 @@ export interface paths {
         post?: never;
         /**
          * Delete Git Credential
-         * @description Deletes a token. From then on, agents can reach only public repositories at this host.
+         * @description Deletes a token. From then on, agents can reach only public repositories at this host. A token from a
+         *     sign-in is revoked at the host, if the host can do that.
          */
         delete: operations["delete_git_credential_api_v1_settings_git_credentials__credential_id__delete"];
         options?: never;
         head?: never;
         /** Change Git Credential */
         patch: operations["change_git_credential_api_v1_settings_git_credentials__credential_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/settings/git-sign-ins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sign In Hosts
+         * @description Returns the hosts that users can sign in to, sorted by name.
+         */
+        get: operations["list_sign_in_hosts_api_v1_settings_git_sign_ins_get"];
+        put?: never;
+        /**
+         * Start Git Sign In
+         * @description Starts a sign-in by a redirect. Returns the address for the user's browser, and sets a cookie without
+         *     which the sign-in cannot be finished. It lasts ten minutes.
+         *
+         *     404 `git_app_not_found`.
+         */
+        post: operations["start_git_sign_in_api_v1_settings_git_sign_ins_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/git-sign-ins/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Device Sign In
+         * @description Starts a sign-in by a code that the user types at the host. Then ask `/device/poll`.
+         *
+         *     400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
+         */
+        post: operations["start_device_sign_in_api_v1_settings_git_sign_ins_device_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/git-sign-ins/device/poll": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask About Device Sign In
+         * @description Asks the host whether the user has typed the code, and stores the token if so. Before `interval` has
+         *     passed, the host is not asked. `interval` grows if the host wants that.
+         *
+         *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+         */
+        post: operations["ask_about_device_sign_in_api_v1_settings_git_sign_ins_device_poll_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/git-sign-ins/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish Git Sign In
+         * @description Finishes a sign-in with the data that the browser brings back, and stores the token in place of an
+         *     earlier one for the host. Works in the session that started it.
+         *
+         *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
+         */
+        post: operations["finish_git_sign_in_api_v1_settings_git_sign_ins_finish_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/settings/mcp": {
@@ -3869,13 +4014,18 @@ export interface components {
             /** Updated At */
             updated_at: string;
         };
+        /** AskAboutDevice */
+        AskAboutDevice: {
+            /** Attempt */
+            attempt: string;
+        };
         /**
          * AuditAction
          * @description What was done or refused: `THING.CHANGE`. Names may be added, but never renamed, because stored rows
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4865,6 +5015,11 @@ export interface components {
             task: string;
         };
         /**
+         * DeviceStatus
+         * @enum {string}
+         */
+        DeviceStatus: "pending" | "connected";
+        /**
          * Disk
          * @description The file system of the home directory, in bytes.
          */
@@ -5019,6 +5174,18 @@ export interface components {
             hide_users_page: boolean;
         };
         /**
+         * FinishGitSignIn
+         * @description The parameters with which the browser was sent back.
+         */
+        FinishGitSignIn: {
+            /** Code */
+            code?: string | null;
+            /** Error */
+            error?: string | null;
+            /** State */
+            state: string;
+        };
+        /**
          * FinishSignIn
          * @description The parameters with which the authorization server has sent the browser back.
          */
@@ -5048,6 +5215,43 @@ export interface components {
             selected_repository: string;
         };
         /**
+         * GitAppInfo
+         * @description A registered application without its secrets. callback_url: the address to state at the host.
+         */
+        GitAppInfo: {
+            /** Api Url */
+            api_url: string | null;
+            /** Callback Url */
+            callback_url: string;
+            /** Client Id */
+            client_id: string;
+            /** Has Client Secret */
+            has_client_secret: boolean;
+            /** Has Private Key */
+            has_private_key: boolean;
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            provider: components["schemas"]["GitProvider"];
+            /** Scopes */
+            scopes: string | null;
+            /** Sign In Url */
+            sign_in_url: string | null;
+            /** Updated At */
+            updated_at: string;
+        };
+        /**
+         * GitApps
+         * @description All registered applications, and the address that is to be stated at hosts as callback.
+         */
+        GitApps: {
+            /** Apps */
+            apps: components["schemas"]["GitAppInfo"][];
+            /** Callback Url */
+            callback_url: string;
+        };
+        /**
          * GitChange
          * @description One changed path of a repository, relative to its root.
          */
@@ -5065,22 +5269,71 @@ export interface components {
          * @description A stored token without its value. host: a host name, or a URL if the host is not reached over https.
          *
          *     provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
+         *     is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
+         *     installation of a GitHub App whose tokens are used. scopes, expires_at: as the host said at the sign-in;
+         *     null if it did not say, or if the token does not expire. needs_reconnect: the host does not renew the
+         *     token any more.
          */
         GitCredentialInfo: {
             /** Api Url */
             api_url: string | null;
+            /** Expires At */
+            expires_at?: string | null;
             /** Has Stated Provider */
             has_stated_provider: boolean;
             /** Host */
             host: string;
             /** Id */
             id: string;
+            /** Installation Id */
+            installation_id?: string | null;
+            /**
+             * Is Signed In
+             * @default false
+             */
+            is_signed_in: boolean;
+            /**
+             * Needs Reconnect
+             * @default false
+             */
+            needs_reconnect: boolean;
             provider: components["schemas"]["GitProvider"];
             push_scope: components["schemas"]["PushScope"];
+            /** Scopes */
+            scopes?: string | null;
             /** Updated At */
             updated_at: string;
             /** Username */
             username: string | null;
+        };
+        /**
+         * GitDeviceCode
+         * @description What the user has to do: type `user_code` at `verification_uri`. attempt: for the next question; only
+         *     this session can use it. interval: seconds until the next question.
+         */
+        GitDeviceCode: {
+            /** Attempt */
+            attempt: string;
+            /** Expires At */
+            expires_at: string;
+            /** Interval */
+            interval: number;
+            /** User Code */
+            user_code: string;
+            /** Verification Uri */
+            verification_uri: string;
+        };
+        /**
+         * GitDeviceState
+         * @description pending: ask again with the new `attempt` after `interval` seconds. connected: with the credential.
+         */
+        GitDeviceState: {
+            /** Attempt */
+            attempt?: string | null;
+            credential?: components["schemas"]["GitCredentialInfo"] | null;
+            /** Interval */
+            interval?: number | null;
+            status: components["schemas"]["DeviceStatus"];
         };
         /**
          * GitDiff
@@ -5119,6 +5372,14 @@ export interface components {
             ref: string;
             /** Repository */
             repository: string;
+        };
+        /**
+         * GitSignInStarted
+         * @description authorization_url: where the user's browser has to go.
+         */
+        GitSignInStarted: {
+            /** Authorization Url */
+            authorization_url: string;
         };
         /**
          * GroupingStrategy
@@ -7000,6 +7261,32 @@ export interface components {
          */
         SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ARCHIVED" | "ERROR" | "MISSING";
         /**
+         * SaveGitApp
+         * @description An OAuth application, or a GitHub App, as it was registered at the host.
+         *
+         *     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
+         *     null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
+         *     for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
+         *     spaces; null for those that Slipway needs.
+         */
+        SaveGitApp: {
+            /** Api Url */
+            api_url?: string | null;
+            /** Client Id */
+            client_id: string;
+            /** Client Secret */
+            client_secret?: string | null;
+            /** Host */
+            host: string;
+            /** Private Key */
+            private_key?: string | null;
+            provider: components["schemas"]["GitProvider"];
+            /** Scopes */
+            scopes?: string | null;
+            /** Sign In Url */
+            sign_in_url?: string | null;
+        };
+        /**
          * SaveGitCredential
          * @description A new token for a git host. username: only for hosts that require a certain user name.
          *
@@ -7577,6 +7864,19 @@ export interface components {
             people: components["schemas"]["SharedPerson"][];
         };
         /**
+         * SignInHost
+         * @description A host that users can sign in to. has_device_flow: also with a code, without a callback address.
+         */
+        SignInHost: {
+            /** App Id */
+            app_id: string;
+            /** Has Device Flow */
+            has_device_flow: boolean;
+            /** Host */
+            host: string;
+            provider: components["schemas"]["GitProvider"];
+        };
+        /**
          * SignInLinkInfo
          * @description A one-time link. `url` signs in the first browser that opens it.
          */
@@ -7830,6 +8130,14 @@ export interface components {
             /** Output */
             output?: string | null;
             stage: components["schemas"]["StartStatus"];
+        };
+        /** StartGitSignIn */
+        StartGitSignIn: {
+            /**
+             * App Id
+             * Format: uuid
+             */
+            app_id: string;
         };
         /**
          * StartGoal
@@ -8508,6 +8816,97 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Alive"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_git_apps_api_v1_administration_git_apps_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitApps"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_git_app_api_v1_administration_git_apps_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveGitApp"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitAppInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_git_app_api_v1_administration_git_apps__app_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -13582,6 +13981,167 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ChangeGitCredential"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitCredentialInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sign_in_hosts_api_v1_settings_git_sign_ins_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInHost"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_git_sign_in_api_v1_settings_git_sign_ins_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartGitSignIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitSignInStarted"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_device_sign_in_api_v1_settings_git_sign_ins_device_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartGitSignIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitDeviceCode"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_about_device_sign_in_api_v1_settings_git_sign_ins_device_poll_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskAboutDevice"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitDeviceState"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_git_sign_in_api_v1_settings_git_sign_ins_finish_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishGitSignIn"];
             };
         };
         responses: {

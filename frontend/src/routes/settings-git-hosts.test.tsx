@@ -22,6 +22,8 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
           username: null,
           push_scope: 'own',
           updated_at: '2026-11-22T08:00:00Z',
+          is_signed_in: false,
+          needs_reconnect: false,
         })
         return HttpResponse.json(stored[0], { status: 201 })
       }),

@@ -81,6 +81,10 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/conversations/:id/pending-messages', () => HttpResponse.json([])),
     http.get('*/api/v1/api-keys', () => HttpResponse.json([])),
     http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json([])),
+    http.get('*/api/v1/settings/git-sign-ins', () => HttpResponse.json([])),
+    http.get('*/api/v1/administration/git-apps', () =>
+      HttpResponse.json({ callback_url: 'http://localhost:3000/settings/git-hosts/callback', apps: [] }),
+    ),
     http.get('*/api/v1/app-conversations/:id/pull-requests', () => HttpResponse.json([])),
     http.get('*/api/v1/memory-proposals', () => HttpResponse.json([])),
     http.get('*/api/v1/settings', () => HttpResponse.json({ git_user_name: null, git_user_email: null })),

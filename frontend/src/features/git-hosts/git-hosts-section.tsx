@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import clsx from 'clsx'
 import { GitBranch } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -11,6 +12,7 @@ import {
   useChangePushScope,
   useDeleteGitCredential,
 } from '@/api/git-credentials'
+import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Card } from '@/ui/card'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
@@ -20,7 +22,9 @@ import { SectionHeader } from '@/ui/section-header'
 import { Select } from '@/ui/select'
 import { SkeletonList } from '@/ui/skeleton'
 import { CommitIdentitySection } from './commit-identity'
+import { GitAppsSection } from './git-apps'
 import { GitHostForm } from './git-host-form'
+import { HostSignIn } from './host-sign-in'
 
 /** What agents reach git hosts with, and as whom they commit. */
 export function GitHostsSection() {
@@ -28,6 +32,7 @@ export function GitHostsSection() {
     <>
       <Tokens />
       <CommitIdentitySection />
+      <GitAppsSection />
     </>
   )
 }
@@ -40,6 +45,7 @@ function Tokens() {
   return (
     <section aria-label={t('git_hosts.title')}>
       <SectionHeader title={t('git_hosts.title')} lead={t('git_hosts.lead')} />
+      <HostSignIn credentials={query.data ?? []} />
       <GitHostForm />
       {query.isPending && <SkeletonList rows={2} label={t('git_hosts.loading')} className="h-16" />}
       {query.isError && !query.data && (
@@ -72,8 +78,12 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
       <div className="min-w-0 flex-1 basis-40">
-        <p className="truncate font-mono text-sm font-medium">{host}</p>
+        <p className="flex flex-wrap items-center gap-2 font-mono text-sm font-medium">
+          <span className="min-w-0 truncate">{host}</span>
+          {credential.needs_reconnect && <Badge tone="warning">{t('git_sign_in.reconnect')}</Badge>}
+        </p>
         <HostUser credential={credential} />
+        {credential.is_signed_in && <SignInFacts credential={credential} />}
       </div>
       <Select
         aria-label={t('git_hosts.push_scope_of', { host })}
@@ -90,8 +100,14 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
           </option>
         ))}
       </Select>
-      <Button size="sm" aria-label={t('git_hosts.delete_named', { host })} onClick={onDelete}>
-        {t('git_hosts.delete')}
+      <Button
+        size="sm"
+        aria-label={t(credential.is_signed_in ? 'git_sign_in.disconnect_named' : 'git_hosts.delete_named', {
+          host,
+        })}
+        onClick={onDelete}
+      >
+        {t(credential.is_signed_in ? 'git_sign_in.disconnect' : 'git_hosts.delete')}
       </Button>
     </li>
   )
@@ -118,16 +134,34 @@ function HostUser({ credential }: { credential: GitCredential }) {
   )
 }
 
+/** What the host has granted, and whether it has to be granted again. */
+function SignInFacts({ credential }: { credential: GitCredential }) {
+  const { t } = useTranslation()
+  const { scopes, needs_reconnect } = credential
+  return (
+    <p className={clsx('text-xs', needs_reconnect ? 'text-warning' : 'text-muted')}>
+      {needs_reconnect
+        ? t('git_sign_in.reconnect_hint')
+        : scopes
+          ? t('git_sign_in.granted', { scopes })
+          : t('git_sign_in.by_sign_in')}
+    </p>
+  )
+}
+
 function DeleteToken({ credential, onClose }: { credential: GitCredential; onClose: () => void }) {
   const { t } = useTranslation()
   const remove = useDeleteGitCredential()
+  const isSignedIn = credential.is_signed_in
   return (
     <ConfirmDialog
       isOpen
       onOpenChange={onClose}
-      title={t('git_hosts.delete_title', { host: credential.host })}
-      description={t('git_hosts.delete_text')}
-      confirmLabel={t('git_hosts.delete_confirm')}
+      title={t(isSignedIn ? 'git_sign_in.disconnect_title' : 'git_hosts.delete_title', {
+        host: credential.host,
+      })}
+      description={t(isSignedIn ? 'git_sign_in.disconnect_text' : 'git_hosts.delete_text')}
+      confirmLabel={t(isSignedIn ? 'git_sign_in.disconnect' : 'git_hosts.delete_confirm')}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate(credential.id, { onSuccess: onClose })}
     />

@@ -38,7 +38,9 @@ async def test_two_servers_renew_a_token_once(door: Door, owner: User) -> None:
     assert found == {await door.token()} == door.host.live
     assert (first in found, door.host.renewals, door.host.replayed) == (False, 1, [])
     await door.grow_old(expired=True)
-    assert (await servers[1].credentials(owner.id, address)).password in door.host.live
+    renewed = await servers[1].credentials(owner.id, address)
+    assert renewed is not None
+    assert renewed.password in door.host.live
     assert (door.host.renewals, door.host.replayed) == (2, [])
 
 

@@ -1,5 +1,6 @@
 """Signing in to git hosts: a real server that grants tokens, and what the user gets of it."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -158,15 +159,15 @@ async def test_a_token_that_is_not_needed_any_more_is_revoked(door: Door, provid
         assert await door.token() == "a-pasted-token"
 
 
-async def _poll(door: Door, attempt: str) -> dict[str, object]:
+async def _poll(door: Door, attempt: str) -> dict[str, Any]:
     reply = await door.client.post(f"{SIGN_INS}/device/poll", json={"attempt": attempt})
     assert reply.status_code == 200, reply.text
-    state: dict[str, object] = reply.json()
+    state: dict[str, Any] = reply.json()
     return state
 
 
-async def _once_asked(door: Door, attempt: str, *, questions: int) -> dict[str, object]:
-    state: dict[str, object] = {}
+async def _once_asked(door: Door, attempt: str, *, questions: int) -> dict[str, Any]:
+    state: dict[str, Any] = {}
 
     async def is_asked() -> bool:
         state.update(await _poll(door, attempt))

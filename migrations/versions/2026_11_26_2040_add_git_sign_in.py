@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_git_sign_in"
-down_revision = "add_callbacks"
+down_revision = "add_conversation_links"
 branch_labels = None
 depends_on = None
 

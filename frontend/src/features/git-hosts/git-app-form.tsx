@@ -1,0 +1,96 @@
+import { Plus } from 'lucide-react'
+import { useForm } from 'react-hook-form'
+import { useTranslation } from 'react-i18next'
+import { type GitProvider, USUAL_HOSTS } from '@/api/git-credentials'
+import { type GitAppInput, SIGN_IN_PROVIDERS, useSaveGitApp } from '@/api/git-sign-in'
+import { Button } from '@/ui/button'
+import { ErrorState } from '@/ui/error-state'
+import { Field } from '@/ui/field'
+import { Input } from '@/ui/input'
+import { Select } from '@/ui/select'
+
+const HOST = /^(https?:\/\/)?[^\s/@?#]+\/?$/i
+const ADDRESS = /^https?:\/\/[^\s@?#]+$/i
+const TEXTS = ['client_id', 'client_secret', 'sign_in_url', 'api_url', 'scopes'] as const
+
+/** Registers an application; the same host again replaces it. What was typed is forgotten once it is saved. */
+export function GitAppForm() {
+  const { t } = useTranslation()
+  const save = useSaveGitApp()
+  const { register, handleSubmit, formState, reset, setValue, getValues } = useForm<GitAppInput>({
+    defaultValues: {
+      provider: 'github',
+      host: USUAL_HOSTS.github,
+      client_id: '',
+      client_secret: '',
+      sign_in_url: '',
+      api_url: '',
+      scopes: '',
+    },
+  })
+  const { errors } = formState
+  const choose = (chosen: GitProvider) => {
+    if (Object.values(USUAL_HOSTS).includes(getValues('host'))) setValue('host', USUAL_HOSTS[chosen])
+  }
+  const rules = {
+    client_id: { required: true, pattern: /^\S+$/ },
+    client_secret: { minLength: 4 },
+    sign_in_url: { pattern: ADDRESS },
+    api_url: { pattern: ADDRESS },
+    scopes: {},
+  }
+  const submit = handleSubmit((given) => save.mutate(given, { onSuccess: () => reset() }))
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-4">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={t('git_apps.provider')}>
+          {(control) => (
+            <Select {...control} {...register('provider', { onChange: () => choose(getValues('provider')) })}>
+              {SIGN_IN_PROVIDERS.map((name) => (
+                <option key={name} value={name}>
+                  {t(`git_hosts.providers.${name}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={t('git_apps.host')} error={errors.host && t('git_hosts.host_invalid')}>
+          {(control) => (
+            <Input
+              {...control}
+              autoComplete="off"
+              spellCheck={false}
+              className="font-mono"
+              {...register('host', { required: true, pattern: HOST })}
+            />
+          )}
+        </Field>
+        {TEXTS.map((name) => (
+          <Field
+            key={name}
+            label={t(`git_apps.${name}`)}
+            hint={name !== 'client_id' && t(`git_apps.${name}_hint`)}
+            error={errors[name] && t(`git_apps.${name}_invalid`, { defaultValue: '' })}
+          >
+            {(control) => (
+              <Input
+                {...control}
+                type={name === 'client_secret' ? 'password' : 'text'}
+                autoComplete={name === 'client_secret' ? 'new-password' : 'off'}
+                spellCheck={false}
+                className="font-mono"
+                {...register(name, rules[name])}
+              />
+            )}
+          </Field>
+        ))}
+      </div>
+      {save.isError && <ErrorState error={save.error} title={t('git_apps.save_failed')} />}
+      <div>
+        <Button type="submit" icon={<Plus className="size-4" />} isBusy={save.isPending}>
+          {t('git_apps.save')}
+        </Button>
+      </div>
+    </form>
+  )
+}
