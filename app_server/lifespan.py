@@ -154,11 +154,14 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         def tell_of_refusal(sandbox_id: UUID) -> None:
             background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
 
-        handlers = (
+        jobs = await _open_jobs(
+            config,
+            database,
+            pubsub,
             Deliveries(database, cipher, http, guarded_http, read_body),
             Revocations(database, cipher, http, guarded_http),
+            stack,
         )
-        jobs = await _open_jobs(config, database, pubsub, *handlers, stack)
         ledger = Ledger(database, tell_of_refusal)
         egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
         for work, name, seconds in (
