@@ -67,14 +67,10 @@ def decide(event: HostEvent, known: Known) -> Decision | None:
         case EventKind.COMMENT | EventKind.REVIEW_COMMENT | EventKind.REVIEW:
             return _said(event, known)
         case EventKind.CHECK_FAILED:
-            is_new = event.commit is not None and event.commit not in known.corrected
-            # A check is not a person. What it says reaches only a conversation that opened the pull request.
-            fix = Decision(Action.FIX_CHECKS, needs_write_access=False)
-            return fix if known.is_our_pull_request and is_new else None
-        case EventKind.ISSUE_CLOSED:
-            return Decision(Action.PAUSE, needs_write_access=False) if known.has_conversation else None
-        case _:
-            return None
+            return _failed(event, known)
+        case EventKind.ISSUE_CLOSED if known.has_conversation:
+            return Decision(Action.PAUSE, needs_write_access=False)
+    return None
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
@@ -101,6 +97,14 @@ def _said(event: HostEvent, known: Known) -> Decision | None:
     if event.number is None or not mentions(event.text):
         return None
     return Decision(Action.TELL if known.has_conversation else Action.START)
+
+
+def _failed(event: HostEvent, known: Known) -> Decision | None:
+    """A check is not a person: what it says reaches only a conversation that has opened the pull request."""
+    is_new = event.commit is not None and event.commit not in known.corrected
+    if not (known.is_our_pull_request and is_new):
+        return None
+    return Decision(Action.FIX_CHECKS, needs_write_access=False)
 
 
 def _start(event: HostEvent, known: Known) -> Decision | None:
