@@ -57,13 +57,15 @@ class Decision:
 
 def decide(event: HostEvent, known: Known) -> Decision | None:
     """Returns what the event leads to, None for nothing."""
-    if is_own(event, known):
-        return None
+    return None if is_own(event, known) else _of_others(event, known)
+
+
+def _of_others(event: HostEvent, known: Known) -> Decision | None:
     match event.kind:
         case EventKind.ISSUE_LABELLED:
-            return _start(event, known) if _same(event.label, known.label) else None
+            return _start(event, known, is_meant=_same(event.label, known.label))
         case EventKind.ISSUE_ASSIGNED:
-            return _start(event, known) if _same(event.assignee, known.login) else None
+            return _start(event, known, is_meant=_same(event.assignee, known.login))
         case EventKind.COMMENT | EventKind.REVIEW_COMMENT | EventKind.REVIEW:
             return _said(event, known)
         case EventKind.CHECK_FAILED:
@@ -107,8 +109,8 @@ def _failed(event: HostEvent, known: Known) -> Decision | None:
     return Decision(Action.FIX_CHECKS, needs_write_access=False)
 
 
-def _start(event: HostEvent, known: Known) -> Decision | None:
-    if event.number is None or known.has_conversation or known.is_our_pull_request:
+def _start(event: HostEvent, known: Known, *, is_meant: bool) -> Decision | None:
+    if not is_meant or event.number is None or known.has_conversation or known.is_our_pull_request:
         return None
     return Decision(Action.START)
 
