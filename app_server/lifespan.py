@@ -38,6 +38,7 @@ from app_server.conversations.start.log_reconciliation import catch_up_all
 from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
 from app_server.conversations.titles import Titles
+from app_server.conversations.triggered import PROGRESS_KIND
 from app_server.conversations.view import position_of
 from app_server.core.addresses import parse_named
 from app_server.core.background import Background
@@ -83,6 +84,11 @@ from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords import throttle
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
+from app_server.triggers import handling, progress, retention
+from app_server.triggers.handling import Handling
+from app_server.triggers.progress import TriggerProgress
+from app_server.triggers.receiving import KIND as HANDLE_KIND
+from app_server.triggers.setting import Setting
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
 
@@ -154,16 +160,27 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         def tell_of_refusal(sandbox_id: UUID) -> None:
             background.start(announce_refusal(database, pubsub, sandbox_id), name="tell of a refusal")
 
+        triggers = Setting(
+            config, database, cipher, http, guarded_http, RateLimits(), git_tokens, sandboxes, start_worker
+        )
         jobs = await _open_jobs(
             config,
             database,
             pubsub,
             Deliveries(database, cipher, http, guarded_http, read_body),
             Revocations(database, cipher, http, guarded_http),
+            triggers,
             stack,
         )
-        ledger = Ledger(database, tell_of_refusal)
-        egress = EgressProxy(config, database, cipher, authority, ledger, repositories_of, upstream=upstream)
+        egress = EgressProxy(
+            config,
+            database,
+            cipher,
+            authority,
+            Ledger(database, tell_of_refusal),
+            repositories_of,
+            upstream=upstream,
+        )
         for work, name, seconds in (
             (lease.renew, "id of this server", RENEW_SECONDS),
             (sandboxes.check, "sandbox monitor", _MONITOR_INTERVAL_SECONDS),
@@ -218,7 +235,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "owner_of_conversation": owner_of_conversation,
             "git_tokens": git_tokens,
             "git_moves": Moves(),
-            "git_rate_limits": RateLimits(),
+            "git_rate_limits": triggers.limits,
             "suggested_tasks": SuggestedTasks(),
             "fairness": Fairness(),
             "open_streams": OpenStreams(),
@@ -252,6 +269,7 @@ async def _open_jobs(
     pubsub: PubSub,
     deliveries: Deliveries,
     revocations: Revocations,
+    triggers: Setting,
     stack: AsyncExitStack,
 ) -> Jobs:
     """Names all kinds of jobs of this server and starts its worker."""
@@ -261,6 +279,9 @@ async def _open_jobs(
     jobs.register(DELIVER_KIND, deliveries.deliver, DELIVERY_POLICY)
     jobs.register(REVOCATION_KIND, revocations.revoke, REVOCATION_POLICY)
     jobs.schedule(FORGET_KIND, deliveries.forget_old, FORGET_EVERY)
+    jobs.register(HANDLE_KIND, Handling(triggers).handle, handling.POLICY)
+    jobs.register(PROGRESS_KIND, TriggerProgress(triggers).follow, progress.POLICY)
+    jobs.schedule(retention.KIND, retention.forgetter(database), retention.EVERY)
     await jobs.open()
     stack.push_async_callback(jobs.close)
     return jobs

@@ -22,11 +22,16 @@ from app_server.git_proxy import router as git_proxy
 from app_server.http.large_bodies import LargeBodies
 from app_server.http.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext, security_headers
 from app_server.http.static_files import install_frontend
-from app_server.http.text_validation import require_wellformed_text
+from app_server.http.text_validation import WellformedText
 from app_server.lifespan import State
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES
-from app_server.routers import INNER_ROUTERS, PREFIXES_OF_LARGE_BODIES, PUBLIC_ROUTERS
+from app_server.routers import (
+    INNER_ROUTERS,
+    PREFIXES_OF_LARGE_BODIES,
+    PREFIXES_OF_SIGNED_BODIES,
+    PUBLIC_ROUTERS,
+)
 from app_server.sandbox_reports import router as webhooks
 
 _MAX_SMALL_BODY_BYTES = 2 * 1024**2
@@ -41,7 +46,7 @@ def create_app(config: Config) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         responses=PROBLEM_RESPONSES,
-        dependencies=[Depends(require_wellformed_text)],
+        dependencies=[Depends(WellformedText(but=PREFIXES_OF_SIGNED_BODIES))],
         middleware=[
             Middleware(Gateway, config=config),
             Middleware(RequestContext, page_headers=security_headers(config)),
@@ -52,7 +57,7 @@ def create_app(config: Config) -> FastAPI:
                 max_bytes=min(_MAX_SMALL_BODY_BYTES, config.max_body_bytes),
                 above=dict.fromkeys(PREFIXES_OF_LARGE_BODIES, config.max_body_bytes),
             ),
-            Middleware(LargeBodies, identify=identify_user),
+            Middleware(LargeBodies, identify=identify_user, but=PREFIXES_OF_SIGNED_BODIES),
         ],
     )
     install_error_handlers(app)

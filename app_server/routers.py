@@ -65,6 +65,8 @@ from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
 from app_server.sign_in.passwords import routes as passwords
 from app_server.skills import router as skills
+from app_server.triggers import router as triggers
+from app_server.triggers import webhook_route as git_webhooks
 from app_server.trust_grants import router as consents
 
 PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
@@ -104,6 +106,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (skills.router, SETTINGS),
     (administration_routes.router, ADMINISTER),
     (callbacks.router, SETTINGS),
+    (triggers.router, SETTINGS),
+    (git_webhooks.router, OPEN),
     (memory.router, SETTINGS),
     (memory.proposal_router, SETTINGS),
     (consents.router, SETTINGS),
@@ -138,6 +142,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (task_routes.router, WORK),
     (event_routes.router, WORK),
 )
+# Signed by git hosts, which have no account here. Verified before anything is decoded.
+PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)
 # Messages carry images.
 PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
 INNER_ROUTERS: tuple[APIRouter, ...] = (

@@ -16,7 +16,7 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str) -> str
 
     events: the end of the log, the oldest first. statistics: `git diff --stat`.
     """
-    sections = [_summary(events) or "What was changed, and why:"]
+    sections = [summary_of(events) or "What was changed, and why:"]
     if statistics:
         sections.append(f"## Changed files\n\n{_fenced(statistics)}")
     if commands := _commands_after_last_edit(events):
@@ -26,7 +26,8 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str) -> str
     return "\n\n".join(sections)
 
 
-def _summary(events: Sequence[dict[str, Any]]) -> str:
+def summary_of(events: Sequence[dict[str, Any]]) -> str:
+    """Returns what the agent said last, at most MAX_SUMMARY_CHARACTERS. Empty if it said nothing."""
     for event in reversed(events):
         action = event.get("action") or {}
         if event.get("kind") == "ActionEvent" and action.get("kind") == "FinishAction":

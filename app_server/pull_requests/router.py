@@ -21,9 +21,10 @@ from app_server.core.errors import AppError, Conflict
 from app_server.git_hosts.connection import all_at_once
 from app_server.git_hosts.routes import CurrentGitHosts
 from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequestChanges, ReviewVerdict
-from app_server.pull_requests import evidence, messages, refresh, service, working_tree
+from app_server.pull_requests import messages, refresh, service, working_tree
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.opening import open_pull_request
+from app_server.pull_requests.proposing import proposal_of
 from app_server.pull_requests.repository_of import HostedRepository, repository_of
 from app_server.pull_requests.schemas import (
     AgentAsked,
@@ -89,25 +90,8 @@ async def propose_pull_request(
     Nothing is created.
     """
     tree = await working_tree.look_at(place)
-    async with request.state.database.read() as session:
-        events = await service.latest_events(session, conversation.id)
-    client = repository.host.client
-    base = conversation.selected_branch or (await client.repository(repository.name)).default_branch or "main"
-    head = tree.branch if tree.branch and tree.branch != base else f"slipway/{conversation.id.hex[:8]}"
-    known = await client.branches(repository.name, head, limit=100)
-    link = f"{request.state.config.base_url}/conversations/{conversation.id.hex}"
-    title = tree.subjects[-1] if len(tree.subjects) == 1 else conversation.title or "Changes by an agent"
-    return PullRequestProposal(
-        repository=repository.name,
-        git_provider=repository.host.provider,
-        title=" ".join(title.split())[:200],
-        body=evidence.body_of(events, tree.statistics, link),
-        head=head,
-        base=base,
-        uncommitted_files=tree.uncommitted_files,
-        commits=list(tree.subjects),
-        is_pushed=any(branch.name == head and branch.commit == tree.head for branch in known.items),
-    )
+    state = request.state
+    return await proposal_of(state.database, state.config.base_url, repository, conversation, tree)
 
 
 @router.post("", status_code=201)

@@ -1,26 +1,27 @@
 """Decides what an event at a git host leads to. Pure."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatch
 
 from app_server.git_hosts.schemas import ReviewVerdict
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
+from app_server.triggers.models import TriggerEvent
 
-MARKER = "<!-- slipway:comment -->"
-"""Stands in each comment that we write. Hosts do not show it."""
+MARKER = "<!-- slipway:comment"
+"""Begins the mark in each comment that we write. Hosts do not show it."""
 
-_MENTION = re.compile(r"(?<![\w@/.`-])@slipway(?![\w-])", re.IGNORECASE)
 _QUOTED_LINE = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
 class Action(StrEnum):
-    """START: begin a conversation about the issue or pull request. TELL: send the text to the conversation
-    that opened the pull request. FIX_CHECKS: ask that conversation to correct the checks. PAUSE: pause the
-    conversations about the issue.
+    """START: begin a conversation about the issue, pull request or push. TELL: send the text to the
+    conversation about it, or to the one that opened the pull request. FIX_CHECKS: ask that conversation to
+    correct the checks. PAUSE: pause the conversation about the issue or pull request.
     """
 
     START = "start"
@@ -33,46 +34,57 @@ class Action(StrEnum):
 class Known:
     """What is known here about the event.
 
-    `label`: the label that triggers, as the hook's owner has set it. `login`: the login of the token's user
-    at the host. `own_comments`: ids of the comments that we wrote. `is_our_pull_request`: a conversation of
-    the hook's owner has opened the pull request. `has_conversation`: a trigger has already started a
-    conversation about this issue or pull request. `corrected`: commits whose failing checks were handed over.
+    `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; `branch`: the default branch if it names
+    none. `login`: the login of the token's user at the host. `own_comments`: ids of the comments that
+    we wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened the pull request.
+    `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has already started a
+    conversation about this issue or pull request, or one about a push is still at work. `corrected`: commits
+    whose failing checks were handed over.
     """
 
     label: str
     login: str
+    mention: str = "slipway"
+    events: Collection[str] = frozenset(TriggerEvent)
+    branch: str | None = None
+    paths: Sequence[str] = ()
     own_comments: Collection[str] = ()
+    is_own_push: bool = False
     is_our_pull_request: bool = False
     has_conversation: bool = False
     corrected: Collection[str] = ()
 
 
 @dataclass(frozen=True)
-class Decision:
+class TriggerDecision:
     """`needs_write_access`: the actor must be asked for at the host before anything is done."""
 
     action: Action
     needs_write_access: bool = True
 
 
-def decide(event: HostEvent, known: Known) -> Decision | None:
+def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
     """Returns what the event leads to, None for nothing."""
     return None if is_own(event, known) else _of_others(event, known)
 
 
-def _of_others(event: HostEvent, known: Known) -> Decision | None:
+def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
+    found: TriggerDecision | None = None
     match event.kind:
-        case EventKind.ISSUE_LABELLED:
-            return _start(event, known, is_meant=_same(event.label, known.label))
-        case EventKind.ISSUE_ASSIGNED:
-            return _start(event, known, is_meant=_same(event.assignee, known.login))
+        case EventKind.ISSUE_LABELLED if TriggerEvent.LABEL in known.events:
+            found = _start(event, known, is_meant=_same(event.label, known.label))
+        case EventKind.ISSUE_ASSIGNED if TriggerEvent.ASSIGNMENT in known.events:
+            found = _start(event, known, is_meant=_same(event.assignee, known.login))
         case EventKind.COMMENT | EventKind.REVIEW_COMMENT | EventKind.REVIEW:
-            return _said(event, known)
-        case EventKind.CHECK_FAILED:
-            return _failed(event, known)
-        case EventKind.ISSUE_CLOSED if known.has_conversation:
-            return Decision(Action.PAUSE, needs_write_access=False)
-    return None
+            found = _said(event, known)
+        case EventKind.CHECK_FAILED if TriggerEvent.FAILING_CHECK in known.events:
+            found = _failed(event, known)
+        case EventKind.PUSHED if TriggerEvent.PUSH in known.events:
+            found = _pushed(event, known)
+        case EventKind.ISSUE_CLOSED | EventKind.PULL_REQUEST_CLOSED | EventKind.PULL_REQUEST_MERGED:
+            if known.has_conversation:
+                found = TriggerDecision(Action.PAUSE, needs_write_access=False)
+    return found
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
@@ -83,36 +95,51 @@ def is_own(event: HostEvent, known: Known) -> bool:
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
 
-def mentions(text: str) -> bool:
-    """Returns whether the text mentions `@slipway`, outside of code and quotations."""
+def mentions(text: str, word: str = "slipway") -> bool:
+    """Returns whether the text mentions `@word`, outside of code and quotations."""
     for pattern in (_FENCED, _QUOTED_LINE, _INLINE_CODE):
         text = pattern.sub(" ", text)
-    return _MENTION.search(text) is not None
+    mention = rf"(?<![\w@/.`-])@{re.escape(word)}(?![\w-])"
+    return re.search(mention, text, re.IGNORECASE) is not None
 
 
-def _said(event: HostEvent, known: Known) -> Decision | None:
+def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
+    is_mention = TriggerEvent.MENTION in known.events and mentions(event.text, known.mention)
     if known.is_our_pull_request:
         is_review = event.kind in {EventKind.REVIEW_COMMENT, EventKind.REVIEW}
         # An approval without words asks for nothing.
         says_something = bool(event.text.strip()) or event.verdict is ReviewVerdict.CHANGES_REQUESTED
-        return Decision(Action.TELL) if mentions(event.text) or (is_review and says_something) else None
-    if event.number is None or not mentions(event.text):
+        is_wanted = is_review and says_something and TriggerEvent.REVIEW_COMMENT in known.events
+        return TriggerDecision(Action.TELL) if is_mention or is_wanted else None
+    if event.number is None or not is_mention:
         return None
-    return Decision(Action.TELL if known.has_conversation else Action.START)
+    return TriggerDecision(Action.TELL if known.has_conversation else Action.START)
 
 
-def _failed(event: HostEvent, known: Known) -> Decision | None:
+def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
+    """What agents push never triggers. A host that names no paths is taken to mean all."""
+    matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
+    if known.is_own_push or event.branch != known.branch or not matches:
+        return None
+    return TriggerDecision(Action.TELL if known.has_conversation else Action.START, needs_write_access=False)
+
+
+def _fits(path: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(path, one) or path.startswith(one.rstrip("/") + "/") for one in patterns)
+
+
+def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
     """A check is not a person: what it says reaches only a conversation that has opened the pull request."""
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):
         return None
-    return Decision(Action.FIX_CHECKS, needs_write_access=False)
+    return TriggerDecision(Action.FIX_CHECKS, needs_write_access=False)
 
 
-def _start(event: HostEvent, known: Known, *, is_meant: bool) -> Decision | None:
+def _start(event: HostEvent, known: Known, *, is_meant: bool) -> TriggerDecision | None:
     if not is_meant or event.number is None or known.has_conversation or known.is_our_pull_request:
         return None
-    return Decision(Action.START)
+    return TriggerDecision(Action.START)
 
 
 def _same(one: str | None, other: str) -> bool:

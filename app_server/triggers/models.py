@@ -1,30 +1,56 @@
-"""Tables of incoming webhooks and of the deliveries that they have brought."""
+"""Tables of triggers, of the deliveries they have received, and of the conversations they have started."""
 
 from datetime import datetime
+from enum import StrEnum
+from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, enum_column, now
 from app_server.git.providers import GitProvider
 
 
-class IncomingHook(Base):
-    """A webhook that a git host calls for a user.
+class TriggerEvent(StrEnum):
+    """What a trigger reacts to."""
 
-    `origin`: the host, `https://github.com`. `label`: puts the agent to work on an issue or pull request.
-    `previous_secret_encrypted`: also accepted until `previous_secret_until`.
+    LABEL = "label"
+    MENTION = "mention"
+    ASSIGNMENT = "assignment"
+    REVIEW_COMMENT = "review_comment"
+    FAILING_CHECK = "failing_check"
+    PUSH = "push"
+
+
+class Trigger(Base):
+    """A webhook of one repository that a git host calls for a user.
+
+    `origin`: the host, `https://github.com`. `repository`: its full name there. `events`: TriggerEvent
+    values. `label`: puts the agent to work on an issue or pull request. `mention`: the word after the @.
+    `branch`: where conversations begin, and the branch whose pushes count; None: the default branch. `paths`:
+    patterns of the files whose pushes count; empty: all. `previous_secret_encrypted`: also accepted until
+    `previous_secret_until`.
     """
 
-    __tablename__ = "incoming_hooks"
+    __tablename__ = "triggers"
     __table_args__ = (Index(None, "user_id", "created_at"),)
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     provider: Mapped[GitProvider] = mapped_column(enum_column(GitProvider))
     origin: Mapped[str] = mapped_column(String(300))
+    repository: Mapped[str] = mapped_column(String(500))
+    clone_url: Mapped[str] = mapped_column(Text)
+    events: Mapped[list[Any]]
     label: Mapped[str] = mapped_column(String(100), default="slipway")
+    mention: Mapped[str] = mapped_column(String(100), default="slipway")
+    branch: Mapped[str | None] = mapped_column(String(255))
+    paths: Mapped[list[Any]] = mapped_column(default=list)
+    instructions: Mapped[str] = mapped_column(Text, default="")
+    llm_profile: Mapped[str | None] = mapped_column(String(64))
+    sandbox_spec_id: Mapped[str | None] = mapped_column(String(100))
+    opens_pull_request: Mapped[bool] = mapped_column(default=True)
     secret_encrypted: Mapped[str] = mapped_column(Text)
     previous_secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_until: Mapped[datetime | None]
@@ -32,13 +58,64 @@ class IncomingHook(Base):
     last_delivery_at: Mapped[datetime | None]
 
 
-class IncomingDelivery(Base):
-    """A delivery that was accepted. `delivery_id`: the host's id, or a hash of the body if it names none."""
+class DeliveryResult(StrEnum):
+    """`waiting`: its job has not ended. `ignored`: nothing had to be done."""
 
-    __tablename__ = "incoming_deliveries"
-    __table_args__ = (UniqueConstraint("hook_id", "delivery_id"), Index(None, "created_at"))
+    WAITING = "waiting"
+    DONE = "done"
+    IGNORED = "ignored"
+    FAILED = "failed"
+
+
+class TriggerDelivery(Base):
+    """A delivery that was accepted. `delivery_id`: the host's id, or a hash of the body if it names none.
+    `event`, `actor`, `number`: of the first thing that it tells. `action`: what it has led to. `commit`: the
+    one whose failing checks were handed over.
+    """
+
+    __tablename__ = "trigger_deliveries"
+    __table_args__ = (
+        UniqueConstraint("trigger_id", "delivery_id"),
+        Index(None, "trigger_id", "created_at"),
+        Index(None, "created_at"),
+        Index(None, "conversation_id"),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
-    hook_id: Mapped[UUID] = mapped_column(ForeignKey(IncomingHook.id, ondelete="CASCADE"))
+    trigger_id: Mapped[UUID] = mapped_column(ForeignKey(Trigger.id, ondelete="CASCADE"))
     delivery_id: Mapped[str] = mapped_column(String(200))
+    event: Mapped[str] = mapped_column(String(40))
+    actor: Mapped[str] = mapped_column(Text)
+    number: Mapped[int | None] = mapped_column(Integer)
+    state: Mapped[DeliveryResult] = mapped_column(enum_column(DeliveryResult), default=DeliveryResult.WAITING)
+    action: Mapped[str | None] = mapped_column(String(40))
+    reason: Mapped[str | None] = mapped_column(Text)
+    commit: Mapped[str | None] = mapped_column(String(64))
+    conversation_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversations.id", ondelete="SET NULL"))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    handled_at: Mapped[datetime | None]
+
+
+class TriggeredConversation(Base):
+    """A conversation that a trigger has started, and the comment that tells how it stands.
+
+    `number`: of the issue or pull request; None for a push, which has no comment. `comment_begun`: the host
+    was asked to add the comment; its id may have been lost. `comment`: the text that the host has.
+    `is_stopped`: the issue or pull request was closed.
+    """
+
+    __tablename__ = "triggered_conversations"
+    __table_args__ = (Index(None, "trigger_id", "number"),)
+
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True
+    )
+    trigger_id: Mapped[UUID] = mapped_column(ForeignKey(Trigger.id, ondelete="CASCADE"))
+    is_pull_request: Mapped[bool]
+    number: Mapped[int | None] = mapped_column(Integer)
+    title: Mapped[str] = mapped_column(Text, default="")
+    comment_id: Mapped[str | None] = mapped_column(String(200))
+    comment_begun: Mapped[bool] = mapped_column(default=False)
+    comment: Mapped[str | None] = mapped_column(Text)
+    is_stopped: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)

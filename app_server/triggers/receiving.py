@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from sqlalchemy.exc import IntegrityError
@@ -13,54 +14,86 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import NotAuthenticated, NotFound
 from app_server.core.jobs.queue import enqueue
 from app_server.git.providers import GitProvider
-from app_server.git_hosts.webhooks.events import Headers
+from app_server.git_hosts.webhooks.events import Headers, HostEvent
 from app_server.git_hosts.webhooks.reading import read
 from app_server.git_hosts.webhooks.verifying import verify
-from app_server.triggers.models import IncomingDelivery, IncomingHook
+from app_server.triggers.models import Trigger, TriggerDelivery
 
 KIND: Final = "triggers.handle"
-MAX_BODY_BYTES: Final = 1 << 20
 
 
 async def receive(session: AsyncSession, cipher: Cipher, hook_id: UUID, headers: Headers, body: bytes) -> int:
     """Accepts a delivery and returns the status to answer: 202, also for one that was accepted before; 200
     for the unsigned ping of Bitbucket Data Center.
 
-    `body`: as it arrived. Raises NotFound, NotAuthenticated `webhook_signature_wrong`, and the errors of
-    reading.read.
+    `hook_id`: of the trigger. `body`: as it arrived. Raises NotFound, NotAuthenticated
+    `webhook_signature_wrong`, and the errors of reading.read.
     """
-    hook = await session.get(IncomingHook, hook_id)
-    if hook is None:
+    trigger = await session.get(Trigger, hook_id)
+    if trigger is None:
         raise NotFound("There is no such webhook.")
     is_ping = headers.get("x-event-key") == "diagnostics:ping"
-    if hook.provider is GitProvider.BITBUCKET_DATA_CENTER and is_ping:
+    if trigger.provider is GitProvider.BITBUCKET_DATA_CENTER and is_ping:
         return 200
-    if not verify(hook.provider, headers, body, _secrets(cipher, hook), time.time()):
-        raise NotAuthenticated("The signature of the webhook is wrong.", code="webhook_signature_wrong")
-    events = read(hook.provider, headers, body)
-    named = events[0].delivery_id if events else ""
-    # Long ids and missing ones become a hash. Two deliveries with one body say the same.
-    delivery_id = named if 0 < len(named) <= 200 else hashlib.sha256(body).hexdigest()
-    hook.last_delivery_at = now()
-    if events and await _is_new(session, hook_id, delivery_id):
-        payload = {"hook_id": str(hook_id), "events": [one.model_dump(mode="json") for one in events]}
-        await enqueue(session, KIND, payload, key=f"{KIND}:{hook_id}")
+    if not verify(trigger.provider, headers, body, _secrets(cipher, trigger), time.time()):
+        raise NotAuthenticated(
+            "The signature of the webhook is wrong.",
+            code="webhook_signature_wrong",
+            fix="Give the git host the trigger's secret.",
+        )
+    events = read(trigger.provider, headers, body)
+    trigger.last_delivery_at = now()
+    if events and (delivery := await _remember(session, trigger, events, body)):
+        payload = {"delivery_id": delivery.hex, "events": [_stored(one) for one in events]}
+        # One at a time: two events about one issue must not start two conversations.
+        await enqueue(session, KIND, payload, key=f"{KIND}:{trigger.id.hex}", job_id=delivery)
     return 202
 
 
-async def _is_new(session: AsyncSession, hook_id: UUID, delivery_id: str) -> bool:
-    """Remembers the delivery. False if it was known, also if another request stores it at the same time."""
+async def _remember(
+    session: AsyncSession, trigger: Trigger, events: Sequence[HostEvent], body: bytes
+) -> UUID | None:
+    """Stores the delivery and returns the id of its row. None if it was known, also if another request stores
+    it at the same time.
+    """
+    first, row_id = events[0], uuid4()
+    named = _plain(first.delivery_id)
+    row = TriggerDelivery(
+        id=row_id,
+        trigger_id=trigger.id,
+        # Long ids and missing ones become a hash. Two deliveries with one body say the same.
+        delivery_id=named if 0 < len(named) <= 200 else hashlib.sha256(body).hexdigest(),
+        event=first.kind,
+        actor=_plain(first.actor)[:200],
+        number=_number(first.number),
+    )
     try:
         async with session.begin_nested():
-            session.add(IncomingDelivery(id=uuid4(), hook_id=hook_id, delivery_id=delivery_id))
+            session.add(row)
     except IntegrityError:
-        return False
-    return True
+        return None
+    return row_id
 
 
-def _secrets(cipher: Cipher, hook: IncomingHook) -> list[str]:
-    found = [cipher.decrypt(hook.secret_encrypted)]
-    until = hook.previous_secret_until
-    if hook.previous_secret_encrypted and until is not None and until > now():
-        found.append(cipher.decrypt(hook.previous_secret_encrypted))
+def _number(number: int | None) -> int | None:
+    return number if number is not None and 0 < number < 2**31 else None
+
+
+def _stored(event: HostEvent) -> dict[str, Any]:
+    found = event.model_copy(update={"number": _number(event.number)}).model_dump(mode="json")
+    return {name: _plain(value) if isinstance(value, str) else value for name, value in found.items()} | {
+        "paths": [_plain(path) for path in event.paths]
+    }
+
+
+def _plain(text: str) -> str:
+    # PostgreSQL takes no null characters.
+    return text.replace("\x00", "")
+
+
+def _secrets(cipher: Cipher, trigger: Trigger) -> list[str]:
+    found = [cipher.decrypt(trigger.secret_encrypted)]
+    until = trigger.previous_secret_until
+    if trigger.previous_secret_encrypted and until is not None and until > now():
+        found.append(cipher.decrypt(trigger.previous_secret_encrypted))
     return found

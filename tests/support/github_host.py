@@ -21,6 +21,7 @@ from typing import Any, Self
 import httpx
 
 from tests.support.git_host import GitHost
+from tests.support.github_issues import Issues
 from tests.support.host_contract import Answer, HostContract, Seen
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -64,6 +65,7 @@ class GitHubHost:
         self.revoked = False
         self.lock = threading.RLock()
         self.contract = HostContract("github.openapi.json", not_required=NOT_REQUIRED, respond=self._respond)
+        self.issues = Issues(self._example, LOGIN)
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.host = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="github")
@@ -102,6 +104,8 @@ class GitHubHost:
                 return 401, json.dumps({"message": "Bad credentials"}).encode()
             if path == "/graphql":
                 return 200, json.dumps(self._graphql(json.loads(content))).encode()
+            if path.endswith("/permission"):
+                return 200, self.issues.permission(path)
             try:
                 reply = self.contract.handle_request(request)
             except AssertionError as error:
@@ -136,7 +140,7 @@ class GitHubHost:
                 return 200, [self._pull(name, one, simple=True) for one in self._open(seen)], {}
             case "/pulls", "POST":
                 return self._add_pull(name, seen.body)
-        return self._of_pull(name, route, seen)
+        return self.issues.respond(route, seen) or self._of_pull(name, route, seen)
 
     def _of_pull(self, name: str, route: str, seen: Seen) -> Answer:  # noqa: PLR0911
         number = int(seen.values.get("pull_number") or seen.values.get("issue_number") or 0)
@@ -215,6 +219,7 @@ class GitHubHost:
             "default_branch": "main",
             "archived": False,
         }
+        found["permissions"] = {**(found.get("permissions") or {}), "push": True}
         return found
 
     def _repositories(self, seen: Seen) -> Answer:

@@ -15,6 +15,7 @@ from app_server.conversations.log.full_log import LogFull, require_open, take_ro
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
 from app_server.conversations.log.projection import Projection, fold
 from app_server.conversations.models import Conversation
+from app_server.conversations.triggered import tell_of_progress
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.errors import NotFound
@@ -44,7 +45,10 @@ async def ingest(
             appended = await log.append(session, conversation_id, report.durable)
             take_room(conversation, appended)
             await message_texts.add(session, conversation_id, appended.new)
+            status = conversation.execution_status
             changed = _project(conversation, appended)
+            if conversation.execution_status != status:
+                await tell_of_progress(session, conversation_id)
             await take_over_proposals(session, conversation, appended.new)
             await take_over_approvals(session, conversation, appended.new)
             events = ((frame.seq, frame.event) for frame in appended.new)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app_server.conversations.models import LONG_AGO, STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import StartError, StartStage
+from app_server.conversations.triggered import tell_of_progress
 from app_server.core.database import now
 from app_server.sandbox_records.models import Sandbox
 
@@ -137,6 +138,8 @@ async def change(
     apply(task)
     task.updated_at = now()
     await session.flush()
+    if task.status in _ENDED:
+        await tell_of_progress(session, task_id)
     return task
 
 

@@ -1752,6 +1752,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/git-webhooks/{hook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive Git Webhook
+         * @description Accepts a delivery of a git host for the trigger with this id. It needs no sign-in: the delivery must
+         *     be signed with the trigger's secret. It is handled later, once, also if the host repeats it.
+         *
+         *     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
+         */
+        post: operations["receive_git_webhook_api_v1_git_webhooks__hook_id__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/git/branches/search": {
         parameters: {
             query?: never;
@@ -3579,6 +3602,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Triggers */
+        get: operations["list_triggers_api_v1_triggers_get"];
+        put?: never;
+        /**
+         * Add Trigger
+         * @description Adds a trigger for a repository, which the host is asked for with the user's token. Only this reply
+         *     shows the secret. Then add a webhook with `url` and `secret` at the git host.
+         *
+         *     403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`, `llm_profile_not_found`; 409
+         *     `too_many_triggers`.
+         */
+        post: operations["add_trigger_api_v1_triggers_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{trigger_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Trigger
+         * @description Deletes a trigger and its deliveries. Its conversations stay; their comments do not change any more.
+         */
+        delete: operations["delete_trigger_api_v1_triggers__trigger_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{trigger_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Trigger Deliveries
+         * @description Returns the deliveries that were accepted, the newest first. They are kept for 30 days. 400
+         *     `bad_page_id`.
+         */
+        get: operations["search_trigger_deliveries_api_v1_triggers__trigger_id__deliveries_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{trigger_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Secret Of Trigger
+         * @description Gives a trigger a new secret, shown only in this reply. Until `previous_secret_until` the previous one
+         *     is accepted too.
+         */
+        post: operations["rotate_secret_of_trigger_api_v1_triggers__trigger_id__rotate_secret_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users/git-info": {
         parameters: {
             query?: never;
@@ -3824,6 +3934,57 @@ export interface components {
             url?: string | null;
         };
         /**
+         * AddTrigger
+         * @description A new trigger. repository: the URL of a repository at a git host for which the user has saved a token.
+         *     A push says nothing about what to do, so the event `push` needs instructions.
+         */
+        AddTrigger: {
+            /** Branch */
+            branch?: string | null;
+            /**
+             * Events
+             * @default [
+             *       "label",
+             *       "mention",
+             *       "assignment",
+             *       "review_comment",
+             *       "failing_check"
+             *     ]
+             */
+            events: components["schemas"]["TriggerEvent"][];
+            /**
+             * Instructions
+             * @default
+             */
+            instructions: string;
+            /**
+             * Label
+             * @default slipway
+             */
+            label: string;
+            /** Llm Profile */
+            llm_profile?: string | null;
+            /**
+             * Mention
+             * @default slipway
+             */
+            mention: string;
+            /**
+             * Opens Pull Request
+             * @default true
+             */
+            opens_pull_request: boolean;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /** Repository */
+            repository: string;
+            /** Sandbox Spec Id */
+            sandbox_spec_id?: string | null;
+        };
+        /**
          * AdministeredLimit
          * @description The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
          *     `began_at`.
@@ -4025,7 +4186,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4073,7 +4234,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "callback" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -4997,6 +5158,12 @@ export interface components {
             /** Status Code */
             status_code: number | null;
         };
+        /**
+         * DeliveryResult
+         * @description `waiting`: its job has not ended. `ignored`: nothing had to be done.
+         * @enum {string}
+         */
+        DeliveryResult: "waiting" | "done" | "ignored" | "failed";
         /**
          * DeliveryState
          * @enum {string}
@@ -6432,6 +6599,13 @@ export interface components {
             /** Next Page Id */
             next_page_id?: string | null;
         };
+        /** Page[TriggerDeliveryInfo] */
+        Page_TriggerDeliveryInfo_: {
+            /** Items */
+            items: components["schemas"]["TriggerDeliveryInfo"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
         /** Page[dict[str, Any]] */
         Page_dict_str__Any__: {
             /** Items */
@@ -7015,6 +7189,17 @@ export interface components {
          * @description keep_previous_hours: for so long, messages are signed with the previous secret too.
          */
         RotateSecret: {
+            /**
+             * Keep Previous Hours
+             * @default 24
+             */
+            keep_previous_hours: number;
+        };
+        /**
+         * RotateTriggerSecret
+         * @description keep_previous_hours: for so long, deliveries with the previous secret are accepted too.
+         */
+        RotateTriggerSecret: {
             /**
              * Keep Previous Hours
              * @default 24
@@ -8535,6 +8720,167 @@ export interface components {
             secret: string;
             /** Uri */
             uri: string;
+        };
+        /**
+         * TriggerDeliveryInfo
+         * @description A delivery of the git host. event, actor, number: of the first thing that it tells. action: `start`,
+         *     `tell`, `fix_checks`, `pause`, or null if it led to nothing. reason: why it led to nothing or failed.
+         */
+        TriggerDeliveryInfo: {
+            /** Action */
+            action: string | null;
+            /** Actor */
+            actor: string;
+            /** Conversation Id */
+            conversation_id: string | null;
+            /** Created At */
+            created_at: string;
+            /** Event */
+            event: string;
+            /** Handled At */
+            handled_at: string | null;
+            /** Id */
+            id: string;
+            /** Number */
+            number: number | null;
+            /** Reason */
+            reason: string | null;
+            state: components["schemas"]["DeliveryResult"];
+        };
+        /**
+         * TriggerEvent
+         * @description What a trigger reacts to.
+         * @enum {string}
+         */
+        TriggerEvent: "label" | "mention" | "assignment" | "review_comment" | "failing_check" | "push";
+        /**
+         * TriggerInfo
+         * @description A trigger. url: the address that the git host has to call. repository: its full name at the host.
+         */
+        TriggerInfo: {
+            /** Branch */
+            branch?: string | null;
+            /** Created At */
+            created_at: string;
+            /**
+             * Events
+             * @default [
+             *       "label",
+             *       "mention",
+             *       "assignment",
+             *       "review_comment",
+             *       "failing_check"
+             *     ]
+             */
+            events: components["schemas"]["TriggerEvent"][];
+            git_provider: components["schemas"]["GitProvider"];
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /**
+             * Instructions
+             * @default
+             */
+            instructions: string;
+            /**
+             * Label
+             * @default slipway
+             */
+            label: string;
+            /** Last Delivery At */
+            last_delivery_at: string | null;
+            /** Llm Profile */
+            llm_profile?: string | null;
+            /**
+             * Mention
+             * @default slipway
+             */
+            mention: string;
+            /**
+             * Opens Pull Request
+             * @default true
+             */
+            opens_pull_request: boolean;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /** Previous Secret Until */
+            previous_secret_until: string | null;
+            /** Repository */
+            repository: string;
+            /** Sandbox Spec Id */
+            sandbox_spec_id?: string | null;
+            /** Url */
+            url: string;
+        };
+        /**
+         * TriggerWithSecret
+         * @description A trigger with the secret that the git host needs. It is shown only in this reply. At Azure DevOps it
+         *     is a user name and a password, separated by a colon.
+         */
+        TriggerWithSecret: {
+            /** Branch */
+            branch?: string | null;
+            /** Created At */
+            created_at: string;
+            /**
+             * Events
+             * @default [
+             *       "label",
+             *       "mention",
+             *       "assignment",
+             *       "review_comment",
+             *       "failing_check"
+             *     ]
+             */
+            events: components["schemas"]["TriggerEvent"][];
+            git_provider: components["schemas"]["GitProvider"];
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /**
+             * Instructions
+             * @default
+             */
+            instructions: string;
+            /**
+             * Label
+             * @default slipway
+             */
+            label: string;
+            /** Last Delivery At */
+            last_delivery_at: string | null;
+            /** Llm Profile */
+            llm_profile?: string | null;
+            /**
+             * Mention
+             * @default slipway
+             */
+            mention: string;
+            /**
+             * Opens Pull Request
+             * @default true
+             */
+            opens_pull_request: boolean;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /** Previous Secret Until */
+            previous_secret_until: string | null;
+            /** Repository */
+            repository: string;
+            /** Sandbox Spec Id */
+            sandbox_spec_id?: string | null;
+            /** Secret */
+            secret: string;
+            /** Url */
+            url: string;
         };
         /**
          * UpdateConversation
@@ -12013,6 +12359,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receive_git_webhook_api_v1_git_webhooks__hook_id__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -15610,6 +15987,166 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_triggers_api_v1_triggers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_trigger_api_v1_triggers_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddTrigger"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerWithSecret"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_trigger_api_v1_triggers__trigger_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_trigger_deliveries_api_v1_triggers__trigger_id__deliveries_get: {
+        parameters: {
+            query?: {
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_TriggerDeliveryInfo_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotate_secret_of_trigger_api_v1_triggers__trigger_id__rotate_secret_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateTriggerSecret"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerWithSecret"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -24,6 +24,7 @@ OPEN = frozenset(
         "GET /ready",
         "GET /server_info",
         "GET /api/v1/web-client/config",
+        "POST /api/v1/git-webhooks/{hook_id}",  # signed by the git host
         "POST /api/v1/sign-in/link",
         "POST /api/v1/sign-in/password",
         "DELETE /api/v1/sign-in/session",

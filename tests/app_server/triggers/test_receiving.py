@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from app_server.core.errors import BadRequest, NotAuthenticated, NotFound
 from app_server.core.jobs.models import Job
 from app_server.git.providers import GitProvider
-from app_server.triggers.models import IncomingHook
+from app_server.triggers.models import Trigger
 from app_server.triggers.receiving import KIND, receive
 from app_server.users.models import User
 from tests.app_server.conftest import App
@@ -42,11 +42,14 @@ async def _hook(app: App, owner: User, provider: GitProvider = GitProvider.GITHU
     async with app.database.session() as session:
         sealed = app.state["cipher"].encrypt("secret")
         session.add(
-            IncomingHook(
+            Trigger(
                 id=hook_id,
                 user_id=owner.id,
                 provider=provider,
                 origin="https://github.com",
+                repository="octo/app",
+                clone_url="https://github.com/octo/app.git",
+                events=[],
                 secret_encrypted=sealed,
             )
         )

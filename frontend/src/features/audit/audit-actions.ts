@@ -59,6 +59,8 @@ export const AUDIT_ACTIONS = [
   'pull_request.opened',
   'callback.changed',
   'callback.deleted',
+  'trigger.changed',
+  'trigger.deleted',
   'job.retried',
   'job.cancelled',
   'audit_log.exported',

@@ -166,6 +166,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   conversation: true,
   repository: true,
   callback: true,
+  trigger: true,
   job: true,
   audit_log: true,
   installation: true,

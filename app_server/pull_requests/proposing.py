@@ -1,0 +1,39 @@
+"""Makes a draft of a pull request from the work in a conversation."""
+
+from app_server.conversations.models import Conversation
+from app_server.core.database import Database
+from app_server.pull_requests import evidence, service
+from app_server.pull_requests.repository_of import HostedRepository
+from app_server.pull_requests.schemas import PullRequestProposal
+from app_server.pull_requests.working_tree import WorkingTree
+
+
+async def proposal_of(
+    database: Database,
+    base_url: str,
+    repository: HostedRepository,
+    conversation: Conversation,
+    tree: WorkingTree,
+) -> PullRequestProposal:
+    """Returns title, text and branches. Nothing is created. `base_url`: of this server, for the link to the
+    conversation. Raises the errors of git hosts.
+    """
+    async with database.read() as session:
+        events = await service.latest_events(session, conversation.id)
+    client = repository.host.client
+    base = conversation.selected_branch or (await client.repository(repository.name)).default_branch or "main"
+    head = tree.branch if tree.branch and tree.branch != base else f"slipway/{conversation.id.hex[:8]}"
+    known = await client.branches(repository.name, head, limit=100)
+    link = f"{base_url}/conversations/{conversation.id.hex}"
+    title = tree.subjects[-1] if len(tree.subjects) == 1 else conversation.title or "Changes by an agent"
+    return PullRequestProposal(
+        repository=repository.name,
+        git_provider=repository.host.provider,
+        title=" ".join(title.split())[:200],
+        body=evidence.body_of(events, tree.statistics, link),
+        head=head,
+        base=base,
+        uncommitted_files=tree.uncommitted_files,
+        commits=list(tree.subjects),
+        is_pushed=any(branch.name == head and branch.commit == tree.head for branch in known.items),
+    )

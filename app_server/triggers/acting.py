@@ -1,0 +1,234 @@
+"""Does what a decision asks for: starts conversations, sends them messages, stops them."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Self
+from uuid import UUID
+
+from agent_runtime.events.content import TextContent
+from app_server.conversations import service as conversations
+from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.triggered import TRIGGER, tell_of_progress
+from app_server.core.errors import AppError
+from app_server.git_hosts.connect import ConnectedHost
+from app_server.git_hosts.protocol import GitHostClient
+from app_server.git_hosts.schemas import CheckState, Comment, ItemKind, PullRequest
+from app_server.git_hosts.webhooks.events import EventKind, HostEvent
+from app_server.pull_requests import messages
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.sandbox_specs.permission import why_not
+from app_server.triggers import texts
+from app_server.triggers.decision import Action
+from app_server.triggers.known import Found, corrections
+from app_server.triggers.models import DeliveryResult, Trigger, TriggeredConversation
+from app_server.triggers.setting import Setting
+from app_server.users.models import User
+
+MAX_CORRECTIONS: Final = 5
+CORRECTIONS_WITHIN: Final = timedelta(days=1)
+_MAX_CHECKS_WITH_LOGS = 5
+_MAX_COMMENT_PAGES = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a delivery has led to. `commit`: whose failing checks were handed over."""
+
+    state: DeliveryResult
+    action: Action | None = None
+    reason: str | None = None
+    conversation_id: UUID | None = None
+    commit: str | None = None
+
+    @classmethod
+    def ignored(cls, reason: str) -> Self:
+        return cls(DeliveryResult.IGNORED, reason=reason)
+
+    @classmethod
+    def failed(cls, reason: str) -> Self:
+        return cls(DeliveryResult.FAILED, reason=reason)
+
+    @classmethod
+    def started(cls, conversation_id: UUID) -> Self:
+        return cls(DeliveryResult.DONE, Action.START, conversation_id=conversation_id)
+
+
+class Acting:
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    async def act(
+        self,
+        action: Action,
+        trigger: Trigger,
+        user: User,
+        host: ConnectedHost,
+        event: HostEvent,
+        found: Found,
+        event_id: UUID,
+    ) -> Outcome:
+        """Does it and returns what came of it. `event_id`: the same if the event is handled again; then
+        nothing is done twice. Raises AppError.
+        """
+        match action:
+            case Action.START:
+                return await self._start(trigger, user, host.client, event, event_id)
+            case Action.TELL:
+                return await self._tell(trigger, user, event, found, event_id)
+            case Action.FIX_CHECKS:
+                return await self._fix_checks(user, host.client, event, found)
+            case Action.PAUSE:
+                return await self._pause(found)
+
+    async def _start(
+        self, trigger: Trigger, user: User, client: GitHostClient, event: HostEvent, event_id: UUID
+    ) -> Outcome:
+        setting, opens = self._setting, trigger.opens_pull_request
+        title, branch = f"Push to {event.branch}", trigger.branch
+        if event.kind is EventKind.PUSHED or event.number is None:
+            text = texts.about_push(event, trigger.instructions, opens_pull_request=opens)
+        else:
+            kind = ItemKind.PULL_REQUEST if event.is_pull_request else ItemKind.ISSUE
+            item = (
+                await client.pull_request(trigger.repository, event.number)
+                if event.is_pull_request
+                else await client.issue(trigger.repository, event.number)
+            )
+            said = await _comments(client, trigger.repository, kind, event.number)
+            text = texts.about_item(event, item, said, trigger.instructions, opens_pull_request=opens)
+            title = item.title
+            if isinstance(item, PullRequest):
+                # The branch of a fork is not in this repository.
+                is_here = item.head_repository == trigger.repository
+                branch = item.head if is_here else item.base
+        shown = f"#{event.number} {title}" if event.number else title
+        request = StartRequest(
+            conversation_id=event_id,
+            initial_message=SendMessageRequest(content=[TextContent(text=text)]),
+            selected_repository=trigger.clone_url,
+            selected_branch=branch,
+            git_provider=trigger.provider,
+            llm_profile=trigger.llm_profile,
+            sandbox_spec_id=trigger.sandbox_spec_id,
+            title=" ".join(shown.split())[:200],
+            trigger=TRIGGER,
+            pr_number=[event.number] if event.is_pull_request and event.number else None,
+        )
+        async with setting.database.session() as session:
+            await conversations.start(
+                session,
+                setting.config,
+                setting.cipher,
+                user,
+                request,
+                sandboxes=setting.sandboxes,
+                why_no_spec=why_not(setting.config, setting.sandboxes.describe(), user.role),
+            )
+            session.add(
+                TriggeredConversation(
+                    conversation_id=event_id,
+                    trigger_id=trigger.id,
+                    is_pull_request=event.is_pull_request,
+                    number=None if event.kind is EventKind.PUSHED else event.number,
+                    title=title,
+                )
+            )
+            await tell_of_progress(session, event_id)
+        setting.start_worker.wake()
+        return Outcome.started(event_id)
+
+    async def _tell(
+        self, trigger: Trigger, user: User, event: HostEvent, found: Found, event_id: UUID
+    ) -> Outcome:
+        if event.kind is EventKind.PUSHED:
+            opens = trigger.opens_pull_request
+            text = texts.about_push(event, trigger.instructions, opens_pull_request=opens)
+        else:
+            text = texts.about_comment(event)
+        conversation_id = _conversation_of(found)
+        if found.link is not None:
+            async with self._setting.database.session() as session:
+                link = await session.get_one(TriggeredConversation, found.link.conversation_id)
+                link.is_stopped = False
+        await self._send(user, conversation_id, text, event_id.hex)
+        return Outcome(DeliveryResult.DONE, Action.TELL, conversation_id=conversation_id)
+
+    async def _fix_checks(self, user: User, client: GitHostClient, event: HostEvent, found: Found) -> Outcome:
+        row = found.pull_request
+        assert row is not None
+        async with self._setting.database.read() as session:
+            count = await corrections(session, row.conversation_id, CORRECTIONS_WITHIN)
+        if count >= MAX_CORRECTIONS:
+            return Outcome.ignored(
+                f"Failing checks were handed over {count} times today. A person has to look."
+            )
+        pull_request = await client.pull_request(row.repository, row.number)
+        checks = await client.checks(row.repository, pull_request)
+        failing = [check for check in checks if check.state is CheckState.FAILED]
+        if not failing:
+            return Outcome.ignored("No check fails any more.")
+        with_logs = [
+            (check, await _log_of(client, row, check.id)) for check in failing[:_MAX_CHECKS_WITH_LOGS]
+        ]
+        message_id = f"checks-{row.id.hex}-{event.commit}"
+        await self._send(user, row.conversation_id, messages.about_checks(row, with_logs), message_id)
+        return Outcome(
+            DeliveryResult.DONE,
+            Action.FIX_CHECKS,
+            conversation_id=row.conversation_id,
+            commit=event.commit,
+        )
+
+    async def _pause(self, found: Found) -> Outcome:
+        assert found.link is not None
+        conversation_id = found.link.conversation_id
+        async with self._setting.database.session() as session:
+            link = await session.get_one(TriggeredConversation, conversation_id)
+            link.is_stopped = True
+            await tell_of_progress(session, conversation_id)
+        return Outcome(DeliveryResult.DONE, Action.PAUSE, conversation_id=conversation_id)
+
+    async def _send(self, user: User, conversation_id: UUID, text: str, message_id: str) -> None:
+        setting = self._setting
+        message = SendMessageRequest(id=message_id, content=[TextContent(text=text)])
+        reply = await conversations.send_message(
+            setting.database,
+            setting.viewer,
+            user,
+            conversation_id,
+            message,
+            max_bytes=setting.config.max_message_bytes,
+        )
+        if reply.message is not None:
+            setting.start_worker.wake()
+
+
+def _conversation_of(found: Found) -> UUID:
+    """Returns the one that has opened the pull request, else the one that the trigger has started."""
+    if found.pull_request is not None:
+        return found.pull_request.conversation_id
+    assert found.link is not None
+    return found.link.conversation_id
+
+
+async def _comments(client: GitHostClient, repository: str, kind: ItemKind, number: int) -> list[Comment]:
+    """Returns the comments, the oldest first, of at most _MAX_COMMENT_PAGES pages."""
+    found: list[Comment] = []
+    page: str | None = None
+    for _ in range(_MAX_COMMENT_PAGES):
+        part = await client.comments(repository, kind, number, page=page)
+        found += part.items
+        page = part.next_page
+        if page is None:
+            break
+    return found
+
+
+async def _log_of(client: GitHostClient, row: ConversationPullRequest, check_id: str | None) -> str:
+    if check_id is None:
+        return ""
+    try:
+        return await client.check_log(row.repository, check_id)
+    except AppError as error:
+        # The check itself is worth the message: the agent can run it in the sandbox.
+        return f"(The log could not be read: {error.detail})"

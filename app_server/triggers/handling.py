@@ -1,0 +1,148 @@
+"""Handles deliveries: each event of a git host starts a conversation, goes to one, or leads to nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from app_server.access.permissions import Permission, permissions_of
+from app_server.core.database import now
+from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
+from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.protocol import GitHostClient
+from app_server.git_hosts.webhooks.events import EventKind, HostEvent
+from app_server.triggers.acting import Acting, Outcome
+from app_server.triggers.decision import Known, decide, is_own
+from app_server.triggers.known import Found, is_about, look_up
+from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggerEvent
+from app_server.triggers.setting import Setting
+from app_server.users.models import User
+
+POLICY: Final = RetryPolicy(
+    attempts=8,
+    first_pause=timedelta(seconds=5),
+    longest_pause=timedelta(minutes=30),
+    timeout=timedelta(minutes=2),
+)
+_PASSING = (BadGateway, TooManyRequests, Unavailable)
+
+
+@dataclass(frozen=True)
+class _Work:
+    delivery: TriggerDelivery
+    trigger: Trigger
+    user: User
+
+
+class Handling:
+    """The handler of the jobs `triggers.handle`."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._acting = Acting(setting)
+
+    async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
+        """Handles one delivery and notes on it what it has led to. A delivery that was deleted or handled is
+        left out.
+
+        Raises TryAgain while the host cannot be asked.
+        """
+        work = await self._load(UUID(attempt.payload["delivery_id"]))
+        if work is None or work.delivery.state is not DeliveryResult.WAITING:
+            return {"skipped": True}
+        try:
+            outcome = await self._outcome(work, attempt.payload["events"])
+        except _PASSING as error:
+            if attempt.is_last:
+                await self._note(work, Outcome.failed(error.detail))
+                raise
+            await self._note(work, Outcome(DeliveryResult.WAITING, reason=error.detail))
+            raise TryAgain(error.detail, _wanted_pause(error)) from error
+        except AppError as error:
+            outcome = Outcome.failed(error.detail)
+        except Exception as error:
+            if attempt.is_last:
+                await self._note(work, Outcome.failed(type(error).__name__))
+            raise
+        await self._note(work, outcome)
+        return {"state": outcome.state, "action": outcome.action}
+
+    async def _load(self, delivery_id: UUID) -> _Work | None:
+        async with self._setting.database.read() as session:
+            delivery = await session.get(TriggerDelivery, delivery_id)
+            if delivery is None:
+                return None
+            trigger = await session.get_one(Trigger, delivery.trigger_id)
+            return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
+
+    async def _outcome(self, work: _Work, events: Sequence[dict[str, Any]]) -> Outcome:
+        """Returns what the first event has led to that leads to anything."""
+        user = work.user
+        if user.disabled_at is not None or Permission.WORK not in permissions_of(user.role):
+            return Outcome.ignored("The owner of the trigger may not start conversations.")
+        first: Outcome | None = None
+        for index, stored in enumerate(events):
+            event = HostEvent.model_validate(stored)
+            outcome = await self._of_event(work, event, index)
+            if outcome.state is not DeliveryResult.IGNORED:
+                return outcome
+            first = first or outcome
+        return first or Outcome.ignored("It tells nothing.")
+
+    async def _of_event(self, work: _Work, event: HostEvent, index: int) -> Outcome:
+        trigger, setting = work.trigger, self._setting
+        if not is_about(trigger, event):
+            return Outcome.ignored(f"It is about another repository, {event.repository}.")
+        async with setting.database.read() as session:
+            host = await setting.host_of(session, trigger, work.user)
+        found = await self._look_up(trigger, event, host.client)
+        # The same for each attempt, so that a repeated attempt changes nothing.
+        event_id = uuid5(work.delivery.id, str(index))
+        if found.link is not None and found.link.conversation_id == event_id:
+            return Outcome.started(event_id)
+        decision = decide(event, found.known)
+        if decision is None:
+            return Outcome.ignored(_why_not(event, found.known))
+        if decision.needs_write_access:
+            # Nicknames at Bitbucket Cloud are not unique.
+            by_id = trigger.provider is GitProvider.BITBUCKET and event.actor_id
+            who = event.actor_id if by_id and event.actor_id else event.actor
+            if not await host.client.may_push(trigger.repository, who):
+                return Outcome.ignored(f"{event.actor} may not push to {trigger.repository}.")
+        return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
+
+    async def _look_up(self, trigger: Trigger, event: HostEvent, client: GitHostClient) -> Found:
+        login, branch = "", None
+        if event.kind is EventKind.ISSUE_ASSIGNED and TriggerEvent.ASSIGNMENT in trigger.events:
+            login = (await client.me()).login
+        if event.kind is EventKind.PUSHED and trigger.branch is None and TriggerEvent.PUSH in trigger.events:
+            branch = (await client.repository(trigger.repository)).default_branch
+        async with self._setting.database.read() as session:
+            return await look_up(session, trigger, event, login=login, branch=branch)
+
+    async def _note(self, work: _Work, outcome: Outcome) -> None:
+        async with self._setting.database.session() as session:
+            row = await session.get(TriggerDelivery, work.delivery.id)
+            if row is None:
+                return  # deleted meanwhile
+            row.state, row.action, row.reason = outcome.state, outcome.action, outcome.reason
+            row.conversation_id, row.commit = outcome.conversation_id, outcome.commit
+            row.handled_at = None if outcome.state is DeliveryResult.WAITING else now()
+
+
+def _wanted_pause(error: AppError) -> timedelta | None:
+    """Returns the pause that the host asks for, at most an hour."""
+    text = error.headers.get("Retry-After", "")
+    return timedelta(seconds=min(int(text), 3600)) if text.isdecimal() and len(text) < 9 else None
+
+
+def _why_not(event: HostEvent, known: Known) -> str:
+    if is_own(event, known):
+        return "Slipway wrote this comment itself."
+    if known.is_own_push:
+        return "An agent has pushed this commit."
+    if known.has_conversation:
+        return "A conversation about it is already there."
+    return "It is nothing that this trigger waits for."

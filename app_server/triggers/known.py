@@ -1,0 +1,140 @@
+"""Finds out what is known here about an event of a git host."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.core.database import now
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.schemas import PullRequestState
+from app_server.git_hosts.webhooks.events import EventKind, HostEvent
+from app_server.git_proxy.models import GitPush
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.triggers.decision import Action, Known
+from app_server.triggers.models import Trigger, TriggerDelivery, TriggeredConversation
+
+_AT_REST = ("finished", "error", "stuck", "paused")
+
+
+@dataclass(frozen=True)
+class Found:
+    """`link`: the conversation that the trigger has started about the issue, pull request or push.
+    `pull_request`: the one that the event is about, if a conversation of the owner has opened it.
+    """
+
+    link: TriggeredConversation | None
+    pull_request: ConversationPullRequest | None
+    known: Known
+
+
+def is_about(trigger: Trigger, event: HostEvent) -> bool:
+    """Returns whether the event is of the trigger's repository. Work items and builds of Azure DevOps name
+    only its project.
+    """
+    own, named = trigger.repository.casefold(), event.repository.casefold()
+    is_of_project = trigger.provider is GitProvider.AZURE_DEVOPS and own.startswith(f"{named}/")
+    return own == named or is_of_project
+
+
+async def look_up(
+    session: AsyncSession, trigger: Trigger, event: HostEvent, *, login: str, branch: str | None
+) -> Found:
+    """`login`: of the token's user. `branch`: the default branch, if the trigger names none."""
+    link = await _link(session, trigger, event)
+    pull_request = await _pull_request(session, trigger, event)
+    own = select(TriggeredConversation.comment_id).where(TriggeredConversation.trigger_id == trigger.id)
+    own_comments = await session.scalars(own.where(TriggeredConversation.number == event.number))
+    is_own_push = False
+    if event.kind is EventKind.PUSHED and event.commit:
+        pushed = select(GitPush.id).where(GitPush.new_commit == event.commit).limit(1)
+        is_own_push = await session.scalar(pushed) is not None
+    known = Known(
+        label=trigger.label,
+        login=login,
+        mention=trigger.mention,
+        events=frozenset(trigger.events),
+        branch=trigger.branch or branch,
+        paths=trigger.paths,
+        own_comments={one for one in own_comments if one},
+        is_own_push=is_own_push,
+        is_our_pull_request=pull_request is not None,
+        has_conversation=link is not None,
+        corrected=await _corrected(session, trigger, event),
+    )
+    return Found(link, pull_request, known)
+
+
+async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:
+    """Returns how many times failing checks were handed to the conversation in this time."""
+    query = (
+        select(func.count())
+        .select_from(TriggerDelivery)
+        .where(
+            TriggerDelivery.conversation_id == conversation_id,
+            TriggerDelivery.action == Action.FIX_CHECKS,
+            TriggerDelivery.created_at > now() - within,
+        )
+    )
+    return await session.scalar(query) or 0
+
+
+async def _link(session: AsyncSession, trigger: Trigger, event: HostEvent) -> TriggeredConversation | None:
+    query = (
+        select(TriggeredConversation, Conversation.execution_status)
+        .join(Conversation, Conversation.id == TriggeredConversation.conversation_id)
+        .where(TriggeredConversation.trigger_id == trigger.id, Conversation.deleted_at.is_(None))
+        .order_by(TriggeredConversation.created_at.desc())
+        .limit(1)
+    )
+    if event.kind is EventKind.PUSHED:
+        query = query.where(TriggeredConversation.number.is_(None))
+    elif event.number is None:
+        return None
+    else:
+        query = query.where(
+            TriggeredConversation.number == event.number,
+            TriggeredConversation.is_pull_request == event.is_pull_request,
+        )
+    row = (await session.execute(query)).one_or_none()
+    if row is None or (event.kind is EventKind.PUSHED and row[1] in _AT_REST):
+        return None
+    return row[0]
+
+
+async def _pull_request(
+    session: AsyncSession, trigger: Trigger, event: HostEvent
+) -> ConversationPullRequest | None:
+    query = (
+        select(ConversationPullRequest)
+        .join(Conversation, Conversation.id == ConversationPullRequest.conversation_id)
+        .where(
+            ConversationPullRequest.user_id == trigger.user_id,
+            ConversationPullRequest.origin == trigger.origin,
+            ConversationPullRequest.repository == trigger.repository,
+            Conversation.deleted_at.is_(None),
+        )
+        .order_by(ConversationPullRequest.created_at.desc())
+        .limit(1)
+    )
+    if event.is_pull_request and event.number is not None:
+        query = query.where(ConversationPullRequest.number == event.number)
+    elif event.kind is EventKind.CHECK_FAILED and event.branch:
+        is_open = ConversationPullRequest.state == PullRequestState.OPEN
+        query = query.where(ConversationPullRequest.head == event.branch, is_open)
+    else:
+        return None
+    found: ConversationPullRequest | None = await session.scalar(query)
+    return found
+
+
+async def _corrected(session: AsyncSession, trigger: Trigger, event: HostEvent) -> set[str]:
+    if event.kind is not EventKind.CHECK_FAILED:
+        return set()
+    query = select(TriggerDelivery.commit).where(
+        TriggerDelivery.trigger_id == trigger.id, TriggerDelivery.commit == event.commit
+    )
+    return {one for one in await session.scalars(query) if one}

@@ -1,0 +1,231 @@
+"""Follows the conversations that triggers have started: opens their pull requests, edits their comments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from app_server.conversations import service as conversations
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
+from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.connect import ConnectedHost
+from app_server.git_hosts.schemas import ItemKind, NewPullRequest, PullRequestState
+from app_server.pull_requests import evidence, service, working_tree
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.opening import open_pull_request
+from app_server.pull_requests.proposing import proposal_of
+from app_server.pull_requests.repository_of import HostedRepository
+from app_server.pull_requests.working_tree import WorkingTree
+from app_server.triggers import texts
+from app_server.triggers.models import Trigger, TriggeredConversation
+from app_server.triggers.setting import Setting, trail_of_server
+from app_server.users.models import User
+
+POLICY: Final = RetryPolicy(
+    attempts=8,
+    first_pause=timedelta(seconds=5),
+    longest_pause=timedelta(minutes=30),
+    # A push may take five minutes.
+    timeout=timedelta(minutes=8),
+)
+_PASSING = (BadGateway, TooManyRequests, Unavailable)
+_STATES = {
+    "running": "Slipway is working on this.",
+    "waiting_for_confirmation": "Slipway waits for its user to confirm an action.",
+    "paused": "Slipway was paused.",
+    "stuck": "Slipway has stopped, because it repeated itself without success.",
+}
+
+
+@dataclass(frozen=True)
+class _Case:
+    link: TriggeredConversation
+    trigger: Trigger
+    user: User
+    conversation: Conversation
+    task: StartTask
+    host: ConnectedHost
+
+
+class TriggerProgress:
+    """The handler of the jobs `triggers.progress`."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
+        """Looks at the conversation as it is now: stops it if its issue was closed, opens its pull request if
+        it has finished, and writes how it stands into the comment.
+
+        Raises TryAgain while the host or the sandbox cannot be asked.
+        """
+        try:
+            case = await self._load(UUID(attempt.payload["conversation_id"]))
+            if case is None:
+                return {"skipped": True}
+            sentence, summary = await self._state(case, is_last=attempt.is_last)
+            if case.link.number is not None:
+                await self._comment(case, case.link.number, sentence, summary)
+        except _PASSING as error:
+            raise TryAgain(error.detail) from error
+        except AppError as error:
+            # A locked issue, or a comment that a person has deleted: the work itself goes on.
+            return {"problem": error.detail}
+        return {"said": sentence}
+
+    async def _load(self, conversation_id: UUID) -> _Case | None:
+        async with self._setting.database.read() as session:
+            link = await session.get(TriggeredConversation, conversation_id)
+            conversation = await session.get(Conversation, conversation_id)
+            if link is None or conversation is None or conversation.deleted_at is not None:
+                return None
+            trigger = await session.get_one(Trigger, link.trigger_id)
+            user = await session.get_one(User, trigger.user_id)
+            task = await session.get_one(StartTask, conversation_id)
+            host = await self._setting.host_of(session, trigger, user)
+        return _Case(link, trigger, user, conversation, task, host)
+
+    async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
+        """Returns how the work stands, in a sentence, and the last words of the agent if it has finished."""
+        conversation, status = case.conversation, case.conversation.execution_status
+        if case.link.is_stopped:
+            if status in {"running", "waiting_for_confirmation"}:
+                await self._setting.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
+            return "Slipway has stopped, because this was closed.", ""
+        if case.task.status is StartStatus.ERROR:
+            cause = (case.task.error or {}).get("cause", "the start has failed")
+            return f"Slipway could not start: {cause}", ""
+        if status == "finished":
+            return await self._finished(case, is_last=is_last)
+        if status == "error":
+            return f"Slipway has failed: {await self._cause(conversation.id)}", ""
+        return _STATES.get(status or "", "Slipway is starting to work on this."), ""
+
+    async def _finished(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
+        problem = ""
+        if case.trigger.opens_pull_request:
+            try:
+                await self._deliver(case)
+            except AppError as error:
+                if isinstance(error, _PASSING) and not is_last:
+                    raise
+                problem = f" Its work could not be handed in: {error.detail}"
+        async with self._setting.database.read() as session:
+            rows = await service.rows_of(session, case.conversation.id)
+            events = await service.latest_events(session, case.conversation.id)
+        if problem:
+            return f"Slipway has finished.{problem}", evidence.summary_of(events)
+        links = ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
+        sentence = (
+            f"Slipway has finished: {links}" if links else "Slipway has finished. There is no pull request."
+        )
+        return sentence, evidence.summary_of(events)
+
+    async def _deliver(self, case: _Case) -> None:
+        """Pushes what is not at the host, and opens a pull request unless there is one. Raises AppError."""
+        setting, conversation = self._setting, case.conversation
+        async with setting.database.read() as session:
+            rows = await service.rows_of(session, conversation.id)
+            place = await conversations.workplace(session, setting.viewer, case.user.id, conversation.id)
+        tree = await working_tree.look_at(place)
+        is_changed = tree.uncommitted_files > 0 or tree.head != (place.base_commit or "")
+        if not is_changed:
+            return
+        title = _title(case)
+        if known := _open_one(rows, tree):
+            if tree.uncommitted_files or tree.head != known.head_commit:
+                await working_tree.push(place, known.head, title)
+            return
+        if any(row.state is PullRequestState.OPEN for row in rows):
+            return  # the agent has opened it and works on another branch now
+        await self._open(case, tree, place, title)
+
+    async def _open(self, case: _Case, tree: WorkingTree, place: conversations.Workplace, title: str) -> None:
+        setting, repository = self._setting, HostedRepository(case.host, case.trigger.repository)
+        draft = await proposal_of(
+            setting.database, setting.config.base_url, repository, case.conversation, tree
+        )
+        new = NewPullRequest(
+            title=title or draft.title,
+            body="\n\n".join(part for part in (_reference(case), draft.body) if part),
+            head=draft.head,
+            base=draft.base,
+            is_draft=True,
+        )
+        async with setting.database.read() as session:
+            await service.check_new(session, case.user.id, repository, new)
+        if not draft.is_pushed or tree.uncommitted_files:
+            await working_tree.push(place, new.head, new.title)
+        await open_pull_request(
+            setting.database, case.conversation, repository, new, trail_of_server(case.user)
+        )
+
+    async def _cause(self, conversation_id: UUID) -> str:
+        async with self._setting.database.read() as session:
+            events = await service.latest_events(session, conversation_id)
+        for event in reversed(events):
+            if event.get("kind") == "ConversationErrorEvent":
+                return str(event.get("detail") or event.get("code"))[:500]
+        return "the conversation shows why."
+
+    async def _comment(self, case: _Case, number: int, sentence: str, summary: str) -> None:
+        """Adds the comment, or edits it if it says something else."""
+        link, client, repository = case.link, case.host.client, case.trigger.repository
+        kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE
+        page = self._setting.page_of(link.conversation_id)
+        text = texts.comment(link.conversation_id, sentence, page, summary=summary)
+        if text == link.comment:
+            return
+        comment_id = link.comment_id
+        if comment_id is None and link.comment_begun:
+            comment_id = await self._lost(case, kind, number)
+        if comment_id is None:
+            await self._keep(link.conversation_id, comment_begun=True)
+            comment_id = (await client.add_comment(repository, kind, number, text)).id
+        else:
+            await client.edit_comment(repository, kind, number, comment_id, text)
+        await self._keep(link.conversation_id, comment_id=comment_id, comment=text)
+
+    async def _lost(self, case: _Case, kind: ItemKind, number: int) -> str | None:
+        """Returns the id of the comment if the host has it. The server may have ended before it was kept."""
+        mark, page = texts.mark(case.link.conversation_id), None
+        while True:
+            found = await case.host.client.comments(case.trigger.repository, kind, number, page=page)
+            for one in found.items:
+                if mark in one.body:
+                    return one.id
+            page = found.next_page
+            if page is None:
+                return None
+
+    async def _keep(self, conversation_id: UUID, **values: Any) -> None:
+        async with self._setting.database.session() as session:
+            link = await session.get(TriggeredConversation, conversation_id)
+            if link is not None:
+                for name, value in values.items():
+                    setattr(link, name, value)
+
+
+def _open_one(rows: Sequence[ConversationPullRequest], tree: WorkingTree) -> ConversationPullRequest | None:
+    return next((row for row in rows if row.state is PullRequestState.OPEN and row.head == tree.branch), None)
+
+
+def _title(case: _Case) -> str:
+    return " ".join(case.link.title.split())[:200]
+
+
+def _reference(case: _Case) -> str:
+    link = case.link
+    if link.number is None:
+        return ""
+    if link.is_pull_request:
+        return f"For #{link.number}."
+    # Work items of Azure DevOps are named so.
+    return (
+        f"AB#{link.number}"
+        if case.trigger.provider is GitProvider.AZURE_DEVOPS
+        else f"Closes #{link.number}."
+    )

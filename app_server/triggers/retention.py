@@ -1,0 +1,24 @@
+"""Forgets old deliveries."""
+
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import delete
+
+from app_server.core.database import Database, now
+from app_server.core.jobs.policy import Handler, JobAttempt
+from app_server.triggers.models import TriggerDelivery
+
+KIND: Final = "triggers.forget_old"
+EVERY: Final = timedelta(hours=6)
+KEPT: Final = timedelta(days=30)
+
+
+def forgetter(database: Database) -> Handler:
+    """Returns the handler that deletes deliveries that are more than KEPT old."""
+
+    async def forget_old(_attempt: JobAttempt) -> None:
+        async with database.session() as session:
+            await session.execute(delete(TriggerDelivery).where(TriggerDelivery.created_at < now() - KEPT))
+
+    return forget_old

@@ -1,0 +1,113 @@
+"""Routes of the current user's triggers and their deliveries."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+
+from app_server.access.audit_trail import AuditTrail, CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.database import ReadSession, Session
+from app_server.core.errors import Forbidden
+from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
+from app_server.git_hosts.routes import CurrentGitHosts
+from app_server.settings.profile_lookup import choose_profile
+from app_server.triggers import service
+from app_server.triggers.models import Trigger
+from app_server.triggers.schemas import (
+    AddTrigger,
+    RotateTriggerSecret,
+    TriggerDeliveryInfo,
+    TriggerInfo,
+    TriggerWithSecret,
+)
+
+router = APIRouter(prefix="/api/v1/triggers", tags=["Triggers"])
+
+
+@router.get("")
+async def list_triggers(user: CurrentUser, session: ReadSession, request: Request) -> list[TriggerInfo]:
+    base_url = request.state.config.base_url
+    return [service.shown(base_url, each) for each in await service.triggers_of(session, user.id)]
+
+
+@router.post("", status_code=201)
+async def add_trigger(
+    user: CurrentUser, hosts: CurrentGitHosts, trail: CurrentTrail, body: AddTrigger, request: Request
+) -> TriggerWithSecret:
+    """Adds a trigger for a repository, which the host is asked for with the user's token. Only this reply
+    shows the secret. Then add a webhook with `url` and `secret` at the git host.
+
+    403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`, `llm_profile_not_found`; 409
+    `too_many_triggers`.
+    """
+    state = request.state
+    async with state.database.read() as session:
+        address, host, name = await service.host_of(session, hosts, body.repository)
+        if body.llm_profile is not None:
+            await choose_profile(session, user.id, name=body.llm_profile, model=None)
+    found = await host.client.repository(name)
+    if found.can_push is False:
+        raise Forbidden(
+            f"Your token may not push to {found.full_name}.",
+            code="repository_not_writable",
+            fix="Use a token of a user with write access.",
+        )
+    async with state.database.session() as session:
+        trigger, secret = await service.add(session, state.cipher, user.id, body, (address, host, found))
+        _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="added", events=trigger.events)
+    return TriggerWithSecret(**dict(service.shown(state.config.base_url, trigger)), secret=secret)
+
+
+@router.delete("/{trigger_id}", status_code=204)
+async def delete_trigger(user: CurrentUser, trail: CurrentTrail, session: Session, trigger_id: UUID) -> None:
+    """Deletes a trigger and its deliveries. Its conversations stay; their comments do not change any more."""
+    trigger = await service.trigger_of(session, user.id, trigger_id)
+    _record(trail, session, AuditAction.TRIGGER_DELETED, trigger)
+    await session.delete(trigger)
+
+
+@router.post("/{trigger_id}/rotate-secret")
+async def rotate_secret_of_trigger(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    trigger_id: UUID,
+    body: RotateTriggerSecret,
+    request: Request,
+) -> TriggerWithSecret:
+    """Gives a trigger a new secret, shown only in this reply. Until `previous_secret_until` the previous one
+    is accepted too.
+    """
+    trigger = await service.trigger_of(session, user.id, trigger_id)
+    secret = service.rotate(request.state.cipher, trigger, timedelta(hours=body.keep_previous_hours))
+    _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="secret rotated")
+    return TriggerWithSecret(**dict(service.shown(request.state.config.base_url, trigger)), secret=secret)
+
+
+@router.get("/{trigger_id}/deliveries")
+async def search_trigger_deliveries(
+    user: CurrentUser, session: ReadSession, trigger_id: UUID, page_id: PageId = None, limit: Limit = 50
+) -> Page[TriggerDeliveryInfo]:
+    """Returns the deliveries that were accepted, the newest first. They are kept for 30 days. 400
+    `bad_page_id`.
+    """
+    trigger = await service.trigger_of(session, user.id, trigger_id)
+    before = None if page_id is None else page_position(page_id)
+    found = await service.deliveries(session, trigger.id, before=before, limit=limit + 1)
+    items = found[:limit]
+    last = items[-1] if len(found) > limit else None
+    return Page(items=items, next_page_id=last and encode_page_id(last.created_at.isoformat(), last.id.hex))
+
+
+def _record(trail: AuditTrail, session: Any, action: AuditAction, trigger: Trigger, **details: Any) -> None:
+    host = trigger.origin.removeprefix("https://")
+    trail.record(
+        session,
+        action,
+        (AuditTarget.TRIGGER, trigger.id),
+        repository=f"{host}/{trigger.repository}",
+        **details,
+    )

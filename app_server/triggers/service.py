@@ -1,0 +1,130 @@
+"""Stores, lists and deletes triggers, and lists their deliveries."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.git.address import Address, parse_address
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.connect import ConnectedHost, GitHosts
+from app_server.git_hosts.repository_names import name_in
+from app_server.git_hosts.schemas import HostRepository
+from app_server.triggers.models import Trigger, TriggerDelivery
+from app_server.triggers.schemas import AddTrigger, TriggerDeliveryInfo, TriggerInfo
+
+ROOT = "/api/v1/git-webhooks"
+"""Where git hosts send their deliveries: this, a slash and the id of the trigger."""
+
+MAX_TRIGGERS = 50
+
+
+async def triggers_of(session: AsyncSession, user_id: UUID) -> Sequence[Trigger]:
+    """Returns the user's triggers, the oldest first."""
+    query = select(Trigger).where(Trigger.user_id == user_id).order_by(Trigger.created_at, Trigger.id)
+    return (await session.scalars(query)).all()
+
+
+async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> Trigger:
+    """Raises NotFound `trigger_not_found`, also for a trigger of another user."""
+    trigger = await session.get(Trigger, trigger_id)
+    if trigger is None or trigger.user_id != user_id:
+        raise NotFound("There is no such trigger.", code="trigger_not_found")
+    return trigger
+
+
+async def host_of(
+    session: AsyncSession, hosts: GitHosts, repository: str
+) -> tuple[Address, ConnectedHost, str]:
+    """Returns the address of the repository, its host and its full name there.
+
+    Raises InvalidRepository (422), BadRequest `repository_has_no_host`, Forbidden `no_git_credential`.
+    """
+    address = parse_address(repository)
+    if address.origin is None or address.web_url is None:
+        raise BadRequest(
+            "A trigger needs a repository at a git host.",
+            code="repository_has_no_host",
+            fix="Give the repository's URL, as https://github.com/owner/name.",
+        )
+    host = await hosts.at(session, address.origin)
+    path = address.web_url.removeprefix(address.origin).strip("/").removesuffix(".git")
+    return address, host, name_in(host.provider, path)
+
+
+async def add(
+    session: AsyncSession,
+    cipher: Cipher,
+    user_id: UUID,
+    wanted: AddTrigger,
+    place: tuple[Address, ConnectedHost, HostRepository],
+) -> tuple[Trigger, str]:
+    """Stores a trigger and returns it with its secret. Raises Conflict `too_many_triggers`."""
+    count = await session.scalar(select(func.count()).select_from(Trigger).where(Trigger.user_id == user_id))
+    if (count or 0) >= MAX_TRIGGERS:
+        raise Conflict(f"There can be at most {MAX_TRIGGERS} triggers.", code="too_many_triggers")
+    address, host, found = place
+    secret = _new_secret(host.provider)
+    fields = wanted.model_dump(exclude={"repository"})
+    trigger = Trigger(
+        user_id=user_id,
+        provider=host.provider,
+        origin=host.origin,
+        repository=found.full_name,
+        clone_url=address.web_url or address.public_url,
+        secret_encrypted=cipher.encrypt(secret),
+        **{**fields, "events": sorted(set(wanted.events))},
+    )
+    session.add(trigger)
+    await session.flush()
+    return trigger, secret
+
+
+def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
+    """Gives the trigger a new secret and returns it."""
+    secret = _new_secret(trigger.provider)
+    trigger.previous_secret_encrypted = trigger.secret_encrypted if keep_previous else None
+    trigger.previous_secret_until = now() + keep_previous if keep_previous else None
+    trigger.secret_encrypted = cipher.encrypt(secret)
+    return secret
+
+
+async def deliveries(
+    session: AsyncSession, trigger_id: UUID, *, before: tuple[datetime, UUID] | None, limit: int
+) -> list[TriggerDeliveryInfo]:
+    """Returns deliveries, the newest first. before: the time and id of the last one of the page before."""
+    query = select(TriggerDelivery).where(TriggerDelivery.trigger_id == trigger_id)
+    if before is not None:
+        moment, last_id = before
+        is_older = and_(TriggerDelivery.created_at == moment, TriggerDelivery.id < last_id)
+        query = query.where(or_(TriggerDelivery.created_at < moment, is_older))
+    query = query.order_by(TriggerDelivery.created_at.desc(), TriggerDelivery.id.desc()).limit(limit)
+    fields = TriggerDeliveryInfo.model_fields
+    return [
+        TriggerDeliveryInfo.model_validate({name: getattr(row, name) for name in fields})
+        for row in await session.scalars(query)
+    ]
+
+
+def shown(base_url: str, trigger: Trigger) -> TriggerInfo:
+    same = {name: getattr(trigger, name) for name in TriggerInfo.model_fields if hasattr(trigger, name)}
+    return TriggerInfo.model_validate(
+        {
+            **same,
+            "git_provider": trigger.provider,
+            "host": trigger.origin.removeprefix("https://"),
+            "url": f"{base_url}{ROOT}/{trigger.id.hex}",
+        }
+    )
+
+
+def _new_secret(provider: GitProvider) -> str:
+    secret = secrets.token_urlsafe(32)
+    # Azure DevOps does not sign; it sends a user name and a password.
+    return f"slipway:{secret}" if provider is GitProvider.AZURE_DEVOPS else secret

@@ -1,0 +1,60 @@
+"""What the jobs of triggers work with."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import httpx
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import ActorMeans
+from app_server.audit.chain import Actor
+from app_server.conversations.start.worker import StartWorker
+from app_server.conversations.view import Viewer
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.git_hosts.authorization.host_tokens import HostTokens
+from app_server.git_hosts.connect import ConnectedHost, GitHosts
+from app_server.git_hosts.rate_limits import RateLimits
+from app_server.sandboxes.service import Sandboxes
+from app_server.triggers.models import Trigger
+from app_server.users.models import ADMINISTRATORS, User
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`http`: for administrators, calls any address. `guarded_http`: for other users, refuses private
+    addresses.
+    """
+
+    config: Config
+    database: Database
+    cipher: Cipher
+    http: httpx.AsyncClient
+    guarded_http: httpx.AsyncClient
+    limits: RateLimits
+    tokens: HostTokens
+    sandboxes: Sandboxes
+    start_worker: StartWorker
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.sandboxes)
+
+    def hosts_of(self, user: User) -> GitHosts:
+        """Returns the git hosts that are called in this user's name."""
+        http = self.http if user.role in ADMINISTRATORS else self.guarded_http
+        return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
+
+    async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
+        """Raises Forbidden `no_git_credential`."""
+        return await self.hosts_of(user).at(session, trigger.origin)
+
+    def page_of(self, conversation_id: UUID) -> str:
+        return f"{self.config.base_url}/conversations/{conversation_id.hex}"
+
+
+def trail_of_server(user: User) -> AuditTrail:
+    """Returns the audit trail for what the server does for a user whose trigger was set off."""
+    return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))
