@@ -66,7 +66,7 @@ class Issues:
         return None
 
     def permission(self, path: str) -> bytes:
-        """What the user of `…/collaborators/USER/permission` may do. The document does not have this route."""
+        """What the user of `…/collaborators/USER/permission` may do. The document lacks this route."""
         login = path.split("/")[-2]
         return json.dumps({"permission": "write" if login in self.writers else "read"}).encode()
 
