@@ -17,11 +17,12 @@ _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True)
 class Renewing:
-    """How a client gets a valid token. `valid`: returns one; its argument is a token that the host has
-    refused, or None. `with_token`: returns a client with this token.
+    """How a client gets a valid token. `valid`: returns one; its arguments are a token that the host has
+    refused, and the repository that the call is about, or None. `with_token`: returns a client with this
+    token.
     """
 
-    valid: Callable[[str | None], Awaitable[str]]
+    valid: Callable[[str | None, str | None], Awaitable[str]]
     with_token: Callable[[str], GitHostClient]
 
 
@@ -50,14 +51,16 @@ class _Careful:
         async def call(*arguments: Any, **named: Any) -> Any:
             if self._renewing is None:
                 return await self._call(method, *arguments, **named)
-            token = await self._renewing.valid(None)
+            is_about_one = next(iter(inspect.signature(method).parameters), None) == "repository"
+            repository = str(arguments[0]) if is_about_one and arguments else None
+            token = await self._renewing.valid(None, repository)
             own = getattr(self._renewing.with_token(token), name)
             try:
                 return await self._call(own, *arguments, **named)
             except AppError as error:
                 if error.code != errors.TOKEN_REFUSED:
                     raise
-                renewed = await self._renewing.valid(token)
+                renewed = await self._renewing.valid(token, repository)
                 if renewed == token:
                     raise
             own = getattr(self._renewing.with_token(renewed), name)

@@ -19,7 +19,7 @@ from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
 from app_server.git_hosts.careful import Renewing, careful
 from app_server.git_hosts.forgejo.client import forgejo
-from app_server.git_hosts.github.client import github
+from app_server.git_hosts.github.installation import github_of_token
 from app_server.git_hosts.gitlab.client import gitlab
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.rate_limits import RateLimits
@@ -40,7 +40,7 @@ class _Factory(Protocol):
 
 _FACTORIES: dict[GitProvider, _Factory] = {
     GitProvider.AZURE_DEVOPS: azure_devops,
-    GitProvider.GITHUB: github,
+    GitProvider.GITHUB: github_of_token,
     GitProvider.FORGEJO: forgejo,
     GitProvider.GITLAB: gitlab,
     GitProvider.BITBUCKET: bitbucket_cloud,
@@ -116,8 +116,8 @@ class GitHosts:
                 limits=self.limits,
             )
 
-        async def valid(refused: str | None) -> str:
-            token = await self.tokens.token(self.user_id, row.origin, refused=refused)
+        async def valid(refused: str | None, repository: str | None) -> str:
+            token = await self.tokens.token(self.user_id, row.origin, refused=refused, repository=repository)
             return stored if token is None else token
 
         client = careful(with_token(stored), host, Renewing(valid, with_token))

@@ -17,10 +17,14 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from joserfc import jwt
+from joserfc.jwk import RSAKey
 
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -52,6 +56,10 @@ class OAuthHost:
     questions: list[float] = field(default_factory=list)
     """When the host was asked about a device."""
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    public_key: RSAKey | None = None
+    """Of the GitHub App that may ask for tokens of its installation, which has the repository team/harbour."""
+    of_repository: dict[str, str | None] = field(default_factory=dict)
+    """By token of the installation: the only repository that it is for."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __enter__(self) -> Self:
@@ -92,6 +100,13 @@ class OAuthHost:
             token = headers.get("Authorization", "").rpartition(" ")[2]
             known = {"id": 7, "login": LOGIN, "username": LOGIN, "avatar_url": "", "name": "Ada"}
             return (200, known) if token in self.live else (401, {"message": "Bad credentials"})
+        if "/app/" in path or path.endswith(("/installation/repositories", "/graphql")):
+            return self._of_github_app(
+                method, path, form, headers.get("Authorization", "").rpartition(" ")[2]
+            )
+        if path.endswith("/installation/token"):
+            self.revoked.append(headers["Authorization"].rpartition(" ")[2])
+            return 204, None
         if not self._is_named(form, headers):
             return 401, {"error": "invalid_client"}
         if method == "DELETE" or path.endswith("/revoke"):
@@ -108,6 +123,32 @@ class OAuthHost:
                 "expires_in": 900, "interval": 1,
             }  # fmt: skip
         return self._tokens(form)
+
+    def _of_github_app(self, method: str, path: str, form: dict[str, Any], bearer: str) -> tuple[int, Any]:
+        if "/app/" not in path:
+            if bearer not in self.live:
+                return 401, {"message": "Bad credentials"}
+            viewer = {"login": "slipway[bot]", "databaseId": 9, "avatarUrl": ""}
+            return 200, {"data": {"viewer": viewer}} if path.endswith("graphql") else {"repositories": []}
+        assert self.public_key is not None
+        claims = jwt.decode(bearer, self.public_key).claims
+        if claims["iss"] != CLIENT_ID or not claims["iat"] < time.time() < claims["exp"] < time.time() + 600:
+            return 401, {"message": "A JSON web token could not be decoded"}
+        if method == "GET":
+            account = {"login": "team"}
+            return 200, [{"id": 4711, "account": account, "repository_selection": "selected"}]
+        names = form.get("repositories", [])
+        if set(names) - {"harbour"}:
+            return 422, {"message": "There is at least one repository that does not exist"}
+        token = f"ghs_{secrets.token_urlsafe(9)}"
+        self.live.add(token)
+        self.of_repository[token] = names[0] if names else None
+        return 201, {
+            "token": token,
+            "expires_at": (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds"),
+            "permissions": {"contents": "write", "metadata": "read"},
+            "repositories": [{"full_name": f"team/{name}"} for name in names],
+        }
 
     def _tokens(self, form: dict[str, str]) -> tuple[int, Any]:
         if form["grant_type"] == "refresh_token":

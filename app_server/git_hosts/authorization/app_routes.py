@@ -1,21 +1,34 @@
 """Routes for administrators: the applications with which users sign in to git hosts."""
 
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
-from app_server.core.database import ReadSession, Session
+from app_server.core.database import Database, ReadSession, Session
 from app_server.core.encryption import Cipher
 from app_server.core.errors import NotFound
 from app_server.git.models import GitOAuthApp
+from app_server.git.schemas import GitCredentialInfo
+from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.git_hosts.authorization.installations import (
+    Installation,
+    installation_token,
+    installations_of,
+)
 from app_server.git_hosts.authorization.schemas import GitAppInfo, GitApps, SaveGitApp
+from app_server.git_hosts.authorization.sign_in import connect
+from app_server.users.outgoing import http_of
 
 router = APIRouter(prefix="/api/v1/administration/git-apps", tags=["Administration"])
+
+InstallationId = Annotated[str, Path(pattern=r"^[0-9]{1,18}$")]
 
 CALLBACK_PAGE = "/settings/git-hosts/callback"
 
@@ -40,6 +53,13 @@ async def require_app(session: AsyncSession, app_id: UUID) -> GitOAuthApp:
     if row is None:
         raise NotFound("There is no such application.", code="git_app_not_found")
     return row
+
+
+async def app_with_secrets(request: Request, app_id: UUID) -> OAuthApp:
+    """Returns an application with its secrets decrypted. Raises NotFound `git_app_not_found`."""
+    database: Database = request.state.database
+    async with database.read() as session:  # it ends before the host is asked
+        return OAuthApp.of(await require_app(session, app_id), request.state.cipher)
 
 
 @router.get("")
@@ -77,6 +97,55 @@ async def save_git_app(
         has_private_key=key is not None,
     )
     return GitAppInfo.of(row, callback_url(request))
+
+
+@router.get("/{app_id}/installations")
+async def list_installations(
+    principal: CurrentPrincipal, app_id: UUID, request: Request
+) -> list[Installation]:
+    """Asks GitHub for the installations of a GitHub App, at most 100.
+
+    404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+    """
+    app = await app_with_secrets(request, app_id)
+    return await installations_of(http_of(request, principal.user), app)
+
+
+@router.post("/{app_id}/installations/{installation_id}/use")
+async def use_installation(
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    app_id: UUID,
+    installation_id: InstallationId,
+    request: Request,
+) -> GitCredentialInfo:
+    """Stores tokens of an installation as the credential of the current administrator for the host, in place
+    of an earlier one. Agents of this administrator then act as the GitHub App, with tokens that live for an
+    hour and are valid for one repository each.
+
+    404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+    """
+    app = await app_with_secrets(request, app_id)
+    granted = await installation_token(http_of(request, principal.user), app, installation_id)
+    assert granted is not None
+    async with request.state.database.session() as session:
+        row, grant = await connect(
+            session,
+            request.state.cipher,
+            principal.user.id,
+            app,
+            granted,
+            installation_id=installation_id,
+        )
+        target = (AuditTarget.GIT_HOST, app.origin)
+        trail.record(
+            session,
+            AuditAction.GIT_HOST_CONNECTED,
+            target,
+            scopes=grant.scopes,
+            installation_id=installation_id,
+        )
+        return GitCredentialInfo.of(row, grant)
 
 
 @router.delete("/{app_id}", status_code=204)

@@ -29,6 +29,7 @@ from app_server.git.credentials import credential_of_origin, credentials_of, giv
 from app_server.git.grants import revoke_later
 from app_server.git.models import GitCredential, GitGrant, GitOAuthApp
 from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.git_hosts.authorization.installations import RepositoryTokens, installation_token
 from app_server.git_hosts.authorization.token_calls import (
     GrantedTokens,
     TokenRefusal,
@@ -67,6 +68,7 @@ class HostTokens:
         self._cipher = cipher
         self._http = http
         self._guarded_http = guarded_http
+        self._repository_tokens = RepositoryTokens()
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
         """Returns valid credentials of the user for git at this repository. Returns None if there are none;
@@ -77,21 +79,51 @@ class HostTokens:
         if address.origin is None:
             return None
         found = await self._valid(user_id, address.origin, None)
-        return found and credentials_of(*found)
+        if found is None:
+            return None
+        stored, token = found
+        if stored.grant is not None and stored.grant.installation_id is not None:
+            path = str(address.web_url).removeprefix(address.origin)
+            of_one = await self._of_repository(stored, path.strip("/").removesuffix(".git"), None)
+            return credentials_of(stored.row, of_one) if of_one else None
+        return credentials_of(stored.row, token)
 
-    async def token(self, user_id: UUID, origin: str, *, refused: str | None = None) -> str | None:
+    async def token(
+        self, user_id: UUID, origin: str, *, refused: str | None = None, repository: str | None = None
+    ) -> str | None:
         """Returns a valid token of the user for the host, and renews it first if necessary. Returns None if
-        the user has none.
+        the user has none. For an installation of a GitHub App, the token is valid for `repository` alone, if
+        that is given and the installation has it.
 
         `refused`: a token that the host has refused; a granted one is renewed then. Raises BadGateway
-        `git_reconnect_needed`, `git_sign_in_refused` and `git_host_failed`.
+        `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`.
         """
         found = await self._valid(user_id, origin, refused)
-        return found and found[1]
+        if found is None:
+            return None
+        stored, token = found
+        if repository and stored.grant is not None and stored.grant.installation_id is not None:
+            return await self._of_repository(stored, repository, refused) or token
+        return token
 
-    async def _valid(
-        self, user_id: UUID, origin: str, refused: str | None
-    ) -> tuple[GitCredential, str] | None:
+    async def _of_repository(self, stored: _Stored, repository: str, refused: str | None) -> str | None:
+        """Returns a token of an installation for one repository. Returns None if the installation does not
+        have it.
+        """
+        assert stored.grant is not None
+        assert stored.grant.installation_id is not None
+        if stored.app is None:
+            raise _reconnect(stored.row)
+        return await self._repository_tokens.token(
+            self._http_of(stored.user),
+            OAuthApp.of(stored.app, self._cipher),
+            stored.grant.installation_id,
+            stored.row.id,
+            repository,
+            refused=refused,
+        )
+
+    async def _valid(self, user_id: UUID, origin: str, refused: str | None) -> tuple[_Stored, str] | None:
         while True:
             stored = await self._stored(user_id, origin)
             if stored is None:
@@ -99,18 +131,18 @@ class HostTokens:
             token = self._cipher.decrypt(stored.row.token_encrypted)
             grant = stored.grant
             if grant is None or not (token == refused or _is_past(grant.renew_at)):
-                return stored.row, token
+                return stored, token
             is_usable = token != refused and not _is_past(grant.expires_at)
-            if grant.is_refused or stored.app is None or grant.refresh_token_encrypted is None:
+            if grant.is_refused or stored.app is None or not _is_renewable(grant):
                 if is_usable:
-                    return stored.row, token
+                    return stored, token
                 if not grant.is_refused:
                     await self._end(stored, "no refresh token" if stored.app else "no application")
                 raise _reconnect(stored.row)
             if await self._change(grant, _is_free(), claimed_until=_later(CLAIM_SECONDS)):
                 # Once requested, the new tokens must be saved, even if the caller has gone.
                 renewed = await finish(self._renew(stored, grant, token if is_usable else None))
-                return stored.row, renewed
+                return stored, renewed
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def _stored(self, user_id: UUID, origin: str) -> _Stored | None:
@@ -127,15 +159,13 @@ class HostTokens:
         valid; it is returned if the host does not renew it now.
         """
         assert stored.app is not None
-        assert grant.refresh_token_encrypted is not None
         app = OAuthApp.of(stored.app, self._cipher)
-        refresh_token = self._cipher.decrypt(grant.refresh_token_encrypted)
-        http = self._http if stored.user.role in ADMINISTRATORS else self._guarded_http
-        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        encrypted = grant.refresh_token_encrypted
+        refresh_token = self._cipher.decrypt(encrypted) if encrypted else None
         try:
             # This must end before the claim does, or another server would send the same refresh token.
             async with asyncio.timeout(RENEW_SECONDS):
-                granted = await ask_for_tokens(http, app, form)
+                granted = await self._ask(stored, app, grant.installation_id, refresh_token)
         except TokenRefusal as refusal:
             if refusal.ends_grant:
                 await self._end(stored, refusal.error)
@@ -158,8 +188,23 @@ class HostTokens:
             raise error
         return usable
 
+    async def _ask(
+        self, stored: _Stored, app: OAuthApp, installation_id: str | None, refresh_token: str | None
+    ) -> GrantedTokens:
+        http = self._http_of(stored.user)
+        if installation_id is not None:
+            granted = await installation_token(http, app, installation_id)
+            assert granted is not None
+            return granted
+        assert refresh_token is not None
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        return await ask_for_tokens(http, app, form)
+
+    def _http_of(self, user: User) -> httpx.AsyncClient:
+        return self._http if user.role in ADMINISTRATORS else self._guarded_http
+
     async def _save(
-        self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str
+        self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None
     ) -> bool:
         """Stores the new tokens. Returns false if the grant was deleted or replaced meanwhile.
 
@@ -184,10 +229,11 @@ class HostTokens:
         stored: _Stored,
         grant: GitGrant,
         granted: GrantedTokens,
-        refresh_token: str,
+        refresh_token: str | None,
     ) -> bool:
         # If no new refresh token is sent, the old one stays valid.
-        encrypted = self._cipher.encrypt(granted.refresh_token or refresh_token)
+        newest = granted.refresh_token or refresh_token
+        encrypted = self._cipher.encrypt(newest) if newest else None
         is_same = await self._change_in(
             session,
             grant,
@@ -246,6 +292,10 @@ class HostTokens:
 def _is_free() -> Any:
     """The condition that no app server is renewing the grant at this moment."""
     return or_(GitGrant.claimed_until.is_(None), GitGrant.claimed_until < now())
+
+
+def _is_renewable(grant: GitGrant) -> bool:
+    return grant.refresh_token_encrypted is not None or grant.installation_id is not None
 
 
 def _is_past(moment: datetime | None) -> bool:

@@ -136,10 +136,19 @@ async def ask_about_device(
 
 
 async def connect(
-    session: AsyncSession, cipher: Cipher, user_id: UUID, app: OAuthApp, granted: GrantedTokens
+    session: AsyncSession,
+    cipher: Cipher,
+    user_id: UUID,
+    app: OAuthApp,
+    granted: GrantedTokens,
+    *,
+    installation_id: str | None = None,
 ) -> tuple[GitCredential, GitGrant]:
     """Stores the tokens as the user's credential for the host, in place of an earlier one. The branches that
-    agents may push to stay as they were. Raises the errors of `save_credential`.
+    agents may push to stay as they were.
+
+    `installation_id`: whose tokens they are; None for tokens of the user. Raises the errors of
+    `save_credential`.
     """
     known = await credential_of_origin(session, user_id, app.origin)
     given = SaveGitCredential(
@@ -155,6 +164,7 @@ async def connect(
         credential_id=row.id,
         app_id=app.id,
         refresh_token_encrypted=cipher.encrypt(granted.refresh_token) if granted.refresh_token else None,
+        installation_id=installation_id,
         # A host that names no scopes has granted the requested ones (RFC 6749, section 5.1).
         scopes=(app.scopes if granted.scopes is None else granted.scopes) or None,
         expires_at=granted.expires_at,

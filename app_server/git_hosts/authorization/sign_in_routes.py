@@ -1,7 +1,5 @@
 """Routes with which users sign in to git hosts: by a redirect of the browser, or by a code."""
 
-from uuid import UUID
-
 from fastapi import APIRouter, Request, Response
 
 from app_server.access.audit_trail import CurrentTrail
@@ -13,7 +11,7 @@ from app_server.core.database import Database, ReadSession
 from app_server.core.encryption import Cipher
 from app_server.git.schemas import GitCredentialInfo
 from app_server.git_hosts.authorization import attempts, sign_in
-from app_server.git_hosts.authorization.app_routes import all_apps, callback_url, require_app
+from app_server.git_hosts.authorization.app_routes import all_apps, app_with_secrets, callback_url
 from app_server.git_hosts.authorization.attempts import DeviceAttempt, RedirectAttempt
 from app_server.git_hosts.authorization.endpoints import OAuthApp
 from app_server.git_hosts.authorization.schemas import (
@@ -47,7 +45,7 @@ async def start_git_sign_in(
 
     404 `git_app_not_found`.
     """
-    app = await _app(request, body.app_id)
+    app = await app_with_secrets(request, body.app_id)
     attempt = RedirectAttempt.begin(app.id, principal.user.id, principal.credential.id, callback_url(request))
     config: Config = request.state.config
     attempts.keep(attempt, response, config, request.state.cipher)
@@ -74,7 +72,7 @@ async def finish_git_sign_in(
     )
     attempt.require_state(body.state)
     attempts.forget(response, config)
-    app = await _app(request, attempt.app_id)
+    app = await app_with_secrets(request, attempt.app_id)
     if body.error or not body.code:
         raise sign_in.denied(app, body.error or "no code came back")
     granted = await sign_in.tokens_for_code(http_of(request, principal.user), app, attempt, body.code)
@@ -89,7 +87,7 @@ async def start_device_sign_in(
 
     400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
-    app = await _app(request, body.app_id)
+    app = await app_with_secrets(request, body.app_id)
     http = http_of(request, principal.user)
     code = await sign_in.begin_device(http, app, principal.user.id, principal.credential.id)
     return GitDeviceCode(
@@ -112,19 +110,13 @@ async def ask_about_device_sign_in(
     """
     cipher: Cipher = request.state.cipher
     attempt = attempts.opened(DeviceAttempt, body.attempt, cipher, principal.user.id, principal.credential.id)
-    app = await _app(request, attempt.app_id)
+    app = await app_with_secrets(request, attempt.app_id)
     outcome = await sign_in.ask_about_device(http_of(request, principal.user), app, attempt)
     if isinstance(outcome, DeviceAttempt):
         sealed = attempts.seal(outcome, cipher)
         return GitDeviceState(status=DeviceStatus.PENDING, attempt=sealed, interval=outcome.interval)
     credential = await _connect(principal, trail, request, app, outcome)
     return GitDeviceState(status=DeviceStatus.CONNECTED, credential=credential)
-
-
-async def _app(request: Request, app_id: UUID) -> OAuthApp:
-    database: Database = request.state.database
-    async with database.read() as session:  # it ends before the host is asked
-        return OAuthApp.of(await require_app(session, app_id), request.state.cipher)
 
 
 async def _connect(

@@ -76,6 +76,10 @@ class GitHub:
     def __init__(self, connection: HostConnection) -> None:
         self._api = connection
 
+    @property
+    def connection(self) -> HostConnection:
+        return self._api
+
     async def me(self) -> HostUser:
         reply = await self._api.get("/user")
         scopes = reply.headers.get("x-oauth-scopes")

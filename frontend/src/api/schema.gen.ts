@@ -73,6 +73,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/git-apps/{app_id}/installations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Installations
+         * @description Asks GitHub for the installations of a GitHub App, at most 100.
+         *
+         *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+         */
+        get: operations["list_installations_api_v1_administration_git_apps__app_id__installations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/git-apps/{app_id}/installations/{installation_id}/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Use Installation
+         * @description Stores tokens of an installation as the credential of the current administrator for the host, in place
+         *     of an earlier one. Agents of this administrator then act as the GitHub App, with tokens that live for an
+         *     hour and are valid for one repository each.
+         *
+         *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
+         */
+        post: operations["use_installation_api_v1_administration_git_apps__app_id__installations__installation_id__use_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/jobs": {
         parameters: {
             query?: never;
@@ -5602,6 +5648,18 @@ export interface components {
             /** Type */
             type: string;
         };
+        /**
+         * Installation
+         * @description An installation of a GitHub App: `account` is the user or organisation that has installed it.
+         */
+        Installation: {
+            /** Account */
+            account: string;
+            /** Has All Repositories */
+            has_all_repositories: boolean;
+            /** Id */
+            id: string;
+        };
         /** Invitation */
         Invitation: {
             person: components["schemas"]["Person"];
@@ -9253,6 +9311,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_installations_api_v1_administration_git_apps__app_id__installations_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Installation"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    use_installation_api_v1_administration_git_apps__app_id__installations__installation_id__use_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app_id: string;
+                installation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GitCredentialInfo"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
