@@ -57,7 +57,7 @@ class OAuthHost:
     """When the host was asked about a device."""
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     public_key: RSAKey | None = None
-    """Of the GitHub App that may ask for tokens of its installation, which has the repository team/harbour."""
+    """Of the GitHub App that may ask for tokens of its installation. It has team/harbour."""
     of_repository: dict[str, str | None] = field(default_factory=dict)
     """By token of the installation: the only repository that it is for."""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -96,17 +96,11 @@ class OAuthHost:
         self.requests.append((method, path, form))
         if self.is_down:
             return 503, {}
-        if path.endswith("/user"):
-            token = headers.get("Authorization", "").rpartition(" ")[2]
-            known = {"id": 7, "login": LOGIN, "username": LOGIN, "avatar_url": "", "name": "Ada"}
-            return (200, known) if token in self.live else (401, {"message": "Bad credentials"})
-        if "/app/" in path or path.endswith(("/installation/repositories", "/graphql")):
-            return self._of_github_app(
-                method, path, form, headers.get("Authorization", "").rpartition(" ")[2]
-            )
-        if path.endswith("/installation/token"):
-            self.revoked.append(headers["Authorization"].rpartition(" ")[2])
-            return 204, None
+        bearer = headers.get("Authorization", "").rpartition(" ")[2]
+        if path.endswith(("/user", "/installation/repositories", "/installation/token", "/graphql")):
+            return self._of_token(path, bearer)
+        if "/app/" in path:
+            return self._of_github_app(method, form, bearer)
         if not self._is_named(form, headers):
             return 401, {"error": "invalid_client"}
         if method == "DELETE" or path.endswith("/revoke"):
@@ -114,22 +108,32 @@ class OAuthHost:
             self.revoked.append(token)
             self.live.discard(token)
             return (204, None) if method == "DELETE" else (200, {})
-        if "device" in path:
-            code = secrets.token_urlsafe()
-            self.devices[code] = "pending"
-            place = f"{self.origin}/login/device"
-            return 200, {
-                "device_code": code, "user_code": "WDJB-MJHT", "verification_uri": place,
-                "expires_in": 900, "interval": 1,
-            }  # fmt: skip
-        return self._tokens(form)
+        return self._device() if "device" in path else self._tokens(form)
 
-    def _of_github_app(self, method: str, path: str, form: dict[str, Any], bearer: str) -> tuple[int, Any]:
-        if "/app/" not in path:
-            if bearer not in self.live:
-                return 401, {"message": "Bad credentials"}
-            viewer = {"login": "slipway[bot]", "databaseId": 9, "avatarUrl": ""}
-            return 200, {"data": {"viewer": viewer}} if path.endswith("graphql") else {"repositories": []}
+    def _device(self) -> tuple[int, Any]:
+        code = secrets.token_urlsafe()
+        self.devices[code] = "pending"
+        place = f"{self.origin}/login/device"
+        return 200, {
+            "device_code": code, "user_code": "WDJB-MJHT", "verification_uri": place,
+            "expires_in": 900, "interval": 1,
+        }  # fmt: skip
+
+    def _of_token(self, path: str, token: str) -> tuple[int, Any]:
+        if token not in self.live:
+            return 401, {"message": "Bad credentials"}
+        if path.endswith("/installation/token"):
+            self.revoked.append(token)
+            return 204, None
+        viewer = {"login": "slipway[bot]", "databaseId": 9, "avatarUrl": ""}
+        answers: dict[str, Any] = {
+            "user": {"id": 7, "login": LOGIN, "username": LOGIN, "avatar_url": "", "name": "Ada"},
+            "graphql": {"data": {"viewer": viewer}},
+            "repositories": {"repositories": []},
+        }
+        return 200, answers[path.rpartition("/")[2]]
+
+    def _of_github_app(self, method: str, form: dict[str, Any], bearer: str) -> tuple[int, Any]:
         assert self.public_key is not None
         claims = jwt.decode(bearer, self.public_key).claims
         if claims["iss"] != CLIENT_ID or not claims["iat"] < time.time() < claims["exp"] < time.time() + 600:

@@ -24,6 +24,8 @@ export interface GitAppInput {
   client_id: string
   /** Write-only. Empty: the application has none. */
   client_secret: string
+  /** Write-only, PEM. Only a GitHub App has one. */
+  private_key: string
   /** Empty: the usual address. */
   sign_in_url: string
   /** Empty: the usual address. */
@@ -111,6 +113,7 @@ export function useSaveGitApp() {
         body: {
           ...given,
           client_secret: given.client_secret || null,
+          private_key: given.private_key || null,
           sign_in_url: given.sign_in_url || null,
           api_url: given.api_url || null,
           scopes: given.scopes || null,
@@ -121,6 +124,29 @@ export function useSaveGitApp() {
         queryClient.invalidateQueries({ queryKey: gitSignInKeys.apps }),
         queryClient.invalidateQueries({ queryKey: gitSignInKeys.hosts }),
       ]),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** The installations of a GitHub App. Asks the host. */
+export function installationsQuery(appId: string) {
+  return queryOptions({
+    queryKey: [...gitSignInKeys.apps, appId, 'installations'] as const,
+    queryFn: ({ signal }) => request<Schemas['Installation'][]>(`${APPS}/${appId}/installations`, { signal }),
+    retry: false,
+  })
+}
+
+/** From now on, agents of the current administrator act as the GitHub App in this installation. */
+export function useUseInstallation(appId: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) =>
+      request<Schemas['GitCredentialInfo']>(`${APPS}/${appId}/installations/${id}/use`, {
+        method: 'POST',
+        timeoutMs: HOST_TIMEOUT_MS,
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: gitCredentialKeys.all }),
     meta: { errorShownInline: true },
   })
 }

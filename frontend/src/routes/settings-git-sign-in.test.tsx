@@ -153,6 +153,7 @@ test('an administrator registers an application and deletes it; its secret is no
       host: 'gitlab.com',
       client_id: 'abc',
       client_secret: 'hush-hush',
+      private_key: null,
       sign_in_url: null,
       api_url: null,
       scopes: null,
@@ -162,4 +163,43 @@ test('an administrator registers an application and deletes it; its secret is no
   await user.click(section.getByRole('button', { name: 'Delete the application for gitlab.com' }))
   await user.click(await screen.findByRole('button', { name: 'Delete application' }))
   await waitFor(() => expect(section.queryByText('GitLab · abc')).toBeNull())
+})
+
+test('an installation of a GitHub App is chosen', async () => {
+  const stored: GitCredential[] = []
+  const callback_url = 'https://slipway.example.org/settings/git-hosts/callback'
+  const app: GitApp = {
+    id: 'a1',
+    host: 'github.com',
+    provider: 'github',
+    client_id: 'Iv23',
+    has_client_secret: true,
+    has_private_key: true,
+    api_url: null,
+    sign_in_url: null,
+    scopes: null,
+    callback_url,
+    updated_at: '2026-11-26T08:00:00Z',
+  }
+  const root = '*/api/v1/administration/git-apps'
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.get(root, () => HttpResponse.json({ callback_url, apps: [app] })),
+      http.get(`${root}/a1/installations`, () =>
+        HttpResponse.json([{ id: '4711', account: 'team', has_all_repositories: false }]),
+      ),
+      http.post(`${root}/a1/installations/4711/use`, () => {
+        stored.push({ ...GRANTED, installation_id: '4711', scopes: 'contents:write' })
+        return HttpResponse.json(stored[0])
+      }),
+      ...site(stored),
+    ],
+  })
+  await user.click(
+    await screen.findByRole('button', { name: 'Installations of the application for github.com' }),
+  )
+  expect(await screen.findByText('Selected repositories')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Use the installation of team' }))
+  expect(await screen.findByText('Installation 4711 of the GitHub App · contents:write')).toBeVisible()
 })

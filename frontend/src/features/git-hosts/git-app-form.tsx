@@ -1,5 +1,5 @@
 import { Plus } from 'lucide-react'
-import { useForm } from 'react-hook-form'
+import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { type GitProvider, USUAL_HOSTS } from '@/api/git-credentials'
 import { type GitAppInput, SIGN_IN_PROVIDERS, useSaveGitApp } from '@/api/git-sign-in'
@@ -8,6 +8,7 @@ import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
 import { Select } from '@/ui/select'
+import { Textarea } from '@/ui/textarea'
 
 const HOST = /^(https?:\/\/)?[^\s/@?#]+\/?$/i
 const ADDRESS = /^https?:\/\/[^\s@?#]+$/i
@@ -17,17 +18,27 @@ const TEXTS = ['client_id', 'client_secret', 'sign_in_url', 'api_url', 'scopes']
 export function GitAppForm() {
   const { t } = useTranslation()
   const save = useSaveGitApp()
-  const { register, handleSubmit, formState, reset, setValue, getValues } = useForm<GitAppInput>({
+  const {
+    register,
+    handleSubmit,
+    formState,
+    reset,
+    setValue,
+    getValues,
+    control: form,
+  } = useForm<GitAppInput>({
     defaultValues: {
       provider: 'github',
       host: USUAL_HOSTS.github,
       client_id: '',
       client_secret: '',
+      private_key: '',
       sign_in_url: '',
       api_url: '',
       scopes: '',
     },
   })
+  const provider = useWatch({ control: form, name: 'provider' })
   const { errors } = formState
   const choose = (chosen: GitProvider) => {
     if (Object.values(USUAL_HOSTS).includes(getValues('host'))) setValue('host', USUAL_HOSTS[chosen])
@@ -39,7 +50,12 @@ export function GitAppForm() {
     api_url: { pattern: ADDRESS },
     scopes: {},
   }
-  const submit = handleSubmit((given) => save.mutate(given, { onSuccess: () => reset() }))
+  const submit = handleSubmit((given) =>
+    save.mutate(
+      { ...given, private_key: given.provider === 'github' ? given.private_key : '' },
+      { onSuccess: () => reset() },
+    ),
+  )
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-4">
       <div className="grid gap-4 sm:grid-cols-2">
@@ -85,6 +101,20 @@ export function GitAppForm() {
           </Field>
         ))}
       </div>
+      {provider === 'github' && (
+        <Field label={t('git_apps.private_key')} hint={t('git_apps.private_key_hint')}>
+          {(control) => (
+            <Textarea
+              {...control}
+              autoComplete="off"
+              spellCheck={false}
+              placeholder="-----BEGIN RSA PRIVATE KEY-----"
+              className="max-h-40 font-mono"
+              {...register('private_key')}
+            />
+          )}
+        </Field>
+      )}
       {save.isError && <ErrorState error={save.error} title={t('git_apps.save_failed')} />}
       <div>
         <Button type="submit" icon={<Plus className="size-4" />} isBusy={save.isPending}>

@@ -15,6 +15,7 @@ import { Input } from '@/ui/input'
 import { SectionHeader } from '@/ui/section-header'
 import { SkeletonList } from '@/ui/skeleton'
 import { GitAppForm } from './git-app-form'
+import { InstallationsDialog } from './installations-dialog'
 
 /** The applications with which users sign in to hosts. Only administrators see them. */
 export function GitAppsSection() {
@@ -88,6 +89,7 @@ function CallbackAddress({ url }: { url: string }) {
 
 function AppRow({ app, onDelete }: { app: GitApp; onDelete: () => void }) {
   const { t } = useTranslation()
+  const [isChoosing, setChoosing] = useState(false)
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
       <div className="min-w-0 flex-1 basis-40">
@@ -99,9 +101,19 @@ function AppRow({ app, onDelete }: { app: GitApp; onDelete: () => void }) {
           })}
         </p>
       </div>
+      {app.has_private_key && (
+        <Button
+          size="sm"
+          aria-label={t('git_apps.installations_named', { host: app.host })}
+          onClick={() => setChoosing(true)}
+        >
+          {t('git_apps.installations')}
+        </Button>
+      )}
       <Button size="sm" aria-label={t('git_apps.delete_named', { host: app.host })} onClick={onDelete}>
         {t('action.delete')}
       </Button>
+      {isChoosing && <InstallationsDialog app={app} onClose={() => setChoosing(false)} />}
     </li>
   )
 }

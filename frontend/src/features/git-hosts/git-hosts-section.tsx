@@ -137,14 +137,16 @@ function HostUser({ credential }: { credential: GitCredential }) {
 /** What the host has granted, and whether it has to be granted again. */
 function SignInFacts({ credential }: { credential: GitCredential }) {
   const { t } = useTranslation()
-  const { scopes, needs_reconnect } = credential
+  const { scopes, needs_reconnect, installation_id } = credential
   return (
     <p className={clsx('text-xs', needs_reconnect ? 'text-warning' : 'text-muted')}>
       {needs_reconnect
         ? t('git_sign_in.reconnect_hint')
-        : scopes
-          ? t('git_sign_in.granted', { scopes })
-          : t('git_sign_in.by_sign_in')}
+        : installation_id
+          ? t('git_sign_in.installation', { id: installation_id, scopes })
+          : scopes
+            ? t('git_sign_in.granted', { scopes })
+            : t('git_sign_in.by_sign_in')}
     </p>
   )
 }
