@@ -19,6 +19,7 @@ from app_server.conversations.routes import events as event_routes
 from app_server.conversations.routes import files as file_routes
 from app_server.conversations.routes import git as git_routes
 from app_server.conversations.routes import goals as goal_routes
+from app_server.conversations.routes import imports as import_routes
 from app_server.conversations.routes import links as link_routes
 from app_server.conversations.routes import mcp_changes as mcp_change_routes
 from app_server.conversations.routes import model_keys as model_key_routes
@@ -120,6 +121,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (runtime_plugin_routes.router, WORK),
     (snapshot_routes.router, WORK),
     (start_task_routes.router, WORK),
+    (import_routes.router, WORK),
     (conversations.router, WORK),
     (conversations.pending_router, WORK),
     (sharing_routes.router, WORK),

@@ -60,6 +60,7 @@ class AuditAction(StrEnum):
     CONVERSATION_LINK_CREATED = "conversation_link.created"
     CONVERSATION_LINK_REVOKED = "conversation_link.revoked"
     CONVERSATION_EXPORTED = "conversation.exported"
+    CONVERSATION_IMPORTED = "conversation.imported"
     MODEL_KEY_CREATED = "model_key.created"
     MODEL_KEY_REVOKED = "model_key.revoked"
     GIT_PUSHED = "git.pushed"

@@ -12,6 +12,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app_server.conversations.sharing.models import ShareRole
 from app_server.core.database import Base, enum_column, now
 
+IMPORTED = "import"
+"""The trigger of a conversation that came in as a file. It is READY and has no sandbox."""
+
 LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 

@@ -314,11 +314,19 @@ def _id_taken() -> Conflict:
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
     """Returns the conversation's start task with its row locked, for a user who may steer the conversation.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`.
+    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work` and
+    `conversation_imported`.
     """
     conversation = await require(session, user_id, conversation_id, Access.STEER)
     await require_no_private_neighbours(session, user_id, conversation, Access.STEER)
-    return await session.get_one(StartTask, conversation_id, with_for_update=True)
+    task = await session.get_one(StartTask, conversation_id, with_for_update=True)
+    if task.status == StartStatus.READY and await session.get(Sandbox, task.sandbox_id) is None:
+        raise Conflict(
+            "This conversation was imported: it can be read, but no agent works on it.",
+            code="conversation_imported",
+            fix="Start a new conversation.",
+        )
+    return task
 
 
 async def _keep_for_later(

@@ -119,8 +119,9 @@ class Viewer:
         self, sandbox_id: UUID, task: StartTask, stored: SandboxStatus | None
     ) -> SandboxStatus:
         if stored is None:
-            failed = task.status == StartStatus.ERROR
-            return SandboxStatus.MISSING if failed else SandboxStatus.STARTING
+            # READY without one: it was imported.
+            ended = task.status in {StartStatus.ERROR, StartStatus.READY}
+            return SandboxStatus.MISSING if ended else SandboxStatus.STARTING
         if stored != SandboxStatus.RUNNING:
             return SandboxStatus(stored)
         try:

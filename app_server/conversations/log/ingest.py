@@ -46,7 +46,7 @@ async def ingest(
             take_room(conversation, appended)
             await message_texts.add(session, conversation_id, appended.new)
             status = conversation.execution_status
-            changed = _project(conversation, appended)
+            changed = project(conversation, appended)
             if conversation.execution_status != status:
                 await tell_of_progress(session, conversation_id)
             await take_over_proposals(session, conversation, appended.new)
@@ -69,7 +69,7 @@ async def _end(
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
         ended = await full_log.end(session, conversation)
-        _project(conversation, ended)
+        project(conversation, ended)
         await session.flush()
         shown = (await viewer.frames(session, conversation_id))[1:]
     pubsub.publish(conversation_id, [*(frame.frame for frame in ended.new), *shown])
@@ -92,7 +92,7 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
     return conversation
 
 
-def _project(conversation: Conversation, appended: Appended) -> bool:
+def project(conversation: Conversation, appended: Appended) -> bool:
     """Updates the conversation row from the new events. Returns whether it changed in anything but its
     position.
     """

@@ -10,6 +10,8 @@ export interface RequestOptions {
   headers?: Record<string, string>
   /** Sent as JSON. */
   body?: unknown
+  /** Sent as it is, in place of a body, under its own type. */
+  file?: Blob
   signal?: AbortSignal
   timeoutMs?: number
 }
@@ -46,8 +48,9 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
         ...(proof && { [PROOF_HEADER]: proof }),
         ...options.headers,
         ...(hasBody && { 'Content-Type': 'application/json' }),
+        ...(options.file && { 'Content-Type': options.file.type || 'application/octet-stream' }),
       },
-      body: hasBody ? JSON.stringify(options.body) : undefined,
+      body: hasBody ? JSON.stringify(options.body) : options.file,
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     })
   } catch (cause) {

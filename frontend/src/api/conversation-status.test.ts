@@ -15,6 +15,7 @@ it.each<[string, string, Partial<AppConversation>]>([
   ['Sandbox gone', 'danger', { sandbox_status: 'MISSING', execution_status: 'running' }],
   ['Sandbox gone', 'danger', { sandbox_status: 'MISSING', execution_status: null }],
   ['Sandbox out of reach', 'danger', { sandbox_status: 'MISSING', sandbox_error: LOST }],
+  ['Imported', 'neutral', { sandbox_status: 'MISSING', trigger: 'import', execution_status: null }],
   ['Ready', 'success', { execution_status: 'idle' }],
   ['Ready', 'success', { execution_status: null }],
   ['Working', 'accent', { execution_status: 'running' }],
@@ -37,6 +38,6 @@ it.each<[string, string, Partial<AppConversation>]>([
 })
 
 it('says that it does not know yet', () => {
-  const standing = { start: null, sandbox: null, isSandboxLost: false, execution: null }
+  const standing = { start: null, sandbox: null, isSandboxLost: false, isImported: false, execution: null }
   expect(statusText(i18n.t, standing)).toBe('Connecting')
 })

@@ -12,6 +12,7 @@ export type ConversationStatus =
   | 'sandbox_failed'
   | 'sandbox_gone'
   | 'sandbox_lost'
+  | 'imported'
   | ExecutionStatus
 
 export interface Standing {
@@ -20,7 +21,14 @@ export interface Standing {
   sandbox: SandboxStatus | null
   /** The server knows why the sandbox is missing, and may find it again. */
   isSandboxLost: boolean
+  /** It came in as a file, and has no sandbox. */
+  isImported: boolean
   execution: ExecutionStatus | null
+}
+
+/** Whether it came in as a file: it can be read, and no agent works on it. */
+export function isImported({ trigger, sandbox_status }: AppConversation): boolean {
+  return trigger === 'import' && sandbox_status === 'MISSING'
 }
 
 export function standingOf(conversation: AppConversation): Standing {
@@ -28,6 +36,7 @@ export function standingOf(conversation: AppConversation): Standing {
     start: conversation.start_status,
     sandbox: conversation.sandbox_status,
     isSandboxLost: conversation.sandbox_error !== null,
+    isImported: isImported(conversation),
     execution: conversation.execution_status,
   }
 }
@@ -37,11 +46,13 @@ export function conversationStatus({
   start,
   sandbox,
   isSandboxLost,
+  isImported,
   execution,
 }: Standing): ConversationStatus {
   if (start === null) return 'loading'
   if (start === 'ERROR') return 'start_failed'
   if (start !== 'READY') return 'starting'
+  if (isImported) return 'imported'
   switch (sandbox) {
     case 'STARTING':
       return 'sandbox_starting'
@@ -75,6 +86,7 @@ const TONES: Record<ConversationStatus, StatusTone> = {
   sandbox_failed: 'danger',
   sandbox_gone: 'danger',
   sandbox_lost: 'danger',
+  imported: 'neutral',
   idle: 'success',
   running: 'accent',
   paused: 'warning',

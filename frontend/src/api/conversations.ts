@@ -24,6 +24,7 @@ const ROOT = '/api/v1/app-conversations'
 const PAGE_SIZE = 30
 const NEIGHBOURS = 100
 const LIST_POLL_MS = 15_000
+const IMPORT_TIMEOUT_MS = 300_000
 
 export const conversationKeys = {
   all: ['conversations'] as const,
@@ -135,6 +136,16 @@ export function useRenameConversation() {
     mutationFn: ({ id, title }: { id: string; title: string }) =>
       request<AppConversation>(`${ROOT}/${id}`, { method: 'PATCH', body: { title } }),
     onSuccess: (conversation) => setConversation(queryClient, conversation),
+  })
+}
+
+/** Makes a conversation from the zip of a download. */
+export function useImportConversation() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (file: File) =>
+      request<AppConversation>(`${ROOT}/import`, { method: 'POST', file, timeoutMs: IMPORT_TIMEOUT_MS }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
   })
 }
 

@@ -27,7 +27,7 @@ export function agentStanding({ view }: ConversationState): Standing {
     return { ...standingOf(conversation), start, execution: executionStatus(view, conversation) }
   }
   const execution = startTask === null ? null : (view.loggedStatus?.value ?? null)
-  return { start, sandbox: null, isSandboxLost: false, execution }
+  return { start, sandbox: null, isSandboxLost: false, isImported: false, execution }
 }
 
 /** Whether the sandbox can be asked at all: one that sleeps, or lies in an archive, refuses every request. */

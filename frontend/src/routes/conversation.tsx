@@ -3,6 +3,7 @@ import { Anchor } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
+import { isImported } from '@/api/conversation-status'
 import { conversationTitle } from '@/api/conversation-title'
 import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations'
 import { isApiError } from '@/api/errors'
@@ -106,6 +107,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
     return <SkeletonList rows={5} label={t('chat.loading')} className="m-6" />
   }
   const isOwn = (query.data?.access ?? 'own') === 'own'
+  const hasSandbox = !isImported(conversation)
   return (
     <RestoreProvider conversationId={conversationId} renderPatch={renderPatch}>
       <div className="flex h-full min-h-0 flex-col">
@@ -115,10 +117,14 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
           actions={
             conversation.start_status === 'READY' && (
               <>
-                {isOwn && (
+                {isOwn && hasSandbox && (
                   <>
                     <CheckpointsButton conversationId={conversationId} />
                     <KnowledgeButton conversationId={conversationId} />
+                  </>
+                )}
+                {isOwn && (
+                  <>
                     <TagsButton conversation={conversation} />
                     <ShareButton conversationId={conversationId} />
                   </>
@@ -128,11 +134,15 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
             )
           }
         />
-        {isOwn && conversation.start_status === 'READY' && (
+        {isOwn && hasSandbox && conversation.start_status === 'READY' && (
           <RepositoryConsent conversationId={conversationId} />
         )}
         <div className="min-h-0 flex-1">
-          <Panels conversationId={conversationId} isOwn={isOwn} />
+          {hasSandbox ? (
+            <Panels conversationId={conversationId} isOwn={isOwn} />
+          ) : (
+            <Chat conversationId={conversationId} start={null} />
+          )}
         </div>
       </div>
     </RestoreProvider>

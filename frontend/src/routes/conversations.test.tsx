@@ -283,3 +283,31 @@ test('several conversations are tagged and deleted at once, but not those of oth
     second,
   ])
 })
+
+test('an exported conversation is imported and opened to be read', async () => {
+  const conversation = fakeConversation({
+    title: 'From a file',
+    trigger: 'import',
+    sandbox_status: 'MISSING',
+  })
+  const conversations: (typeof conversation)[] = []
+  const types: (string | null)[] = []
+  const { user, router } = renderApp({
+    url: '/conversations',
+    conversations,
+    extra: [
+      http.post('*/api/v1/app-conversations/import', ({ request }) => {
+        types.push(request.headers.get('content-type'))
+        conversations.push(conversation)
+        return HttpResponse.json(conversation, { status: 201 })
+      }),
+    ],
+  })
+  const file = new File(['PK'], 'export.zip', { type: 'application/zip' })
+  await user.upload(await screen.findByLabelText('Reads the zip of a downloaded conversation'), file)
+
+  await waitFor(() => expect(router.state.location.pathname).toBe(`/conversations/${conversation.id}`))
+  expect(await screen.findByText(/This conversation was imported/)).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'Checkpoints' })).not.toBeInTheDocument()
+  expect(types).toEqual(['application/zip'])
+})

@@ -1,15 +1,22 @@
+import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
+import { currentUserQuery, mayWork } from '@/api/users'
 import { ConversationsList } from '@/features/conversations/conversations-list'
+import { ImportButton } from '@/features/conversations/import-button'
 import { useDocumentTitle } from '@/lib/use-document-title'
 
 export function ConversationsRoute() {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()
+  const { data: user } = useQuery(currentUserQuery())
   useDocumentTitle(t('conversations.title'))
   return (
     <div className="mx-auto max-w-4xl px-4 py-8 sm:px-8 lg:py-12">
-      <h1 className="mb-6 text-2xl font-semibold tracking-tight">{t('conversations.title')}</h1>
+      <div className="mb-6 flex items-center justify-between gap-3">
+        <h1 className="text-2xl font-semibold tracking-tight">{t('conversations.title')}</h1>
+        {user && mayWork(user) && <ImportButton />}
+      </div>
       <ConversationsList
         filter={{
           search: params.get('q') ?? '',

@@ -53,6 +53,7 @@ export const AUDIT_ACTIONS = [
   'conversation_link.created',
   'conversation_link.revoked',
   'conversation.exported',
+  'conversation.imported',
   'model_key.created',
   'model_key.revoked',
   'git.pushed',

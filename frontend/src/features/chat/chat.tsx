@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { isImported } from '@/api/conversation-status'
 import { conversationQuery, useAccess } from '@/api/conversations'
 import { currentUserQuery, mayWork } from '@/api/users'
 import { useConversation } from '@/events/use-conversation'
@@ -37,8 +38,9 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
   const user = useQuery(currentUserQuery()).data
   const isReader = user !== undefined && !mayWork(user)
   const access = useAccess(conversationId)
-  const ownerName = useQuery(conversationQuery(conversationId)).data?.owner_name
-  const maySteer = access !== 'view' && !isReader
+  const known = useQuery(conversationQuery(conversationId)).data
+  const isClosed = known !== undefined && isImported(known)
+  const maySteer = access !== 'view' && !isReader && !isClosed
   const isOwn = access === 'own'
   const [showsTechnical, setShowsTechnical] = useState(false)
   useWaitingMessages(conversationId)
@@ -64,16 +66,20 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
           />
           <SandboxFailure />
           <RetryLine />
-          {isOwn && <McpChanges />}
+          {isOwn && !isClosed && <McpChanges />}
           {access !== 'view' && <McpQuestions />}
-          {isOwn && <RefusedHosts />}
-          {access !== 'view' && <Confirmation />}
+          {isOwn && !isClosed && <RefusedHosts />}
+          {access !== 'view' && !isClosed && <Confirmation />}
           {access !== 'view' && <GoalStrip />}
           {maySteer ? (
             <Composer />
           ) : (
             <Notice tone="neutral">
-              {access === 'view' ? t('chat.shared_to_read', { name: ownerName }) : t('chat.read_only')}
+              {isClosed
+                ? t('chat.imported')
+                : access === 'view'
+                  ? t('chat.shared_to_read', { name: known?.owner_name })
+                  : t('chat.read_only')}
             </Notice>
           )}
         </div>

@@ -1,0 +1,117 @@
+"""Reads an exported conversation: the zip that `download` makes, or the agent server's own."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from agent_runtime.events.union import parse_event
+from app_server.core.errors import AppError
+from app_server.events.schemas import DurableFrame
+from app_server.git.address import InvalidRepository, parse_address
+
+META = "meta.json"
+MAX_EVENTS = 20_000
+MAX_EVENT_BYTES = 8 * 1024**2
+MAX_TOTAL_BYTES = 64 * 1024**2
+MAX_META_BYTES = 1024**2
+_MAX_TITLE = 200
+_EVENT = re.compile(r"(?:event_|events/event-)(\d{1,9})[_-][^/]+\.json")
+
+
+class NotAnExport(AppError):
+    """The file is not an exported conversation, or is too large. The text says what is wrong."""
+
+    status = 422
+    code = "not_an_export"
+
+
+@dataclass(frozen=True)
+class ImportedLog:
+    """The frames, numbered from 1, and what the file says of the conversation."""
+
+    frames: list[DurableFrame]
+    title: str | None
+    model: str | None
+    repository: str | None
+
+
+def read_export(content: bytes) -> ImportedLog:
+    """Reads the whole file and checks each event. Paths in it are never followed. Raises NotAnExport. Blocks
+    for up to some seconds: run it in a thread.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            meta = orjson.loads(_unpacked(archive, archive.getinfo(META), MAX_META_BYTES))
+            if not isinstance(meta, dict):
+                raise NotAnExport(f"{META} holds no object.")
+            frames = list(_frames(archive))
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        EOFError,
+        OSError,
+        KeyError,
+        orjson.JSONDecodeError,
+    ) as error:
+        raise NotAnExport(f"The file cannot be read: {error}.") from error
+    except RuntimeError as error:  # it is encrypted
+        raise NotAnExport(str(error)) from error
+    if not frames:
+        raise NotAnExport("There are no events in the file.")
+    title = _text(meta.get("title"), _MAX_TITLE)
+    return ImportedLog(frames, title, _text(meta.get("llm_model"), _MAX_TITLE), _repository(meta))
+
+
+def _frames(archive: zipfile.ZipFile) -> Iterator[DurableFrame]:
+    numbered = [
+        (int(match[1]), entry) for entry in archive.infolist() if (match := _EVENT.fullmatch(entry.filename))
+    ]
+    if len(numbered) > MAX_EVENTS:
+        raise NotAnExport(f"There are more than {MAX_EVENTS} events in the file.")
+    known: set[str] = set()
+    room = MAX_TOTAL_BYTES
+    for seq, (_, entry) in enumerate(sorted(numbered, key=lambda pair: pair[0]), start=1):
+        body = _unpacked(archive, entry, min(room, MAX_EVENT_BYTES))
+        room -= len(body)
+        try:
+            parse_event(body)
+            frame = DurableFrame(type="durable", seq=seq, event=orjson.loads(body))
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise NotAnExport(f"{entry.filename[:200]}: {where}: {first['msg']}") from error
+        if frame.envelope.id in known:
+            raise NotAnExport(f"There are two events {frame.envelope.id}.")
+        known.add(frame.envelope.id)
+        yield frame
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> bytes:
+    # The sizes that a zip states are what its maker says: no more is unpacked, whatever comes.
+    with archive.open(entry) as source:
+        content = source.read(most + 1)
+    if len(content) > most:
+        raise NotAnExport(f"The file is too large, from {entry.filename[:200]} on.")
+    return content
+
+
+def _text(given: Any, most: int) -> str | None:
+    if not isinstance(given, str):
+        return None
+    return "".join(each for each in given if each.isprintable())[:most].strip() or None
+
+
+def _repository(meta: dict[str, Any]) -> str | None:
+    """Returns the repository at a git host that the file names. It is only shown."""
+    given = _text(meta.get("selected_repository"), 2000)
+    try:
+        address = parse_address(given) if given else None
+    except InvalidRepository:
+        return None
+    return address.public_url if address and address.local_path is None else None

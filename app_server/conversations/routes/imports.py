@@ -1,0 +1,33 @@
+"""The route by which an exported conversation comes in."""
+
+from fastapi import APIRouter, Request
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.imports import import_conversation
+from app_server.conversations.routes.dependencies import Viewer
+from app_server.conversations.schemas import AppConversation
+from app_server.core.errors import NotFound
+
+router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
+
+_BODY = {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}, "required": True}
+
+
+@router.post("/import", status_code=201, openapi_extra={"requestBody": _BODY})
+async def import_exported_conversation(
+    user: CurrentUser, trail: CurrentTrail, viewer: Viewer, request: Request
+) -> AppConversation:
+    """Makes a conversation from the zip that `download` returns. It can be read and shared, and has no
+    sandbox: messages are refused with 409 `conversation_imported`.
+
+    422 `not_an_export` if the file is something else, has more than 20,000 events or unpacks to more than
+    64 MB.
+    """
+    database = request.state.database
+    conversation_id = await import_conversation(database, user, trail, await request.body())
+    async with database.read() as session:
+        shown = await viewer.find(session, conversation_id, user_id=user.id)
+    if shown is None:
+        raise NotFound("No such conversation.")
+    return shown

@@ -1,0 +1,116 @@
+"""An exported conversation comes back as one that can be read, and hostile files are refused."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app_server.conversations.log import imported
+from app_server.conversations.log.imported import NotAnExport, read_export
+from app_server.users.models import Role
+from tests.app_server.conversations.conftest import ROOT, Home, client_of
+from tests.app_server.conversations.test_export import worked
+from tests.app_server.problems import assert_problem
+from tests.support.scripted_llm import ScriptedLLM
+
+MESSAGE: dict[str, Any] = {
+    "id": "m1",
+    "kind": "MessageEvent",
+    "source": "user",
+    "timestamp": "2026-11-26T10:00:00",
+    "llm_message": {"role": "user", "content": [{"type": "text", "text": "Repair the crane"}]},
+}
+
+
+def zipped(files: Mapping[str, object]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content if isinstance(content, str | bytes) else json.dumps(content))
+    return made.getvalue()
+
+
+async def test_an_export_is_read_again_by_another_user(home: Home, scripted_llm: ScriptedLLM) -> None:
+    old = await worked(home, scripted_llm)
+    exported = (await home.client.get(f"{ROOT}/{old}/download")).content
+
+    async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
+        reply = await other.post(
+            f"{ROOT}/import", content=exported, headers={"Content-Type": "application/zip"}
+        )
+        new = reply.json()
+        events = await other.get(f"/api/v1/conversation/{new['id']}/events/search")
+        found = await other.get(f"{ROOT}/search", params={"query": "plan it"})
+        message = {"content": [{"type": "text", "text": "Go on"}]}
+        refused = await other.post(f"{ROOT}/{new['id']}/send-message", json=message)
+        queued = await other.post(f"/api/v1/conversations/{new['id']}/pending-messages", json=message)
+        again = await other.get(f"{ROOT}/{new['id']}/download")
+        file = await other.get(f"{ROOT}/{new['id']}/file")
+        deleted = await other.delete(f"{ROOT}/{new['id']}")
+        gone = await other.get(ROOT, params={"ids": new["id"]})
+
+    before = await home.client.get(f"/api/v1/conversation/{old}/events/search")
+    assert reply.status_code == 201
+    assert (new["title"], new["trigger"], new["access"]) == ("The plan", "import", "own")
+    assert (new["start_status"], new["sandbox_status"], new["execution_status"]) == ("READY", "MISSING", None)
+    assert events.json()["items"] == before.json()["items"]
+    assert [each["id"] for each in found.json()["items"]] == [new["id"]]
+    assert_problem(refused, 409, "conversation_imported")
+    assert_problem(queued, 409, "conversation_imported")
+    assert zipfile.ZipFile(io.BytesIO(again.content)).namelist()[1:] == [
+        name for name in zipfile.ZipFile(io.BytesIO(exported)).namelist() if name != "meta.json"
+    ]
+    assert file.status_code == 409
+    assert deleted.status_code == 200
+    assert gone.json() == [None]
+
+
+def test_the_agent_servers_own_names_are_read_in_their_order() -> None:
+    second = {**MESSAGE, "id": "m2"}
+    files = {"meta.json": {}, "events/event-00001-m2.json": second, "events/event-00000-m1.json": MESSAGE}
+
+    log = read_export(zipped({**files, "../../etc/passwd": "ignored", "TASKS.json": []}))
+
+    assert [(frame.seq, frame.envelope.id) for frame in log.frames] == [(1, "m1"), (2, "m2")]
+    assert (log.title, log.repository) == (None, None)
+
+
+@pytest.mark.parametrize("repository", ["/etc", "https://me:token@git.acme.dev/p.git", 5, "::"])
+def test_a_repository_is_taken_over_without_passwords_and_paths(repository: object) -> None:
+    files = {"meta.json": {"selected_repository": repository}, "event_000000_m1.json": MESSAGE}
+
+    assert read_export(zipped(files)).repository in {None, "https://git.acme.dev/p.git"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"no zip", "cannot be read"),
+        (zipped({"event_000000_m1.json": MESSAGE}), "meta.json"),
+        (zipped({"meta.json": []}), "no object"),
+        (zipped({"meta.json": "{"}), "cannot be read"),
+        (zipped({"meta.json": {}}), "no events"),
+        (zipped({"meta.json": {}, "event_000000_x.json": {"kind": "MessageEvent"}}), "Field required"),
+        (zipped({"meta.json": {}, "event_0_a.json": MESSAGE, "event_1_b.json": MESSAGE}), "two events"),
+    ],
+)
+def test_other_files_are_refused_with_a_reason(content: bytes, reason: str) -> None:
+    with pytest.raises(NotAnExport, match=reason):
+        read_export(content)
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = zipped({"meta.json": {}, "event_0_a.json": b" " * 100_000})
+    many = zipped({"meta.json": {}, **{f"event_{n}_m.json": {**MESSAGE, "id": f"m{n}"} for n in range(3)}})
+    monkeypatch.setattr(imported, "MAX_EVENT_BYTES", 1000)
+    with pytest.raises(NotAnExport, match="too large"):
+        read_export(bomb)
+    monkeypatch.setattr(imported, "MAX_TOTAL_BYTES", 300)
+    with pytest.raises(NotAnExport, match="too large"):
+        read_export(many)
+    monkeypatch.setattr(imported, "MAX_EVENTS", 2)
+    with pytest.raises(NotAnExport, match="more than 2"):
+        read_export(many)
