@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Request
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import CurrentTrail
@@ -13,7 +14,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import Database, ReadSession, Session
 from app_server.core.encryption import Cipher
-from app_server.core.errors import NotFound
+from app_server.core.errors import Conflict, NotFound
 from app_server.git.models import GitOAuthApp
 from app_server.git.schemas import GitCredentialInfo
 from app_server.git_hosts.authorization.endpoints import OAuthApp
@@ -77,6 +78,8 @@ async def save_git_app(
 ) -> GitAppInfo:
     """Registers an application, or replaces the one of the same host. Secrets that are left out are removed.
     Users who have signed in with an application whose client_id changes have to connect again.
+
+    409 `git_app_exists`.
     """
     cipher: Cipher = request.state.cipher
     row = await session.scalar(select(GitOAuthApp).where(GitOAuthApp.origin == body.host))
@@ -88,7 +91,14 @@ async def save_git_app(
     secret, key = body.client_secret, body.private_key
     row.client_secret_encrypted = cipher.encrypt(secret.get_secret_value()) if secret else None
     row.private_key_encrypted = cipher.encrypt(key.get_secret_value()) if key else None
-    await session.flush()
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            "An application for this host was registered at the same moment.",
+            code="git_app_exists",
+            fix="Try again: that replaces it.",
+        ) from error
     trail.record(
         session,
         AuditAction.GIT_APP_CHANGED,

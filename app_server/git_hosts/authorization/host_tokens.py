@@ -22,7 +22,7 @@ from app_server.audit.chain import Actor
 from app_server.core.background import finish
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
-from app_server.core.errors import AppError, BadGateway, Unavailable
+from app_server.core.errors import AppError, BadGateway, Forbidden, Unavailable
 from app_server.git.address import Address
 from app_server.git.command import Credentials
 from app_server.git.credentials import credential_of_origin, credentials_of, given_with
@@ -96,7 +96,8 @@ class HostTokens:
         that is given and the installation has it.
 
         `refused`: a token that the host has refused; a granted one is renewed then. Raises BadGateway
-        `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`.
+        `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`, Forbidden
+        `git_installation_not_permitted` and `private_address`.
         """
         found = await self._valid(user_id, origin, refused)
         if found is None:
@@ -130,6 +131,8 @@ class HostTokens:
                 return None
             token = self._cipher.decrypt(stored.row.token_encrypted)
             grant = stored.grant
+            if grant is not None and grant.installation_id and stored.user.role not in ADMINISTRATORS:
+                raise _not_permitted(stored.row)
             if grant is None or not (token == refused or _is_past(grant.renew_at)):
                 return stored, token
             is_usable = token != refused and not _is_past(grant.expires_at)
@@ -281,6 +284,7 @@ class HostTokens:
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,
             GitGrant.version == grant.version,
+            GitGrant.installation_id.is_not_distinct_from(grant.installation_id),
             GitGrant.is_refused.is_(False),
             GitGrant.refresh_token_encrypted.is_not_distinct_from(grant.refresh_token_encrypted),
             *conditions,
@@ -304,6 +308,15 @@ def _is_past(moment: datetime | None) -> bool:
 
 def _later(seconds: float) -> datetime:
     return now() + timedelta(seconds=seconds)
+
+
+def _not_permitted(row: GitCredential) -> AppError:
+    host = row.origin.removeprefix("https://")
+    return Forbidden(
+        f"Only administrators may use the installation of a GitHub App at {host}.",
+        code="git_installation_not_permitted",
+        fix="Sign in to the host in the settings, under Git hosts.",
+    )
 
 
 def _reconnect(row: GitCredential) -> AppError:

@@ -42,6 +42,8 @@ export interface paths {
          * Save Git App
          * @description Registers an application, or replaces the one of the same host. Secrets that are left out are removed.
          *     Users who have signed in with an application whose client_id changes have to connect again.
+         *
+         *     409 `git_app_exists`.
          */
         post: operations["save_git_app_api_v1_administration_git_apps_post"];
         delete?: never;

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
+from app_server.core.errors import Forbidden
 from app_server.git.address import parse_address
-from app_server.users.models import User
+from app_server.users.models import Role, User
 from tests.app_server.eventually import eventually
 from tests.app_server.git_hosts.authorization.conftest import APPS, CREDENTIALS, Door
 from tests.app_server.problems import assert_problem
@@ -62,6 +63,16 @@ async def test_the_api_is_called_as_the_app(door: Door, key: RSAKey, owner: User
     assert found.json()["items"] == []
     await door.grow_old(expired=True)
     assert await tokens.token(owner.id, host.origin) not in {wide, None}
+
+
+async def test_who_is_no_administrator_any_more_cannot_use_one(door: Door, key: RSAKey, owner: User) -> None:
+    await use(door, key)
+    async with door.app.database.session() as session:
+        (await session.get_one(User, owner.id)).role = Role.MEMBER
+    harbour = parse_address(f"{door.host.origin}/team/harbour", None)
+    with pytest.raises(Forbidden) as caught:
+        await door.app.state["git_tokens"].credentials(owner.id, harbour)
+    assert caught.value.code == "git_installation_not_permitted"
 
 
 async def test_a_disconnected_installation_revokes_its_token(door: Door, key: RSAKey) -> None:
