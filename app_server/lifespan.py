@@ -48,6 +48,9 @@ from app_server.core.encryption import load_cipher
 from app_server.core.jobs.worker import Jobs
 from app_server.core.migrations import migrate, wait_for_other_servers
 from app_server.core.pubsub import PubSub, make_pubsub, require_redis
+from app_server.departures.deletion import KIND as DELETE_PERSON_KIND
+from app_server.departures.deletion import POLICY as DELETE_PERSON_POLICY
+from app_server.departures.deletion import deleter
 from app_server.egress.egress_log import Ledger
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.tls.authority import load_authority
@@ -170,6 +173,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             Deliveries(database, cipher, http, guarded_http, read_body),
             Revocations(database, cipher, http, guarded_http),
             triggers,
+            sandboxes,
             stack,
         )
         egress = EgressProxy(
@@ -270,6 +274,7 @@ async def _open_jobs(
     deliveries: Deliveries,
     revocations: Revocations,
     triggers: Setting,
+    sandboxes: Sandboxes,
     stack: AsyncExitStack,
 ) -> Jobs:
     """Names all kinds of jobs of this server and starts its worker."""
@@ -278,6 +283,7 @@ async def _open_jobs(
     jobs.schedule(throttle.TIDY_KIND, throttle.tidier(database), throttle.TIDY_EVERY)
     jobs.register(DELIVER_KIND, deliveries.deliver, DELIVERY_POLICY)
     jobs.register(REVOCATION_KIND, revocations.revoke, REVOCATION_POLICY)
+    jobs.register(DELETE_PERSON_KIND, deleter(database, sandboxes), DELETE_PERSON_POLICY)
     jobs.schedule(FORGET_KIND, deliveries.forget_old, FORGET_EVERY)
     jobs.register(HANDLE_KIND, Handling(triggers).handle, handling.POLICY)
     jobs.register(PROGRESS_KIND, TriggerProgress(triggers).follow, progress.POLICY)

@@ -34,6 +34,7 @@ from app_server.conversations.routes import steering as steering_routes
 from app_server.conversations.routes import sub_agents as task_routes
 from app_server.conversations.routes import trust_grants as consent_routes
 from app_server.conversations.start import secrets as own_secrets
+from app_server.departures import routes as departure_routes
 from app_server.egress import router as network
 from app_server.egress.credentials import routes as network_credentials
 from app_server.gateway import router as gateway
@@ -81,6 +82,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (passwords.router, OPEN),
     (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
+    (departure_routes.router, ADMINISTER),
     (audit_routes.router, AUDIT),
     (job_routes.router, ADMINISTER),
     (settings.router, SETTINGS),

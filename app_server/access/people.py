@@ -10,7 +10,7 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.access.people_schemas import ChangePerson
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import now
-from app_server.core.errors import Forbidden, NotFound
+from app_server.core.errors import Conflict, Forbidden, NotFound
 from app_server.users.models import Role, User
 
 _MANAGED_BY: dict[Role, frozenset[Role]] = {
@@ -49,9 +49,11 @@ def change(
 ) -> None:
     """Changes the name, the role, or whether the account is disabled. Only the fields that are set change.
 
-    Raises Forbidden `role_not_manageable`.
+    Raises Forbidden `role_not_manageable`, Conflict `person_being_deleted`.
     """
     require_can_manage(manager, person.role)
+    if person.deleting_at is not None:
+        raise Conflict("This person is being deleted.", code="person_being_deleted")
     target = (AuditTarget.USER, person.id)
     if wanted.role is not None and wanted.role != person.role:
         require_can_manage(manager, wanted.role)

@@ -17,8 +17,8 @@ class Person(BaseModel):
     """A person with an account.
 
     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
-    enabled. `has_totp`: whether the person has an authenticator app; only the list of all people has this
-    field set.
+    enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
+    authenticator app; only the list of all people has this field set.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -29,6 +29,7 @@ class Person(BaseModel):
     created_at: Timestamp
     signed_in_at: Timestamp | None
     disabled_at: Timestamp | None
+    deleting_at: Timestamp | None = None
     has_totp: bool = False
 
 

@@ -29,6 +29,8 @@ class AuditAction(StrEnum):
     MEMBER_ROLE_CHANGED = "member.role_changed"
     MEMBER_DISABLED = "member.disabled"
     MEMBER_ENABLED = "member.enabled"
+    MEMBER_DELETED = "member.deleted"
+    MEMBER_EXPORTED = "member.exported"
     SECRET_CREATED = "secret.created"  # noqa: S105 (the name of an action)
     SECRET_CHANGED = "secret.changed"  # noqa: S105
     SECRET_DELETED = "secret.deleted"  # noqa: S105

@@ -3,6 +3,7 @@
 The commands act as the owner, and work while the server runs and while it does not.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,6 +23,7 @@ users = typer.Typer(help="The people who may sign in.", no_args_is_help=True)
 
 Named = Annotated[str, typer.Argument(metavar="USER", help="Their name or id.")]
 GivenRole = Literal["admin", "member", "viewer"]
+Fate = Literal["hand-over", "delete"]
 
 
 @users.command("list")
@@ -148,6 +150,77 @@ def disable_user(user: Named, home: Home = None) -> None:
 def enable_user(user: Named, home: Home = None) -> None:
     """Let them sign in again."""
     _change(user, home, is_disabled=False)
+
+
+@users.command("export")
+def export_user(
+    user: Named,
+    file: Annotated[Path, typer.Argument(help="The zip to write. It must not exist.")],
+    home: Home = None,
+) -> None:
+    """Write everything that is stored about a person into a zip, without secrets."""
+    from app_server.audit.actions import AuditAction, AuditTarget
+    from app_server.departures.export import person_zip
+
+    async def export(database: "Database", _config: Config) -> str:
+        async with database.session() as session:
+            person = await _found(session, user)
+            trail = await _trail(session)
+            target = (AuditTarget.USER, person.id)
+            trail.record(session, AuditAction.MEMBER_EXPORTED, target, name=person.name)
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            async for chunk in person_zip(database, person):
+                out.write(chunk)
+        return person.name
+
+    if file.exists():
+        leave(f"{file} exists already.")
+    name = in_whole_database(configuration(home=home), export)
+    typer.echo(f"What is stored about {name} is in {file}.")
+
+
+@users.command("delete")
+def delete_user(
+    user: Named,
+    conversations: Annotated[Fate, typer.Option(help="What becomes of their conversations.")],
+    profiles: Annotated[Fate, typer.Option(help="What becomes of their model profiles.")],
+    callbacks: Annotated[Fate, typer.Option(help="What becomes of their webhooks and other callbacks.")],
+    triggers: Annotated[Fate, typer.Option(help="What becomes of their triggers of git hosts.")],
+    to: Annotated[str | None, typer.Option(help="Who gets what is handed over: name or id.")] = None,
+    home: Home = None,
+) -> None:
+    """Delete a person. The server removes what is not handed over, and then the account, while it runs."""
+    from app_server.departures.belongings import belongings_of
+    from app_server.departures.deletion import begin_deletion
+    from app_server.departures.schemas import DeletePerson
+
+    config = configuration(home=home)
+    fates = {
+        "conversations": conversations,
+        "profiles": profiles,
+        "callbacks": callbacks,
+        "triggers": triggers,
+    }
+    if to is None and "hand-over" in fates.values():
+        leave("Say who gets what is handed over: --to USER")
+
+    async def described(session: "AsyncSession", _config: Config) -> str:
+        person = await _found(session, user)
+        had = await belongings_of(session, person.id)
+        told = [f"{getattr(had, kind)} {kind}: {fate}" for kind, fate in fates.items()]
+        return f"{person.name}: {', '.join(told)}. Everything else of theirs is deleted. Go on?"
+
+    typer.confirm(in_database(config, described), abort=True)
+
+    async def begin(session: "AsyncSession", _config: Config) -> str:
+        person = await _found(session, user)
+        heir = await _found(session, to) if to else None
+        chosen = {kind: fate.replace("-", "_") for kind, fate in fates.items()}
+        wanted = DeletePerson.model_validate({**chosen, "heir_id": heir and heir.id})
+        await begin_deletion(session, await _trail(session), await _owner(session), person, wanted)
+        return person.name
+
+    typer.echo(f"{in_database(config, begin)} is disabled and is being deleted.")
 
 
 def _change(user: str, home: Path | None, **wanted: object) -> None:

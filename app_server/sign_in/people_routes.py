@@ -43,7 +43,7 @@ async def change_person(
     """Changes a person's account. It takes effect at once: if the person is disabled, their open connections
     end within two seconds. Their conversations stay.
 
-    403 `role_not_manageable`, 404 `person_not_found`.
+    403 `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
     """
     person = await people.find(session, person_id)
     people.change(session, manager, trail, person, body)

@@ -35,6 +35,8 @@ class User(Base):
     """Since when the user is disabled: the user cannot sign in, and their keys and sessions
     are not accepted.
     """
+    deleting_at: Mapped[datetime | None]
+    """Since when the user is being deleted: what belongs to them is removed, and then the user."""
 
 
 class ApiKey(Base):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,28 @@ def test_a_password_is_read_from_the_terminal_and_never_from_the_arguments(termi
     assert "ada2" in terminal.says("password", "Ada Lovelace", "--login", "Ada2", typed=typed)
     assert terminal.run("password", "Ada Lovelace", "purple walrus on a train").exit_code == 2
     assert terminal.says("reset-totp", "Ada Lovelace") == "Ada Lovelace has no authenticator app."
+
+
+def test_a_person_is_exported_and_deleted(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.says("invite", "Ada")
+    file = tmp_path / "ada.zip"
+    assert str(file) in terminal.says("export", "Ada", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "person.json" in zipfile.ZipFile(file).namelist()
+    assert "exists already" in terminal.refuses("export", "Ada", str(file))
+    fates = [
+        "--conversations",
+        "hand-over",
+        "--profiles",
+        "delete",
+        "--callbacks",
+        "delete",
+        "--triggers",
+        "delete",
+    ]
+    assert "--to USER" in terminal.refuses("delete", "Ada", *fates)
+    said = terminal.says("delete", "Ada", *fates, "--to", "Owner", typed="y\n")
+    assert said.endswith("Ada is disabled and is being deleted.")
+    [ada] = [person for person in terminal.people() if person["name"] == "Ada"]
+    assert ada["deleting_at"] is not None
+    assert "being deleted" in terminal.refuses("enable", "Ada")

@@ -22,6 +22,8 @@ export const AUDIT_ACTIONS = [
   'member.role_changed',
   'member.disabled',
   'member.enabled',
+  'member.deleted',
+  'member.exported',
   'secret.created',
   'secret.changed',
   'secret.deleted',

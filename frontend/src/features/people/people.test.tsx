@@ -92,3 +92,45 @@ test('an owner removes the authenticator app of a person who has lost it', async
   expect(await screen.findByText('The authenticator app of Ada is removed')).toBeVisible()
   expect(screen.queryByRole('button', { name: /Remove the authenticator app of Ada/ })).toBeNull()
 })
+
+test('an owner deletes a person after choosing what becomes of everything', async () => {
+  const disabled_at = '2026-01-02T00:00:00Z'
+  const ada: Person = { ...OWNER, id: 'p2', name: 'Ada', role: 'member', disabled_at }
+  const { extra } = people([OWNER, ada])
+  const counts = { profiles: 0, shared_profiles: 0, callbacks: 1, triggers: 0, starting: 0, secrets: 2 }
+  const none = { git_credentials: 0, mcp_servers: 0, notes: 0, sandbox_specs: 0, api_keys: 0 }
+  const bodies: unknown[] = []
+  const routes = [
+    http.get('*/api/v1/people/p2/belongings', () =>
+      HttpResponse.json({ conversations: 3, ...counts, ...none }),
+    ),
+    http.post('*/api/v1/people/p2/deletion', async ({ request }) => {
+      bodies.push(await request.json())
+      ada.deleting_at = disabled_at
+      return HttpResponse.json(ada, { status: 202 })
+    }),
+  ]
+  const { user } = renderApp({ url: '/settings/people', user: OWNER, extra: [...routes, ...extra] })
+
+  await user.click(await screen.findByRole('button', { name: 'Delete Ada' }))
+  const dialog = within(await screen.findByRole('dialog', { name: 'Delete Ada?' }))
+  const confirm = await dialog.findByRole('button', { name: 'Delete the account' })
+  expect(dialog.getByText('Also deleted, with all other settings: 2 secrets.')).toBeVisible()
+  expect(dialog.queryByLabelText(/model profile/)).toBeNull()
+  await user.selectOptions(dialog.getByLabelText('3 conversations, with their sandboxes'), 'Hand over')
+  await user.selectOptions(dialog.getByLabelText('1 webhook'), 'Delete')
+  expect(confirm).toBeDisabled()
+  await user.selectOptions(dialog.getByLabelText('Hand over to'), OWNER.name)
+  await user.click(confirm)
+  expect(await screen.findByText('Being deleted')).toBeVisible()
+  expect(bodies).toEqual([
+    {
+      conversations: 'hand_over',
+      profiles: 'delete',
+      callbacks: 'delete',
+      triggers: 'delete',
+      heir_id: OWNER.id,
+    },
+  ])
+  expect(screen.queryByRole('button', { name: 'Delete Ada' })).toBeNull()
+})

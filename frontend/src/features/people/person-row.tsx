@@ -1,10 +1,13 @@
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useExportPerson } from '@/api/departures'
 import { type GivenRole, useChangePerson, useCreateSignInLink } from '@/api/people'
 import type { Person, SignInLink, User } from '@/api/types'
 import { formatAge } from '@/lib/time'
 import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Select } from '@/ui/select'
+import { DeletePerson } from './delete-person'
 import { isGivenRole, managedRoles } from './managed-roles'
 import { ResetTotp } from './reset-totp'
 
@@ -26,13 +29,15 @@ export function PersonRow({ person, me, onLink }: PersonRowProps) {
         <p className="flex items-center gap-2 font-medium">
           <span className="truncate">{person.name}</span>
           {person.id === me.id && <Badge>{t('people.you')}</Badge>}
-          {person.disabled_at && <Badge>{t('people.disabled')}</Badge>}
+          {person.disabled_at && (
+            <Badge>{t(person.deleting_at ? 'departures.deleting' : 'people.disabled')}</Badge>
+          )}
         </p>
         <p className="text-xs text-muted">
           {t(`people.role_${person.role}`)} · {use}
         </p>
       </div>
-      {canManage && <Controls person={person} me={me} onLink={onLink} />}
+      {canManage && !person.deleting_at && <Controls person={person} me={me} onLink={onLink} />}
     </li>
   )
 }
@@ -42,6 +47,8 @@ function Controls({ person, me, onLink }: PersonRowProps) {
   const { id, name } = person
   const change = useChangePerson()
   const link = useCreateSignInLink()
+  const download = useExportPerson(person)
+  const [isDeleting, setDeleting] = useState(false)
   const isDisabled = person.disabled_at !== null
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -70,12 +77,30 @@ function Controls({ person, me, onLink }: PersonRowProps) {
       {person.has_totp && <ResetTotp person={person} />}
       <Button
         size="sm"
+        aria-label={t('departures.export_named', { name })}
+        isBusy={download.isPending}
+        onClick={() => download.mutate()}
+      >
+        {t('departures.export')}
+      </Button>
+      <Button
+        size="sm"
         aria-label={t(isDisabled ? 'people.enable_named' : 'people.disable_named', { name })}
         isBusy={change.isPending}
         onClick={() => change.mutate({ id, is_disabled: !isDisabled })}
       >
         {t(isDisabled ? 'people.enable' : 'people.disable')}
       </Button>
+      {isDisabled && (
+        <Button
+          size="sm"
+          aria-label={t('departures.remove_named', { name })}
+          onClick={() => setDeleting(true)}
+        >
+          {t('departures.remove')}
+        </Button>
+      )}
+      {isDeleting && <DeletePerson person={person} onClose={() => setDeleting(false)} />}
     </div>
   )
 }

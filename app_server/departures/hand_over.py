@@ -1,0 +1,124 @@
+"""Gives what one person has to another person."""
+
+from uuid import UUID
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.permissions import Permission, permissions_of
+from app_server.callbacks.models import Callback
+from app_server.conversations.models import Conversation, StartTask
+from app_server.conversations.sharing.models import ConversationShare
+from app_server.egress.models import EgressRecord, EgressSetting
+from app_server.git_proxy.models import GitPush
+from app_server.llm_gateway.limits.models import SpendingAccount
+from app_server.pull_requests.models import ConversationPullRequest
+from app_server.sandbox_records.models import Archive, Sandbox, SandboxSpec
+from app_server.settings.models import LLMProfile
+from app_server.triggers.models import Trigger
+from app_server.users.models import User
+
+
+async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User) -> dict[str, str]:
+    """Gives the model profiles to the heir, with their keys. Returns the new name of each profile whose name
+    the heir has already, by the old one.
+
+    The heir's active profile stays. A shared profile stays shared if the heir is an administrator.
+    """
+    theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person_id))).all()
+    names = set(await session.scalars(select(LLMProfile.name).where(LLMProfile.user_id == heir.id)))
+    may_share = Permission.ADMINISTER in permissions_of(heir.role)
+    renamed: dict[str, str] = {}
+    for profile in theirs:
+        if profile.name in names:
+            renamed[profile.name] = profile.name = _free_name(profile.name, names)
+        names.add(profile.name)
+        profile.user_id = heir.id
+        profile.is_active = False
+        profile.is_shared = profile.is_shared and may_share
+    await session.flush()
+    return renamed
+
+
+async def hand_over_conversations(
+    session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
+) -> list[UUID]:
+    """Gives the conversations to the heir, with their sandboxes, archives, pushes, pull requests, spending
+    and network settings. Returns their ids.
+
+    renamed: the names of profiles that have changed. Those who could see a conversation still can.
+    """
+    mine = select(Conversation.id).where(Conversation.user_id == person_id, Conversation.deleted_at.is_(None))
+    ids = list(await session.scalars(mine))
+    places = select(Conversation.sandbox_id).where(Conversation.id.in_(mine)).distinct()
+    sandbox_ids = list(await session.scalars(places))
+    # Locked: a conversation that joins a sandbox must see whose it is.
+    locked = select(Sandbox.id).where(Sandbox.id.in_(places)).order_by(Sandbox.id).with_for_update()
+    await session.execute(locked)
+    for start in range(0, len(ids), _BATCH):
+        some = ids[start : start + _BATCH]
+        for of_conversation, column in (
+            (StartTask, StartTask.id),
+            (ConversationPullRequest, ConversationPullRequest.conversation_id),
+            (SpendingAccount, SpendingAccount.id),
+        ):
+            await session.execute(update(of_conversation).where(column.in_(some)).values(user_id=heir.id))
+        kept = ConversationShare.conversation_id.in_(some)
+        await session.execute(delete(ConversationShare).where(kept, ConversationShare.user_id == heir.id))
+        for old, new in renamed.items():
+            theirs = update(Conversation).where(Conversation.id.in_(some), Conversation.llm_profile == old)
+            await session.execute(theirs.values(llm_profile=new))
+    for start in range(0, len(sandbox_ids), _BATCH):
+        some = sandbox_ids[start : start + _BATCH]
+        for of_sandbox, place in (
+            # Also those that are being deleted: a sandbox belongs to one person.
+            (Conversation, Conversation.sandbox_id),
+            (Sandbox, Sandbox.id),
+            (Archive, Archive.sandbox_id),
+            (GitPush, GitPush.sandbox_id),
+            (EgressRecord, EgressRecord.sandbox_id),
+            (EgressSetting, EgressSetting.sandbox_id),
+        ):
+            own = update(of_sandbox).where(place.in_(some), of_sandbox.user_id == person_id)
+            await session.execute(own.values(user_id=heir.id))
+    return ids
+
+
+async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User) -> None:
+    """Gives the callbacks to the heir. Those for the conversations of all users are for the heir's own
+    conversations if the heir is no administrator.
+    """
+    values: dict[str, object] = {"user_id": heir.id}
+    if Permission.ADMINISTER not in permissions_of(heir.role):
+        values["is_for_everyone"] = False
+    await session.execute(update(Callback).where(Callback.user_id == person_id).values(**values))
+
+
+async def hand_over_triggers(
+    session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
+) -> None:
+    """Gives the triggers to the heir, whose token for the git host counts from then on. A sandbox image of
+    the person is not used any more.
+
+    renamed: the names of profiles that have changed.
+    """
+    specs = await session.scalars(select(SandboxSpec.id).where(SandboxSpec.user_id == person_id))
+    known = {form for id_ in specs for form in (str(id_), id_.hex)}
+    for trigger in await session.scalars(select(Trigger).where(Trigger.user_id == person_id)):
+        trigger.user_id = heir.id
+        if trigger.llm_profile is not None:
+            trigger.llm_profile = renamed.get(trigger.llm_profile, trigger.llm_profile)
+        if trigger.sandbox_spec_id in known:
+            trigger.sandbox_spec_id = None
+    await session.flush()
+
+
+_BATCH = 500
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    for number in range(2, len(taken) + 3):
+        ending = f"-{number}"
+        if (free := name[: 64 - len(ending)] + ending) not in taken:
+            return free
+    raise AssertionError("one of them is free")

@@ -1,0 +1,56 @@
+"""Schemas of what a person leaves behind, and of deleting a person."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from app_server.core.database import Id
+
+
+class Belongings(BaseModel):
+    """How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another person; the rest is deleted with
+    the person. `starting`: conversations that are being started now, which a deletion waits for.
+    """
+
+    conversations: int
+    profiles: int
+    shared_profiles: int
+    callbacks: int
+    triggers: int
+    starting: int
+    secrets: int
+    git_credentials: int
+    mcp_servers: int
+    notes: int
+    sandbox_specs: int
+    api_keys: int
+
+
+class Fate(StrEnum):
+    HAND_OVER = "hand_over"
+    DELETE = "delete"
+
+
+class DeletePerson(BaseModel):
+    """What becomes of a person's conversations, model profiles, callbacks and triggers. `heir_id`: the person
+    who gets what is handed over.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    conversations: Fate
+    profiles: Fate
+    callbacks: Fate
+    triggers: Fate
+    heir_id: Id | None = None
+
+    @property
+    def hands_over(self) -> bool:
+        return Fate.HAND_OVER in {self.conversations, self.profiles, self.callbacks, self.triggers}
+
+    @model_validator(mode="after")
+    def _names_an_heir(self) -> Self:
+        if self.hands_over and self.heir_id is None:
+            raise ValueError("heir_id must name the person who gets what is handed over")
+        return self
