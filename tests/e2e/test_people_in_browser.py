@@ -58,7 +58,7 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     server = scripted_server
-    scripted_llm.script(say("Hello Ada."))
+    scripted_llm.script(say("Hello Ada."), say("Hello owner."))
     with server.client() as client, visitor() as owner:
         invited = client.post("/people", json={"name": "Ada", "role": "member"}).raise_for_status().json()
         owner.sign_in(server)
@@ -81,3 +81,23 @@ def test_an_invited_person_works_with_the_model_that_the_owner_shares(
         expect(ada.page.get_by_text("Shared by an administrator")).to_be_visible()
         ada.photograph("models-shared-by-other")
         assert owner.complaints + ada.complaints == []
+
+        owner.page.goto(f"{server.url}/settings/people")
+        owner.page.get_by_role("button", name="Disable Ada").click()
+        owner.page.get_by_role("button", name="Delete Ada").click()
+        dialog = owner.page.get_by_role("dialog", name="Delete Ada?")
+        dialog.get_by_label("1 conversation, with its sandbox").select_option("hand_over")
+        dialog.get_by_label(re.compile("model profile")).select_option("delete")
+        dialog.get_by_label("Hand over to").select_option("Owner")
+        owner.photograph("delete-person")
+        dialog.get_by_role("button", name="Delete the account").click()
+        expect(owner.page.get_by_text("Ada is being deleted")).to_be_visible()
+        owner.photograph("people-deleting")
+        # The running sandbox goes on for its new owner.
+        owner.page.goto(f"{server.url}/conversations")
+        owner.page.get_by_role("link", name="A title").first.click()
+        box = owner.page.get_by_role("textbox", name="Message to the agent")
+        box.fill("And for me?")
+        box.press("Enter")
+        expect(owner.page.get_by_text("Hello owner.")).to_be_visible()
+        assert owner.complaints == []

@@ -26,7 +26,10 @@ export function useDeletePerson(id: string) {
   return useMutation({
     mutationFn: (body: DeletePerson) =>
       request<Person>(`/api/v1/people/${id}/deletion`, { method: 'POST', body }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
+    // Not awaited: the row loses its dialog with the new list.
+    onSuccess: () => {
+      void queryClient.invalidateQueries({ queryKey: peopleKeys.all })
+    },
     meta: { errorShownInline: true },
   })
 }

@@ -122,6 +122,7 @@ test('an owner deletes a person after choosing what becomes of everything', asyn
   expect(confirm).toBeDisabled()
   await user.selectOptions(dialog.getByLabelText('Hand over to'), OWNER.name)
   await user.click(confirm)
+  expect(await screen.findByText('Ada is being deleted')).toBeVisible()
   expect(await screen.findByText('Being deleted')).toBeVisible()
   expect(bodies).toEqual([
     {
