@@ -9,8 +9,9 @@ from app_server.core.database import Id
 
 
 class Belongings(BaseModel):
-    """How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another person; the rest is deleted with
-    the person. `starting`: conversations that are being started now, which a deletion waits for.
+    """How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another
+    person; the rest is deleted with the person. `starting`: conversations that are being started now, which a
+    deletion waits for.
     """
 
     conversations: int

@@ -19,9 +19,11 @@ from app_server.conversations.start.tasks import new_stages
 from app_server.core.database import now
 from app_server.events import log
 from app_server.events.schemas import DurableFrame
+from app_server.git.providers import GitProvider
 from app_server.sandbox_records.models import Sandbox
 from app_server.secrets.models import Secret
 from app_server.settings.models import LLMProfile
+from app_server.triggers.models import Trigger
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
 from tests.app_server.conftest import App
@@ -65,6 +67,10 @@ async def ada(app: App, owner: User) -> Leaver:
         session.add(Secret(user_id=person.id, name="DEPLOY", value_encrypted=value))
         lists: dict[str, list[Any]] = {"kinds": [], "sources": [], "tools": [], "statuses": []}
         session.add(Callback(user_id=person.id, name="hook", processor=Processor.LOG, **lists))
+        host = {"provider": GitProvider.GITHUB, "origin": "https://github.com", "repository": "ada/engine"}
+        secrets = {"clone_url": "https://github.com/ada/engine.git", "secret_encrypted": value}
+        trigger = {"events": [], "llm_profile": "demo", **host, **secrets}
+        session.add(Trigger(user_id=person.id, **trigger))
         event = {"id": "e1", "kind": "MessageEvent", "source": "user", "timestamp": "2026-01-01T00:00:00"}
         told = {"role": "user", "content": [{"type": "text", "text": "Build it"}]}
         frame = DurableFrame(type="durable", seq=1, event={**event, "llm_message": told})
@@ -108,6 +114,9 @@ async def test_what_is_handed_over_goes_on_with_its_new_owner(
         assert profile is not None
         assert app.state["cipher"].decrypt(profile.api_key_encrypted or "") == "the-key-of-ada"
         assert await session.scalar(select(Callback.user_id)) == owner.id
+        trigger = await session.scalar(select(Trigger))
+        assert trigger is not None
+        assert (trigger.user_id, trigger.llm_profile) == (owner.id, "demo-2")
         assert await session.scalar(select(Secret)) is None
         entry = await session.scalar(select(AuditEntry).where(AuditEntry.action == "member.deleted"))
         assert entry is not None
