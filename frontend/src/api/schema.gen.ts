@@ -2210,9 +2210,76 @@ export interface paths {
          * @description Changes a person's account. It takes effect at once: if the person is disabled, their open connections
          *     end within two seconds. Their conversations stay.
          *
-         *     403 `role_not_manageable`, 404 `person_not_found`.
+         *     403 `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
          */
         patch: operations["change_person_api_v1_people__person_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/people/{person_id}/belongings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Belongings
+         * @description Returns how much a person has, before it is handed over or deleted. 404 `person_not_found`.
+         */
+        get: operations["get_belongings_api_v1_people__person_id__belongings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person_id}/deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Person
+         * @description Deletes a person. The account is disabled and everything is handed over at once; the rest is deleted by
+         *     a job, which ends with the account itself.
+         *
+         *     403 `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
+         *     `person_being_deleted`, `conversations_starting`.
+         */
+        post: operations["delete_person_api_v1_people__person_id__deletion_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/{person_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Person
+         * @description Downloads everything that is stored about a person as a zip, without secrets: the account, settings,
+         *     and the events of all conversations.
+         *
+         *     403 `role_not_manageable`, 404 `person_not_found`.
+         */
+        get: operations["export_person_api_v1_people__person_id__export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/people/{person_id}/sign-in-link": {
@@ -4258,7 +4325,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4338,6 +4405,38 @@ export interface components {
              * Format: date-time
              */
             timestamp?: string;
+        };
+        /**
+         * Belongings
+         * @description How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another
+         *     person; the rest is deleted with the person. `starting`: conversations that are being started now, which a
+         *     deletion waits for.
+         */
+        Belongings: {
+            /** Api Keys */
+            api_keys: number;
+            /** Callbacks */
+            callbacks: number;
+            /** Conversations */
+            conversations: number;
+            /** Git Credentials */
+            git_credentials: number;
+            /** Mcp Servers */
+            mcp_servers: number;
+            /** Notes */
+            notes: number;
+            /** Profiles */
+            profiles: number;
+            /** Sandbox Specs */
+            sandbox_specs: number;
+            /** Secrets */
+            secrets: number;
+            /** Shared Profiles */
+            shared_profiles: number;
+            /** Starting */
+            starting: number;
+            /** Triggers */
+            triggers: number;
         };
         /** Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post */
         Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post: {
@@ -5191,6 +5290,19 @@ export interface components {
          * @enum {string}
          */
         Decision: "allowed" | "refused";
+        /**
+         * DeletePerson
+         * @description What becomes of a person's conversations, model profiles, callbacks and triggers. `heir_id`: the person
+         *     who gets what is handed over.
+         */
+        DeletePerson: {
+            callbacks: components["schemas"]["Fate"];
+            conversations: components["schemas"]["Fate"];
+            /** Heir Id */
+            heir_id?: string | null;
+            profiles: components["schemas"]["Fate"];
+            triggers: components["schemas"]["Fate"];
+        };
         /** DeletedProfile */
         DeletedProfile: {
             /** Message */
@@ -5335,6 +5447,11 @@ export interface components {
             /** Host */
             host: string;
         };
+        /**
+         * Fate
+         * @enum {string}
+         */
+        Fate: "hand_over" | "delete";
         /**
          * FeatureFlags
          * @description The protocol's feature flags: which of its pages and services this server offers.
@@ -6738,12 +6855,14 @@ export interface components {
          * @description A person with an account.
          *
          *     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
-         *     enabled. `has_totp`: whether the person has an authenticator app; only the list of all people has this
-         *     field set.
+         *     enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
+         *     authenticator app; only the list of all people has this field set.
          */
         Person: {
             /** Created At */
             created_at: string;
+            /** Deleting At */
+            deleting_at?: string | null;
             /** Disabled At */
             disabled_at: string | null;
             /**
@@ -13264,6 +13383,101 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Person"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_belongings_api_v1_people__person_id__belongings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Belongings"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_person_api_v1_people__person_id__deletion_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeletePerson"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_person_api_v1_people__person_id__export_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
