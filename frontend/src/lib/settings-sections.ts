@@ -17,6 +17,7 @@ import {
   Sparkles,
   Users,
   Webhook,
+  Zap,
 } from 'lucide-react'
 
 /** The pages that a role without the permission to change settings may still use. */
@@ -38,6 +39,7 @@ export const SETTINGS_SECTIONS = [
   { path: 'secrets', label: 'settings.secrets', icon: LockKeyhole },
   { path: 'git-hosts', label: 'settings.git_hosts', icon: GitBranch },
   { path: 'mcp-servers', label: 'settings.mcp_servers', icon: Plug },
+  { path: 'triggers', label: 'settings.triggers', icon: Zap },
   { path: 'webhooks', label: 'settings.webhooks', icon: Webhook },
   { path: 'network', label: 'settings.network', icon: Globe },
   { path: 'sandbox-images', label: 'settings.sandbox_images', icon: Package },

@@ -23,6 +23,7 @@ import { SecretsSection } from '@/features/secrets/secrets-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
 import { PasswordSection } from '@/features/sign-in/password-section'
 import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
+import { TriggersSection } from '@/features/triggers/triggers-section'
 import { WebhooksSection } from '@/features/webhooks/webhooks-section'
 import { OWN_SECTIONS, SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/use-document-title'
@@ -39,6 +40,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   secrets: SecretsSection,
   'git-hosts': GitHostsSection,
   'mcp-servers': McpServersSection,
+  triggers: TriggersSection,
   webhooks: WebhooksSection,
   network: NetworkSection,
   'sandbox-images': SandboxImagesSection,
