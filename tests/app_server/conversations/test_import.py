@@ -5,13 +5,15 @@ import json
 import zipfile
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from app_server.conversations.log import imported
 from app_server.conversations.log.imported import NotAnExport, read_export
+from app_server.conversations.models import Conversation
 from app_server.users.models import Role
-from tests.app_server.conversations.conftest import ROOT, Home, client_of
+from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.conversations.test_export import worked
 from tests.app_server.problems import assert_problem
 from tests.support.scripted_llm import ScriptedLLM
@@ -52,6 +54,11 @@ async def test_an_export_is_read_again_by_another_user(home: Home, scripted_llm:
         deleted = await other.delete(f"{ROOT}/{new['id']}")
         gone = await other.get(ROOT, params={"ids": new["id"]})
 
+    async def removed() -> bool:
+        async with home.database.read() as session:
+            return await session.get(Conversation, UUID(new["id"])) is None
+
+    await eventually(removed)
     before = await home.client.get(f"/api/v1/conversation/{old}/events/search")
     assert reply.status_code == 201
     assert (new["title"], new["trigger"], new["access"]) == ("The plan", "import", "own")

@@ -6,7 +6,7 @@ import { Link, useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/archives'
 import { conversationTitle } from '@/api/conversation-title'
 import { neighboursQuery } from '@/api/conversations'
-import { standingOf, statusText } from '@/api/conversation-status'
+import { isImported, standingOf, statusText } from '@/api/conversation-status'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
@@ -151,7 +151,7 @@ export function ConversationRow({
             {t('action.archive')}
           </MenuItem>
         )}
-        {isOwn && (
+        {isOwn && !isImported(conversation) && (
           <MenuItem icon={<KeyRound />} onSelect={() => setKeyOpen(true)}>
             {t('model_key.menu')}
           </MenuItem>
