@@ -44,6 +44,8 @@ RENEW_SECONDS = 25.0
 CLAIM_SECONDS = 60.0
 _SAVE_SECONDS = CLAIM_SECONDS - RENEW_SECONDS - 5
 _LOOK_AGAIN_SECONDS = 0.2
+_PAUSE_SECONDS = 60.0
+"""Until the next attempt, if a renewal has failed and the token is still valid."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,10 @@ class HostTokens:
         app = OAuthApp.of(stored.app, self._cipher)
         encrypted = grant.refresh_token_encrypted
         refresh_token = self._cipher.decrypt(encrypted) if encrypted else None
+        # While the present token is valid, calls do not wait for a host that is away.
+        given_up: dict[str, datetime | None] = {"claimed_until": None}
+        if usable is not None:
+            given_up["renew_at"] = _later(_PAUSE_SECONDS)
         try:
             # This must end before the claim does, or another server would send the same refresh token.
             async with asyncio.timeout(RENEW_SECONDS):
@@ -174,14 +180,14 @@ class HostTokens:
                 await self._end(stored, refusal.error)
                 error: AppError = _reconnect(stored.row)
             else:
-                await self._change(grant, claimed_until=None)
+                await self._change(grant, **given_up)
                 error = refused(app, refusal)
             logger.warning("a git host renews no token: %s", refusal.error, extra={"host": app.host})
         except TimeoutError:
-            await self._change(grant, claimed_until=None)
+            await self._change(grant, **given_up)
             error = BadGateway(f"{app.host} did not renew the token in time.", code="git_host_failed")
         except AppError as failure:
-            await self._change(grant, claimed_until=None)
+            await self._change(grant, **given_up)
             error = failure
         else:
             if not await self._save(stored, grant, granted, refresh_token):

@@ -98,6 +98,18 @@ async def test_a_host_that_is_away_ends_nothing(door: Door) -> None:
     assert (await door.who()).json()["login"] == "ada"
 
 
+async def test_while_a_token_is_valid_calls_do_not_wait_for_a_host_that_is_away(
+    door: Door, owner: User
+) -> None:
+    await door.connect()
+    token = await door.token()
+    await door.grow_old()
+    door.host.is_down = True
+    tokens, seen = door.app.state["git_tokens"], len(door.host.requests)
+    assert [await tokens.token(owner.id, door.host.origin) for _ in range(3)] == [token] * 3
+    assert len(door.host.requests) == seen + 1
+
+
 async def test_without_its_application_a_token_is_used_until_it_expires(door: Door) -> None:
     app_id = (await door.register())["id"]
     await door.connect()
