@@ -55,11 +55,15 @@ async def search(
     limit: int,
 ) -> ConversationPage:
     """Returns a page of the conversations that the user may see and that match the criteria, newest first."""
-    query = conversation_rows(user_id).where(*_conditions(session, user_id, criteria))
+    newest_first = (Conversation.created_at.desc(), Conversation.id.desc())
+    found = select(Conversation.id).where(visible_to(user_id), Conversation.deleted_at.is_(None))
+    found = found.where(*_conditions(session, user_id, criteria))
     if page_id is not None:
         created_at, last_id = page_position(page_id)
-        query = query.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
-    query = query.order_by(Conversation.created_at.desc(), Conversation.id.desc()).limit(limit + 1)
+        found = found.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
+    # First the ids: to sort all that match is cheap only without what the page shows of each.
+    ids = found.order_by(*newest_first).limit(limit + 1).subquery()
+    query = conversation_rows(user_id).where(Conversation.id.in_(select(ids.c.id))).order_by(*newest_first)
     rows = (await session.execute(query)).all()
     last = rows[limit - 1][0] if len(rows) > limit else None
     next_page_id = encode_page_id(last.created_at.isoformat(), last.id.hex) if last else None
