@@ -64,12 +64,10 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
         content = [{"type": "text", "text": "Repair the crane."}]
         said: dict[str, Any] = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}
         async with database.session() as session:
-            user = User(name="Ada", role=Role.MEMBER)
-            session.add(user)
-            await session.flush()
-            conversation_id = uuid4()
-            own = {"id": conversation_id, "user_id": user.id, "sandbox_id": conversation_id}
+            user_id, conversation_id = uuid4(), uuid4()
+            own = {"id": conversation_id, "user_id": user_id, "sandbox_id": conversation_id}
             # Only these columns: later migrations add others.
+            await session.execute(insert(User.__table__).values(id=user_id, name="Ada", role=Role.MEMBER))
             await session.execute(insert(Conversation.__table__).values(**own, llm_profile="demo"))
             for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
                 place = {"conversation_id": conversation_id, "seq": seq, "event_id": f"event-{seq}"}
