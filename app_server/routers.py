@@ -60,7 +60,7 @@ from app_server.sandboxes import runtime_plugin_routes, secret_routes
 from app_server.secrets import router as secrets
 from app_server.settings import confirmation, grouping
 from app_server.settings import router as settings
-from app_server.sign_in import people_routes
+from app_server.sign_in import people_routes, service_account_routes
 from app_server.sign_in import router as sign_in
 from app_server.sign_in.oidc import connection_routes as oidc_connections
 from app_server.sign_in.oidc import routes as oidc
@@ -82,6 +82,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (passwords.router, OPEN),
     (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
+    (service_account_routes.router, ADMINISTER),
     (departure_routes.router, ADMINISTER),
     (audit_routes.router, AUDIT),
     (job_routes.router, ADMINISTER),

@@ -35,7 +35,7 @@ async def create_api_key(
 
     403 `stronger_key`, 409 `too_many_api_keys`.
     """
-    limits = await _bounded(session, principal, body)
+    limits = await bounded(session, principal, body)
     row, key = await service.create_api_key(
         session,
         principal.user,
@@ -71,7 +71,7 @@ class KeyLimits:
     expires_at: datetime | None
 
 
-async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
+async def bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
     """Returns the limits of the new key. Raises Forbidden `stronger_key` if they exceed those of
     its creator.
     """

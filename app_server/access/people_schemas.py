@@ -18,7 +18,8 @@ class Person(BaseModel):
 
     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
     enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-    authenticator app; only the list of all people has this field set.
+    authenticator app; only the list of all people has this field set. `is_service`: whether it
+    is a service account, which programs use and which cannot sign in.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -31,6 +32,7 @@ class Person(BaseModel):
     disabled_at: Timestamp | None
     deleting_at: Timestamp | None = None
     has_totp: bool = False
+    is_service: bool = False
 
 
 class InvitePerson(BaseModel):

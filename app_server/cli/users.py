@@ -89,11 +89,13 @@ def set_password(
 ) -> None:
     """Set a person's password, which this terminal asks for. It signs out all of their browsers."""
     from app_server.core.encryption import load_cipher
+    from app_server.sign_in.invitations import require_can_sign_in
     from app_server.sign_in.passwords import accounts, policy
     from app_server.sign_in.passwords.hashing import PasswordHashing
 
     async def found(session: "AsyncSession", _config: Config) -> "tuple[User, str, AuditTrail]":
         person = await _found(session, user)
+        require_can_sign_in(person)
         known = await accounts.find(session, person.id)
         login_name = login or (known.login_name if known else policy.suggested_login_name(person.name))
         return person, login_name, await _trail(session)

@@ -7,6 +7,7 @@ from app_server.access.people_schemas import SignInLinkInfo
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import now
+from app_server.core.errors import Conflict
 from app_server.settings.sharing import add_first_profiles
 from app_server.sign_in.service import LINK_LIFETIME, create_link
 from app_server.users.models import Role, User
@@ -20,10 +21,23 @@ async def create_account(session: AsyncSession, *, name: str, role: Role) -> Use
     return person
 
 
+def require_can_sign_in(person: User) -> None:
+    """Raises Conflict `service_account_cannot_sign_in`."""
+    if person.is_service:
+        raise Conflict(
+            "A service account cannot sign in.",
+            code="service_account_cannot_sign_in",
+            fix="Make an API key for it.",
+        )
+
+
 async def new_link(session: AsyncSession, config: Config, person: User, trail: AuditTrail) -> SignInLinkInfo:
     """Creates a one-time link for this person and records it in the audit log. The token is in the fragment
     of the URL, which browsers never send to logs or proxies.
+
+    Raises Conflict `service_account_cannot_sign_in`.
     """
+    require_can_sign_in(person)
     token = await create_link(session, person.id)
     target = (AuditTarget.USER, person.id)
     trail.record(session, AuditAction.SIGN_IN_LINK_CREATED, target, name=person.name)

@@ -70,7 +70,7 @@ async def create_sign_in_link(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, request: Request
 ) -> SignInLinkInfo:
     """Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
-    404 `person_not_found`.
+    404 `person_not_found`, 409 `service_account_cannot_sign_in`.
     """
     person = await people.find(session, person_id)
     people.require_can_manage(manager, person.role)

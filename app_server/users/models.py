@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, enum_column, now
@@ -35,6 +35,8 @@ class User(Base):
     """Since when the user is disabled: the user cannot sign in, and their keys and sessions
     are not accepted.
     """
+    is_service: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether the user is a service account: it cannot sign in, and only its keys act for it."""
     deleting_at: Mapped[datetime | None]
     """Since when the user is being deleted: what belongs to them is removed, and then the user."""
 

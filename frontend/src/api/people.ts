@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from './client'
-import type { Person, SignInLink } from './types'
+import type { NewApiKey } from './api-keys'
+import type { ApiKey, CreatedApiKey, Person, SignInLink } from './types'
 
 export const peopleKeys = { all: ['people'] as const }
 
@@ -15,15 +16,30 @@ export function peopleQuery() {
   })
 }
 
-/** Makes an account. The form shows the errors. */
+interface Invitation {
+  person: Person
+  sign_in_link: SignInLink
+}
+
+/** Makes an account, with a link unless it is a service account. The form shows the errors. */
 export function useInvitePerson() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (wanted: { name: string; role: GivenRole }) =>
-      request<{ person: Person; sign_in_link: SignInLink }>('/api/v1/people', {
-        method: 'POST',
-        body: wanted,
-      }),
+    mutationFn: async ({
+      is_service,
+      ...body
+    }: {
+      name: string
+      role: GivenRole
+      is_service: boolean
+    }): Promise<{ name: string; link: SignInLink | null }> => {
+      if (is_service) {
+        const account = await request<Person>('/api/v1/people/service-accounts', { method: 'POST', body })
+        return { name: account.name, link: null }
+      }
+      const invited = await request<Invitation>('/api/v1/people', { method: 'POST', body })
+      return { name: invited.person.name, link: invited.sign_in_link }
+    },
     onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
     meta: { errorShownInline: true },
   })
@@ -52,3 +68,31 @@ export function useCreateSignInLink() {
     mutationFn: (id: string) => request<SignInLink>(`/api/v1/people/${id}/sign-in-link`, { method: 'POST' }),
   })
 }
+
+/** The keys of a service account. */
+export function accountKeysQuery(id: string) {
+  return queryOptions({
+    queryKey: [...peopleKeys.all, id, 'keys'] as const,
+    queryFn: ({ signal }) => request<ApiKey[]>(keysOf(id), { signal }),
+  })
+}
+
+/** Makes a key; only the reply has its text. */
+export function useCreateAccountKey(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: NewApiKey) => request<CreatedApiKey>(keysOf(id), { method: 'POST', body }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: [...peopleKeys.all, id, 'keys'] }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useRevokeAccountKey(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (keyId: string) => request<undefined>(`${keysOf(id)}/${keyId}`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: [...peopleKeys.all, id, 'keys'] }),
+  })
+}
+
+const keysOf = (id: string) => `/api/v1/people/service-accounts/${id}/keys`

@@ -2192,6 +2192,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/people/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Service Account
+         * @description Makes a user for programs, without a way to sign in. It is listed with the people, and changed,
+         *     disabled, exported and deleted like them. 403 `role_not_manageable`.
+         */
+        post: operations["create_service_account_api_v1_people_service_accounts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/service-accounts/{account_id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Keys Of Service Account
+         * @description Returns the keys of a service account. 404 `service_account_not_found`.
+         */
+        get: operations["list_keys_of_service_account_api_v1_people_service_accounts__account_id__keys_get"];
+        put?: never;
+        /**
+         * Create Key Of Service Account
+         * @description Makes a key that acts for a service account, within its role and the rights of the credential that
+         *     makes it.
+         *
+         *     403 `role_not_manageable`, `stronger_key`, 404 `service_account_not_found`, 409 `too_many_api_keys`.
+         */
+        post: operations["create_key_of_service_account_api_v1_people_service_accounts__account_id__keys_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/people/service-accounts/{account_id}/keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Key Of Service Account
+         * @description Deletes a key of a service account. Its open streams end within two seconds.
+         *
+         *     403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
+         */
+        delete: operations["delete_key_of_service_account_api_v1_people_service_accounts__account_id__keys__api_key_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/people/{person_id}": {
         parameters: {
             query?: never;
@@ -2294,7 +2364,7 @@ export interface paths {
         /**
          * Create Sign In Link
          * @description Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
-         *     404 `person_not_found`.
+         *     404 `person_not_found`, 409 `service_account_cannot_sign_in`.
          */
         post: operations["create_sign_in_link_api_v1_people__person_id__sign_in_link_post"];
         delete?: never;
@@ -6856,7 +6926,8 @@ export interface components {
          *
          *     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
          *     enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-         *     authenticator app; only the list of all people has this field set.
+         *     authenticator app; only the list of all people has this field set. `is_service`: whether it
+         *     is a service account, which programs use and which cannot sign in.
          */
         Person: {
             /** Created At */
@@ -6872,6 +6943,11 @@ export interface components {
             has_totp: boolean;
             /** Id */
             id: string;
+            /**
+             * Is Service
+             * @default false
+             */
+            is_service: boolean;
             /** Name */
             name: string;
             role: components["schemas"]["Role"];
@@ -13348,6 +13424,135 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Invitation"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_service_account_api_v1_people_service_accounts_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitePerson"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_keys_of_service_account_api_v1_people_service_accounts__account_id__keys_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_key_of_service_account_api_v1_people_service_accounts__account_id__keys_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateApiKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedApiKey"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_key_of_service_account_api_v1_people_service_accounts__account_id__keys__api_key_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                account_id: string;
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

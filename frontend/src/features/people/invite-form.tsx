@@ -10,6 +10,12 @@ import { Input } from '@/ui/input'
 import { Select } from '@/ui/select'
 import { managedRoles } from './managed-roles'
 
+interface Values {
+  name: string
+  role: GivenRole
+  is_service: boolean
+}
+
 export interface InviteFormProps {
   me: User
   onInvited: (name: string, link: SignInLink) => void
@@ -18,17 +24,17 @@ export interface InviteFormProps {
 export function InviteForm({ me, onInvited }: InviteFormProps) {
   const { t } = useTranslation()
   const invite = useInvitePerson()
-  const { register, handleSubmit, formState, reset, control } = useForm<{ name: string; role: GivenRole }>({
-    defaultValues: { name: '', role: 'member' },
+  const { register, handleSubmit, formState, reset, control } = useForm<Values>({
+    defaultValues: { name: '', role: 'member', is_service: false },
   })
   const role = useWatch({ control, name: 'role' })
-  const submit = handleSubmit(({ name, role }) =>
+  const submit = handleSubmit(({ name, role, is_service }) =>
     invite.mutate(
-      { name: name.trim(), role },
+      { name: name.trim(), role, is_service },
       {
-        onSuccess: ({ person, sign_in_link: link }) => {
+        onSuccess: ({ name: made, link }) => {
           reset()
-          onInvited(person.name, link)
+          if (link !== null) onInvited(made, link)
         },
       },
     ),
@@ -62,6 +68,10 @@ export function InviteForm({ me, onInvited }: InviteFormProps) {
         </Field>
       </div>
       <p className="text-xs text-muted">{t(`people.may_${role}`)}</p>
+      <label className="flex items-center gap-2 text-sm">
+        <input type="checkbox" className="size-4 accent-accent" {...register('is_service')} />
+        {t('service_accounts.make')}
+      </label>
       <Button
         type="submit"
         variant="primary"

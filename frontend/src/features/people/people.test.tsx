@@ -11,6 +11,7 @@ const OWNER: Person = {
   created_at: '2026-01-01T10:00:00Z',
   signed_in_at: '2026-01-02T10:00:00Z',
   has_totp: false,
+  is_service: false,
   disabled_at: null,
 }
 
@@ -134,4 +135,38 @@ test('an owner deletes a person after choosing what becomes of everything', asyn
     },
   ])
   expect(screen.queryByRole('button', { name: 'Delete Ada' })).toBeNull()
+})
+
+test('an owner makes a service account and a key for it', async () => {
+  const robot: Person = { ...OWNER, id: 'p3', name: 'Pipeline', role: 'member', is_service: true }
+  const { extra } = people([OWNER, robot])
+  const root = '*/api/v1/people/service-accounts'
+  const bodies: unknown[] = []
+  const routes = [
+    http.post(root, async ({ request }) => {
+      bodies.push(await request.json())
+      return HttpResponse.json(robot, { status: 201 })
+    }),
+    http.get(`${root}/p3/keys`, () => HttpResponse.json([])),
+    http.post(`${root}/p3/keys`, async ({ request }) => {
+      bodies.push(await request.json())
+      return HttpResponse.json({ id: 'k1', name: 'ci', key: 'slw_secret' }, { status: 201 })
+    }),
+  ]
+  const { user } = renderApp({ url: '/settings/people', user: OWNER, extra: [...routes, ...extra] })
+
+  await user.type(await screen.findByLabelText('Name'), 'Pipeline')
+  await user.click(screen.getByRole('checkbox', { name: /service account/ }))
+  await user.click(screen.getByRole('button', { name: 'Create an account' }))
+  expect(await screen.findByText('Service account')).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'New sign-in link for Pipeline' })).toBeNull()
+  await user.click(screen.getByRole('button', { name: 'Keys of Pipeline' }))
+  const dialog = within(await screen.findByRole('dialog', { name: 'Keys of Pipeline' }))
+  await user.type(dialog.getByLabelText('Name'), 'ci')
+  await user.click(dialog.getByRole('button', { name: 'Create a key' }))
+  expect(await dialog.findByDisplayValue('slw_secret')).toBeVisible()
+  expect(bodies).toEqual([
+    { name: 'Pipeline', role: 'member' },
+    { name: 'ci', scopes: ['read', 'work'], expires_in_days: 90 },
+  ])
 })

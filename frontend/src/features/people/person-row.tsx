@@ -7,6 +7,7 @@ import { formatAge } from '@/lib/time'
 import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Select } from '@/ui/select'
+import { AccountKeys } from './account-keys'
 import { DeletePerson } from './delete-person'
 import { isGivenRole, managedRoles } from './managed-roles'
 import { ResetTotp } from './reset-totp'
@@ -29,12 +30,14 @@ export function PersonRow({ person, me, onLink }: PersonRowProps) {
         <p className="flex items-center gap-2 font-medium">
           <span className="truncate">{person.name}</span>
           {person.id === me.id && <Badge>{t('people.you')}</Badge>}
+          {person.is_service && <Badge>{t('service_accounts.badge')}</Badge>}
           {person.disabled_at && (
             <Badge>{t(person.deleting_at ? 'departures.deleting' : 'people.disabled')}</Badge>
           )}
         </p>
         <p className="text-xs text-muted">
-          {t(`people.role_${person.role}`)} · {use}
+          {t(`people.role_${person.role}`)}
+          {!person.is_service && ` · ${use}`}
         </p>
       </div>
       {canManage && !person.deleting_at && <Controls person={person} me={me} onLink={onLink} />}
@@ -64,7 +67,8 @@ function Controls({ person, me, onLink }: PersonRowProps) {
           </option>
         ))}
       </Select>
-      {!isDisabled && (
+      {person.is_service && <AccountKeys account={person} />}
+      {!isDisabled && !person.is_service && (
         <Button
           size="sm"
           aria-label={t('people.new_link_for', { name })}

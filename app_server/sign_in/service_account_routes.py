@@ -1,0 +1,106 @@
+"""Routes by which administrators make service accounts and their keys.
+
+A service account is a user for programs. It cannot sign in; only its API keys act for it.
+"""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access import people
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.key_routes import bounded
+from app_server.access.key_schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey
+from app_server.access.people_schemas import InvitePerson, Person
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.database import ReadSession, Session
+from app_server.core.errors import NotFound
+from app_server.sign_in.invitations import create_account
+from app_server.users import service
+from app_server.users.models import ApiKey, User
+
+router = APIRouter(prefix="/api/v1/people/service-accounts", tags=["People"])
+
+
+@router.post("", status_code=201, response_model=Person)
+async def create_service_account(
+    manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson
+) -> User:
+    """Makes a user for programs, without a way to sign in. It is listed with the people, and changed,
+    disabled, exported and deleted like them. 403 `role_not_manageable`.
+    """
+    people.require_can_manage(manager, body.role)
+    account = await create_account(session, name=body.name, role=body.role)
+    account.is_service = True
+    target = (AuditTarget.USER, account.id)
+    trail.record(session, AuditAction.MEMBER_CREATED, target, name=body.name, role=body.role, is_service=True)
+    await session.flush()
+    return account
+
+
+@router.get("/{account_id}/keys", response_model=list[ApiKeyInfo])
+async def list_keys_of_service_account(session: ReadSession, account_id: UUID) -> list[ApiKey]:
+    """Returns the keys of a service account. 404 `service_account_not_found`."""
+    return await service.list_api_keys(session, await _account(session, account_id))
+
+
+@router.post("/{account_id}/keys", status_code=201)
+async def create_key_of_service_account(
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    account_id: UUID,
+    body: CreateApiKey,
+) -> CreatedApiKey:
+    """Makes a key that acts for a service account, within its role and the rights of the credential that
+    makes it.
+
+    403 `role_not_manageable`, `stronger_key`, 404 `service_account_not_found`, 409 `too_many_api_keys`.
+    """
+    account = await _account(session, account_id)
+    people.require_can_manage(principal.user, account.role)
+    limits = await bounded(session, principal, body)
+    row, key = await service.create_api_key(
+        session,
+        account,
+        name=body.name,
+        scopes=limits.scopes,
+        addresses=limits.addresses,
+        expires_at=limits.expires_at,
+    )
+    trail.record(
+        session,
+        AuditAction.KEY_CREATED,
+        (AuditTarget.KEY, row.id),
+        name=row.name,
+        account=account.name,
+        scopes=row.scopes,
+        addresses=row.addresses,
+        expires_at=row.expires_at,
+    )
+    return CreatedApiKey(**ApiKeyInfo.model_validate(row).model_dump(), key=key)
+
+
+@router.delete("/{account_id}/keys/{api_key_id}", status_code=204)
+async def delete_key_of_service_account(
+    manager: CurrentUser, trail: CurrentTrail, session: Session, account_id: UUID, api_key_id: UUID
+) -> None:
+    """Deletes a key of a service account. Its open streams end within two seconds.
+
+    403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
+    """
+    account = await _account(session, account_id)
+    people.require_can_manage(manager, account.role)
+    name = await service.delete_api_key(session, account, api_key_id)
+    trail.record(
+        session, AuditAction.KEY_DELETED, (AuditTarget.KEY, api_key_id), name=name, account=account.name
+    )
+
+
+async def _account(session: AsyncSession, account_id: UUID) -> User:
+    account = await session.get(User, account_id)
+    if account is None or not account.is_service:
+        raise NotFound("There is no such service account.", code="service_account_not_found")
+    return account
