@@ -140,7 +140,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         link_readers = LinkReaders(database)
         password_hashing = PasswordHashing()
         stack.push_async_callback(password_hashing.close)
-        spending = Spending(database)
+        spending = Spending(database, pubsub)
         stack.push_async_callback(spending.close)
         if config.database_file:
             await spending.release_all()

@@ -10,6 +10,7 @@ from app_server.access import audit_routes, job_routes, key_routes, web_session_
 from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, MCP, OPEN, SETTINGS, WORK, RouteAccess
 from app_server.all_settings import router as all_settings
 from app_server.callbacks import router as callbacks
+from app_server.conversations.live import router as user_stream
 from app_server.conversations.routes import browser as browser_routes
 from app_server.conversations.routes import checkpoints as checkpoint_routes
 from app_server.conversations.routes import commands as command_routes
@@ -146,6 +147,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (checkpoint_routes.router, WORK),
     (task_routes.router, WORK),
     (event_routes.router, WORK),
+    (user_stream.router, WORK),
 )
 # Signed by git hosts, which have no account here. Verified before anything is decoded.
 PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)

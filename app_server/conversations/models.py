@@ -108,6 +108,8 @@ class Conversation(Base):
     execution_status: Mapped[str | None] = mapped_column(String(50))
     metrics: Mapped[dict[str, Any] | None]
     goal: Mapped[dict[str, Any] | None]
+    open_questions: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    """How many questions of MCP servers wait for the user."""
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     log_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     """Total length of the stored events in characters. Events from before this column may not be counted."""

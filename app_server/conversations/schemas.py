@@ -328,6 +328,10 @@ class AppConversation(BaseModel):
     It expires after 11 to 12 hours. It ends earlier with the conversation or the sandbox, or if the user
     signs out or deletes the API key with which it was requested. It is not the key of the sandbox.
     """
+    needs_you: Literal["approval", "answer"] | None = None
+    """What the agent waits for: the approval of an action, or the answer to a question of an MCP server. Null
+    if the agent does not wait for the user, or if its sandbox does not run.
+    """
     start_status: StartStatus
     last_seq: int
     owner_name: str = ""

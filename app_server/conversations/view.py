@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Select, func, select
@@ -93,6 +93,7 @@ class Viewer:
             sandbox_error=SandboxError.model_validate(error) if error else None,
             execution_status=conversation.execution_status if client else None,
             conversation_url=None,
+            needs_you=_needed(conversation) if client else None,
             start_status=task.status,
             last_seq=conversation.last_seq,
             owner_name=owner_name,
@@ -130,6 +131,12 @@ class Viewer:
             # It ought to run, and is on its way back.
             return SandboxStatus.STARTING
         return SandboxStatus.RUNNING
+
+
+def _needed(conversation: Conversation) -> Literal["approval", "answer"] | None:
+    if conversation.execution_status == "waiting_for_confirmation":
+        return "approval"
+    return "answer" if conversation.open_questions else None
 
 
 def _access(conversation: Conversation, given: ShareRole | None, user_id: UUID | None) -> Access | None:

@@ -1,4 +1,4 @@
-"""Sends live frames from publishers to subscribers, with one channel for each conversation.
+"""Sends live frames from publishers to subscribers, with one channel for each conversation and each user.
 
 SQL holds the truth; this module only distributes news. A subscription that would lose a frame is ended. Its
 client reconnects and reads what it missed from SQL.
@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
-from uuid import UUID
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 import orjson
 from sqlalchemy import event
@@ -35,6 +35,8 @@ HEARTBEAT_SECONDS = 5.0
 LOOK_SECONDS = 2.0
 MAX_STANDING = 1000
 CHANNEL_PREFIX = "slipway:conversation:"
+EVERYONE = uuid5(NAMESPACE_OID, "everyone")
+"""The channel that the streams of all users read, beside the channel with the id of their user."""
 
 
 @dataclass(frozen=True)

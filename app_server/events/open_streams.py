@@ -1,13 +1,24 @@
 """Limits the number of open streams of each user. Each costs a queue, two tasks and a file descriptor."""
 
 from collections import defaultdict
+from typing import Protocol
 from uuid import UUID
 from weakref import WeakSet
 
-from starlette.websockets import WebSocket, WebSocketState
+from starlette.websockets import WebSocketState
 
 MAX_STREAMS = 256
 """Maximum number of open streams of one user."""
+
+
+class OpenStream(Protocol):
+    """A WebSocket, or what has its states."""
+
+    @property
+    def client_state(self) -> WebSocketState: ...
+
+    @property
+    def application_state(self) -> WebSocketState: ...
 
 
 class OpenStreams:
@@ -15,18 +26,18 @@ class OpenStreams:
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit
-        self._open: defaultdict[UUID, WeakSet[WebSocket]] = defaultdict(WeakSet)
+        self._open: defaultdict[UUID, WeakSet[OpenStream]] = defaultdict(WeakSet)
 
-    def admit(self, user_id: UUID, websocket: WebSocket) -> bool:
+    def admit(self, user_id: UUID, stream: OpenStream) -> bool:
         """Adds the stream. Returns False if the user has too many streams."""
         found = self._open[user_id]
         for one in [one for one in found if _has_ended(one)]:
             found.discard(one)
         if len(found) >= self._limit:
             return False
-        found.add(websocket)
+        found.add(stream)
         return True
 
 
-def _has_ended(websocket: WebSocket) -> bool:
-    return WebSocketState.DISCONNECTED in {websocket.client_state, websocket.application_state}
+def _has_ended(stream: OpenStream) -> bool:
+    return WebSocketState.DISCONNECTED in {stream.client_state, stream.application_state}

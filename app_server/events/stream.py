@@ -39,6 +39,7 @@ DELETED = Frame('{"type":"deleted"}', stands=False)
 subscribers.
 """
 
+SendText = Callable[[str], Awaitable[None]]
 Greeting = Callable[[], Awaitable[list[Frame]]]
 Shown = Callable[[Frame], Awaitable[Frame | None]]
 
@@ -58,9 +59,24 @@ async def serve(
     after_seq: the last position the client has. greeting: returns the frames that follow `sync`. shown:
     returns what the client gets of a frame, None for nothing; without it, all frames are sent.
     """
-    listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     source = _Source(database, conversation_id, after_seq, greeting)
-    sender = asyncio.create_task(_send_all(websocket, pubsub, source, shown), name="stream-send")
+
+    async def send_all(send: SendText) -> None:
+        async with pubsub.subscribe(conversation_id) as subscription:
+            async for frame in source.frames(subscription):
+                sent = frame if shown is None else await shown(frame)
+                if sent is not None:
+                    await send(sent.text)
+
+    await serve_with(websocket, send_all)
+
+
+async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
+    """Runs `send_all` with a function that sends one text frame over the accepted `websocket`, until either
+    side ends. If `send_all` raises Ended, or the client does not read for 30 s, the reason is sent.
+    """
+    listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
+    sender = asyncio.create_task(_send_all(websocket, send_all), name="stream-send")
     try:
         await asyncio.wait({listener, sender}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -91,24 +107,22 @@ async def _until_disconnected(websocket: WebSocket) -> None:
         pass
 
 
-async def _send_all(websocket: WebSocket, pubsub: PubSub, source: "_Source", shown: Shown | None) -> None:
+async def _send_all(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
+    async def send(text: str) -> None:
+        async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
+            await websocket.send_text(text)
+
     try:
-        async with pubsub.subscribe(source.conversation_id) as subscription:
-            async for frame in source.frames(subscription):
-                sent = frame if shown is None else await shown(frame)
-                if sent is None:
-                    continue
-                async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
-                    await websocket.send_text(sent.text)
+        await send_all(send)
     except Ended as ended:
-        await close(websocket, _CLOSE_CODES[ended.reason], error=ended.reason, detail=_DETAILS[ended.reason])
+        await close(websocket, _CLOSE_CODES[ended.reason], error=ended.reason, detail=DETAILS[ended.reason])
     except TimeoutError:
-        await close(websocket, SLOW_CONSUMER, error=End.OVERRUN, detail=_DETAILS[End.OVERRUN])
+        await close(websocket, SLOW_CONSUMER, error=End.OVERRUN, detail=DETAILS[End.OVERRUN])
     except WebSocketDisconnect:
-        logger.debug("stream reader left", extra={"conversation_id": source.conversation_id.hex})
+        logger.debug("stream reader left")
 
 
-_DETAILS = {
+DETAILS = {
     End.OVERRUN: "This connection fell behind. Connect again after the last seq that arrived.",
     End.CLOSED: "The server restarts. Connect again after the last seq that arrived.",
     End.GONE: "The conversation was deleted.",

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.callbacks.matching import enqueue_matching
+from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.log import full_log, message_texts
 from app_server.conversations.log.full_log import LogFull, require_open, take_room
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
@@ -55,10 +56,12 @@ async def ingest(
             await enqueue_matching(session, conversation.user_id, conversation_id, events)
             await session.flush()
             shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
+            channels = await channels_of(session, conversation_id) if changed else ()
     except LogFull:
         await _end(database, pubsub, viewer, sandbox_id, conversation_id)
         raise
     pubsub.publish(conversation_id, [*_live(report, appended), *shown])
+    tell(pubsub, channels, conversation_id)
     return appended.acknowledged_seq
 
 
@@ -72,7 +75,9 @@ async def _end(
         project(conversation, ended)
         await session.flush()
         shown = (await viewer.frames(session, conversation_id))[1:]
+        channels = await channels_of(session, conversation_id)
     pubsub.publish(conversation_id, [*(frame.frame for frame in ended.new), *shown])
+    tell(pubsub, channels, conversation_id)
 
 
 async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID) -> Conversation:
@@ -106,6 +111,7 @@ def project(conversation: Conversation, appended: Appended) -> bool:
         llm_model=conversation.llm_model,
         metrics=conversation.metrics,
         goal=conversation.goal,
+        open_questions=conversation.open_questions,
     )
     after = before
     for frame in appended.new:
@@ -118,6 +124,7 @@ def project(conversation: Conversation, appended: Appended) -> bool:
     conversation.llm_model = after.llm_model
     conversation.metrics = dict(after.metrics) if after.metrics is not None else None
     conversation.goal = dict(after.goal) if after.goal is not None else None
+    conversation.open_questions = after.open_questions
     conversation.updated_at = now()
     return replace(after, last_seq=before.last_seq) != before
 

@@ -13,6 +13,7 @@ _MAX_CHARACTERS_OF_WORDS = 80
 _READ_CHARACTERS = 10_000
 _MAX_AMOUNT = 10**15
 _MAX_WORD_CHARACTERS = 200
+_MAX_QUESTIONS = 1000
 _STATUSES = frozenset(
     ("idle", "running", "paused", "waiting_for_confirmation", "finished", "error", "stuck", "deleting")
 )
@@ -32,6 +33,7 @@ class Projection:
 
     `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `unsent_title`: a
     title that the user gave and that the log does not have yet; a title in the log is then older.
+    `open_questions`: how many questions of MCP servers wait for the user.
     """
 
     last_seq: int = 0
@@ -41,6 +43,7 @@ class Projection:
     llm_model: str | None = None
     metrics: Mapping[str, Any] | None = None
     goal: Mapping[str, Any] | None = None
+    open_questions: int = 0
 
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
@@ -96,6 +99,8 @@ def _with_field(state: Projection, key: str, value: Any) -> Projection:
                 "max_iterations": int(_number(value, "max_iterations")),
             }
             return replace(state, goal=goal)
+        case "agent_state", {"mcp_questions": list(questions)}:
+            return replace(state, open_questions=min(len(questions), _MAX_QUESTIONS))
         case _:
             return state
 

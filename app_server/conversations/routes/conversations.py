@@ -12,7 +12,8 @@ from app_server.access.authentication import CurrentUser
 from app_server.conversations import labels, listing, service
 from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
-from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.routes.dependencies import Linked, Links, SteeredConversation, Viewer
 from app_server.conversations.schemas import (
     MAX_TAGS,
@@ -161,8 +162,11 @@ async def update_conversation(
     """
     state = request.state
     async with state.database.session() as session:
+        before = await channels_of(session, conversation_id)
         shown = await labels.change(session, viewer, user, trail, conversation_id, body)
+        channels = before | await channels_of(session, conversation_id)
     state.pubsub.publish(conversation_id, [conversation_frame(shown)])
+    tell(state.pubsub, channels, conversation_id)
     if body.title is not None:
         state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
     return links.on(shown)
@@ -172,8 +176,13 @@ async def update_conversation(
 async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
     async with request.state.database.session() as session:
         deleted = await service.delete(session, user.id, conversation_id)
+        parent_id = (await session.get_one(Conversation, conversation_id)).parent_conversation_id
+        changed = [*deleted, *([parent_id] if parent_id else [])]
+        channels = {each: await channels_of(session, each) for each in changed}
     for each in deleted:
         request.state.pubsub.publish(each, [DELETED])
+    for each in changed:
+        tell(request.state.pubsub, channels[each], each)
     request.state.start_worker.wake()
     return Success()
 
@@ -296,6 +305,8 @@ async def switch_conversation_profile(
         body.profile_name,
     )
     request.state.pubsub.publish(conversation_id, [conversation_frame(shown)])
+    async with request.state.database.read() as session:
+        tell(request.state.pubsub, await channels_of(session, conversation_id), conversation_id)
     return Success()
 
 
@@ -314,6 +325,10 @@ async def _start(request: Request, user: User, trail: AuditTrail, body: StartReq
         )
         if body.public:
             await make_public(session, user.id, trail, task.id, public=True)
+        channels = await channels_of(session, task.id)
+    for each in (task.id, body.parent_conversation_id):
+        if each is not None:
+            tell(request.state.pubsub, channels, each)
     request.state.start_worker.wake()
     return task
 

@@ -5,6 +5,7 @@ from fastapi import APIRouter, Request
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.imports import import_conversation
+from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.routes.dependencies import Viewer
 from app_server.conversations.schemas import AppConversation
 from app_server.core.errors import NotFound
@@ -28,6 +29,8 @@ async def import_exported_conversation(
     conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user.id)
+        channels = await channels_of(session, conversation_id)
     if shown is None:
         raise NotFound("No such conversation.")
+    tell(request.state.pubsub, channels, conversation_id)
     return shown

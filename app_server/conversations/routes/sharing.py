@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.conversations.live.news import telling
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing import service
 from app_server.conversations.sharing.schemas import Candidate, SetAccess, SetEveryone, Sharing
@@ -26,10 +27,16 @@ async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: 
 
 @router.put("")
 async def share_with_everyone(
-    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: SetEveryone
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    conversation_id: UUID,
+    body: SetEveryone,
+    request: Request,
 ) -> Sharing:
     """Sets what every signed-in user may do. Null: only the named people have access."""
-    return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
+    async with telling(session, request.state.pubsub, conversation_id):
+        return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
 
 
 @router.get("/candidates")
@@ -54,21 +61,29 @@ async def share_with_person(
     conversation_id: UUID,
     person_id: UUID,
     body: SetAccess,
+    request: Request,
 ) -> Sharing:
     """Shares the conversation with one person, or changes that person's role.
 
     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
     """
-    return await service.share_with(session, user.id, trail, conversation_id, person_id, body.access)
+    async with telling(session, request.state.pubsub, conversation_id):
+        return await service.share_with(session, user.id, trail, conversation_id, person_id, body.access)
 
 
 @router.delete("/people/{person_id}")
 async def stop_sharing_with_person(
-    user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, person_id: UUID
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    conversation_id: UUID,
+    person_id: UUID,
+    request: Request,
 ) -> Sharing:
     """Ends the sharing with one person. The person's live streams end within two seconds, unless the
     conversation is shared with everyone.
 
     404 `share_not_found`.
     """
-    return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)
+    async with telling(session, request.state.pubsub, conversation_id):
+        return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)

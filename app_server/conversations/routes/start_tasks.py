@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import ColumnElement, func, select, tuple_
 
 from app_server.access.authentication import CurrentUser
+from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.routes.dependencies import Linked
 from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
@@ -86,7 +87,9 @@ async def retry_start(
     """
     async with request.state.database.session() as session:
         task = await retry(session, request.state.cipher, user, task_id, body)
+        channels = await channels_of(session, task_id)
     request.state.pubsub.publish(task_id, [start_task_frame(task)])
+    tell(request.state.pubsub, channels, task_id)
     request.state.start_worker.wake()
     return links.task(task)
 

@@ -17,6 +17,7 @@ from sqlalchemy import select
 
 from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.live.news import news_of
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.removal import deleted_conversations, take_down
 from app_server.conversations.schemas import SendMessageRequest, StartError, StartRequest
@@ -105,8 +106,8 @@ class StartWorker:
     async def announce(self, conversation_id: UUID) -> None:
         """Publishes the present state of the conversation to its subscribers."""
         async with self._database.read() as session:
-            frames = await self._viewer.frames(session, conversation_id)
-        self._pubsub.publish(conversation_id, frames)
+            news = await news_of(session, self._viewer, conversation_id)
+        news.publish(self._pubsub)
 
     async def announce_sandbox(self, sandbox_id: UUID) -> None:
         """Publishes the present state of all conversations in the sandbox to their subscribers."""
@@ -334,8 +335,8 @@ class StartWorker:
     async def _change(self, task_id: UUID, apply: Callable[[StartTask], None]) -> None:
         async with self._database.session() as session:
             await start_tasks.change(session, task_id, self._owner, apply)
-            frames = await self._viewer.frames(session, task_id)
-        self._pubsub.publish(task_id, frames)
+            news = await news_of(session, self._viewer, task_id)
+        news.publish(self._pubsub)
 
 
 def _exchange(path: Path, text: str) -> str | None:

@@ -4,7 +4,7 @@ for single users.
 
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from sqlalchemy import select
 
@@ -12,7 +12,9 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Id, ReadSession, Session, now
 from app_server.core.errors import NotFound
+from app_server.core.pubsub import EVERYONE, publish_after_commit
 from app_server.llm_gateway.limits import spending
+from app_server.llm_gateway.limits.calls import SPENT
 from app_server.llm_gateway.limits.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
 from app_server.users.models import User
@@ -47,18 +49,19 @@ async def get_spending_limits(session: ReadSession) -> SpendingLimits:
 
 @router.put("/default")
 async def set_default_spending_limit(
-    trail: CurrentTrail, session: Session, body: SetSpendingLimit
+    trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
 ) -> SetSpendingLimit:
     """Sets the default limit. It applies at once, to all users who have no individual limit here."""
     amount = None if body.limit is None else spending.to_micros(body.limit)
     target = (AuditTarget.SPENDING_LIMIT, "default")
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
+    publish_after_commit(session, request.state.pubsub, EVERYONE, [SPENT])
     return _default_as_shown(await spending.set_default(session, amount, Period(body.period)))
 
 
 @router.put("/users/{user_id}")
 async def set_spending_limit_of_user(
-    trail: CurrentTrail, session: Session, user_id: UUID, body: SetSpendingLimit
+    trail: CurrentTrail, session: Session, request: Request, user_id: UUID, body: SetSpendingLimit
 ) -> UserLimit:
     """Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
     set; the lower one counts.
@@ -76,11 +79,14 @@ async def set_spending_limit_of_user(
         limit=body.limit,
         period=body.period,
     )
+    publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
     return _as_shown(user, account)
 
 
 @router.delete("/users/{user_id}")
-async def forget_spending_limit_of_user(trail: CurrentTrail, session: Session, user_id: UUID) -> UserLimit:
+async def forget_spending_limit_of_user(
+    trail: CurrentTrail, session: Session, request: Request, user_id: UUID
+) -> UserLimit:
     """Removes the individual limit of one user. From now on the default limit applies to the user."""
     user = await _user(session, user_id)
     default = await spending.default_limit(session, lock=True)
@@ -90,6 +96,7 @@ async def forget_spending_limit_of_user(trail: CurrentTrail, session: Session, u
     await session.flush()
     target = (AuditTarget.SPENDING_LIMIT, user.id)
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, name=user.name, follows_default=True)
+    publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
     return _as_shown(user, account)
 
 

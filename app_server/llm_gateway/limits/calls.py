@@ -19,9 +19,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.background import Background
 from app_server.core.database import Base, Database, now
+from app_server.core.pubsub import Frame, PubSub
 from app_server.llm_gateway.limits.models import Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.limits.refusals import price_unknown, reached
 from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts
+
+SPENT = Frame("spending")
+"""Published on the channel with the id of a user when the amount that this user has spent, or a limit, has
+changed.
+"""
 
 LEASE = timedelta(seconds=90)
 RENEWAL_SECONDS = 20.0
@@ -52,8 +58,9 @@ _COUNT = (
 class Spending:
     """Reserves and settles the costs of model calls. Its owner must call `renew` every RENEWAL_SECONDS."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, pubsub: PubSub) -> None:
         self._database = database
+        self._pubsub = pubsub
         self._open: set[UUID] = set()
         self._settling = Background()
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
@@ -139,6 +146,8 @@ class Spending:
             ]
             await session.execute(_COUNT, counted)
             await session.execute(_RELEASE, {"call": call_id})
+        if micros:
+            self._pubsub.publish(payer.user_id, [SPENT])
 
 
 async def _reserve(session: AsyncSession, payer: Payer, call_id: UUID, micros: int | None) -> None:

@@ -4,15 +4,18 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import Dollars
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Session
+from app_server.core.pubsub import publish_after_commit
 from app_server.llm_gateway.limits import spending
+from app_server.llm_gateway.limits.calls import SPENT
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
 
 router = APIRouter(prefix="/api/v1/settings/spending-limit", tags=["Settings"])
@@ -71,7 +74,7 @@ async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLim
 
 @router.put("")
 async def set_spending_limit(
-    user: CurrentUser, trail: CurrentTrail, session: Session, body: SetSpendingLimit
+    user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
 ) -> SpendingLimit:
     """Sets the user's limit. It applies at once and ends a raise. The amount spent in the present period
     still counts. A change to daily periods can begin a new period; then spending starts at 0.
@@ -82,12 +85,13 @@ async def set_spending_limit(
     await session.flush()
     target = (AuditTarget.SPENDING_LIMIT, user.id)
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
+    publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
     return await _shown(session, user.id)
 
 
 @router.post("/raise")
 async def raise_spending_limit(
-    user: CurrentUser, trail: CurrentTrail, session: Session, body: RaiseSpendingLimit
+    user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: RaiseSpendingLimit
 ) -> SpendingLimit:
     """Raises the limit for the present period, so that agents that have reached it can go on. If more than
     the limit is spent, the raise is added to the amount spent.
@@ -101,6 +105,7 @@ async def raise_spending_limit(
     await session.flush()
     target = (AuditTarget.SPENDING_LIMIT, user.id)
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, raised_by=body.by)
+    publish_after_commit(session, request.state.pubsub, user.id, [SPENT])
     return await _shown(session, user.id)
 
 
@@ -121,9 +126,19 @@ def shown(account: SpendingAccount) -> dict[str, object]:
     }
 
 
+async def read_limit(session: AsyncSession, user_id: UUID) -> SpendingLimit:
+    """Returns the user's limits without a lock and without a change of the accounts."""
+    own, administered = await spending.seen_accounts(session, user_id)
+    return _limits(own, administered)
+
+
 async def _shown(session: Session, user_id: UUID) -> SpendingLimit:
     own = await spending.user_account(session, user_id)
     administered = await spending.administered_account(session, user_id)
+    return _limits(own, administered)
+
+
+def _limits(own: SpendingAccount, administered: SpendingAccount) -> SpendingLimit:
     return SpendingLimit.model_validate(
         {
             **shown(own),

@@ -79,6 +79,29 @@ async def administered_account(session: AsyncSession, user_id: UUID) -> Spending
     return await _account(session, Payer(user_id), administered_id(user_id))
 
 
+async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingAccount, SpendingAccount]:
+    """Returns copies of the account with the user's limit and of the one with the administrator's limit, as
+    of now. They belong to no session; no row is locked or created.
+    """
+    own_id, administered = user_id, administered_id(user_id)
+    query = select(SpendingAccount.__table__).where(SpendingAccount.id.in_([own_id, administered]))
+    rows = {row["id"]: row for row in (await session.execute(query)).mappings()}
+    default = await default_limit(session)
+    new = {"user_id": user_id, "began_at": now(), "raised": 0, "spent": 0, "period": Period.MONTH}
+    accounts = (
+        SpendingAccount(**rows.get(own_id, {"id": own_id, **new, "allowed": None})),
+        SpendingAccount(
+            **rows.get(
+                administered,
+                {"id": administered, **new, "allowed": default.allowed, "period": default.period},
+            )
+        ),
+    )
+    for account in accounts:
+        begin_anew_if_due(account)
+    return accounts
+
+
 async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccount]:
     """Returns the accounts with the administrator's limit, of all users who have such an account yet."""
     query = select(SpendingAccount).where(SpendingAccount.follows_default.is_not(None))

@@ -30,6 +30,7 @@ export function deliveriesQuery(id: string) {
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
+    // Deliveries are jobs, which change without an event.
     refetchInterval: REFRESH_MS,
   })
 }

@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-query'
 import { request } from './client'
 import { ApiError, isApiError } from './errors'
+import { forgetNeedsYou } from './needs-you'
 import type {
   Access,
   AppConversation,
@@ -23,14 +24,15 @@ import type {
 const ROOT = '/api/v1/app-conversations'
 const PAGE_SIZE = 30
 const NEIGHBOURS = 100
-const LIST_POLL_MS = 15_000
 const IMPORT_TIMEOUT_MS = 300_000
+const FILTERED_REFRESH_MS = 1_000
 
 export const conversationKeys = {
   all: ['conversations'] as const,
   lists: ['conversations', 'list'] as const,
   list: (search: ConversationSearch) => ['conversations', 'list', search] as const,
   tags: ['conversations', 'tags'] as const,
+  inSandboxes: ['conversations', 'sandbox'] as const,
   inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
   detail: (id: string) => ['conversations', 'detail', id] as const,
 }
@@ -68,7 +70,6 @@ export function conversationsQuery(search: ConversationSearch = {}) {
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
-    refetchInterval: LIST_POLL_MS,
     // While a search is on its way, what was found before stays on the page.
     placeholderData: keepPreviousData,
   })
@@ -96,7 +97,6 @@ export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' |
         signal,
       }),
     select: ({ items }) => items.filter((item) => item.id !== id),
-    refetchInterval: LIST_POLL_MS,
   })
 }
 
@@ -109,6 +109,81 @@ export function setConversation(queryClient: QueryClient, conversation: AppConve
     { queryKey: conversationKeys.lists },
     (data) => data && { ...data, pages: data.pages.map((page) => replaceIn(page, conversation)) },
   )
+}
+
+/** Writes a conversation of the user's stream into the cache, and into the lists where it is new. */
+export function listConversation(queryClient: QueryClient, conversation: AppConversation): void {
+  setConversation(queryClient, conversation)
+  const lists = queryClient.getQueriesData<InfiniteData<Page<AppConversation>>>({
+    queryKey: conversationKeys.lists,
+  })
+  for (const [queryKey, data] of lists) {
+    if (isFiltered(queryKey[2] as ConversationSearch)) refreshFiltered(queryClient)
+    else if (data) queryClient.setQueryData(queryKey, withNew(data, conversation))
+  }
+  const sandbox = conversationKeys.inSandbox(conversation.sandbox_id ?? conversation.id)
+  const neighbours = queryClient.getQueryData<Page<AppConversation>>(sandbox)
+  if (neighbours?.items.some(({ id }) => id === conversation.id))
+    queryClient.setQueryData(sandbox, replaceIn(neighbours, conversation))
+  else void queryClient.invalidateQueries({ queryKey: sandbox })
+}
+
+/** Takes a conversation out of the cache that was deleted, or is no longer shared with the user. */
+export function unlistConversation(queryClient: QueryClient, id: string): void {
+  const without = (page: Page<AppConversation>) => ({
+    ...page,
+    items: page.items.filter((item) => item.id !== id),
+  })
+  queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
+    { queryKey: conversationKeys.lists },
+    (data) => data && { ...data, pages: data.pages.map(without) },
+  )
+  queryClient.setQueriesData<Page<AppConversation>>(
+    { queryKey: conversationKeys.inSandboxes },
+    (page) => page && without(page),
+  )
+  queryClient.removeQueries({ queryKey: conversationKeys.detail(id), type: 'inactive' })
+  forgetNeedsYou(queryClient, id)
+}
+
+function isFiltered({ words, shared, repository, status, tag }: ConversationSearch): boolean {
+  return Boolean(words || repository || status || tag) || typeof shared === 'boolean'
+}
+
+const refreshing = new WeakSet<QueryClient>()
+
+/** The server alone knows what a filter finds. A list that is shown is loaded again, at most once a second. */
+function refreshFiltered(queryClient: QueryClient): void {
+  if (refreshing.has(queryClient)) return
+  refreshing.add(queryClient)
+  window.setTimeout(() => {
+    refreshing.delete(queryClient)
+    void queryClient.invalidateQueries({
+      queryKey: conversationKeys.lists,
+      predicate: ({ queryKey }) => isFiltered(queryKey[2] as ConversationSearch),
+    })
+  }, FILTERED_REFRESH_MS)
+}
+
+/** The list with the conversation at its place, newest first; the same list where it is not new or lies beyond. */
+function withNew(
+  data: InfiniteData<Page<AppConversation>>,
+  conversation: AppConversation,
+): InfiniteData<Page<AppConversation>> {
+  const items = data.pages.flatMap((page) => page.items)
+  if (items.some(({ id }) => id === conversation.id)) return data
+  const isOlder = (item: AppConversation) => item.created_at < conversation.created_at
+  const isLast = data.pages.at(-1)?.next_page_id === null
+  const place = data.pages.findIndex((page) => page.items.some(isOlder))
+  if (place === -1 && !isLast) return data
+  const target = place === -1 ? data.pages.length - 1 : place
+  const pages = data.pages.map((page, index) => {
+    if (index !== target) return page
+    const before = page.items.findIndex(isOlder)
+    const at = before === -1 ? page.items.length : before
+    return { ...page, items: [...page.items.slice(0, at), conversation, ...page.items.slice(at)] }
+  })
+  return { ...data, pages }
 }
 
 function replaceIn(page: Page<AppConversation>, conversation: AppConversation): Page<AppConversation> {
@@ -202,7 +277,7 @@ export function useDeleteConversation() {
     mutationFn: (id: string) => request<Success>(`${ROOT}/${id}`, { method: 'DELETE' }),
     onSuccess: (_, id) => {
       queryClient.removeQueries({ queryKey: conversationKeys.detail(id) })
-      void queryClient.invalidateQueries({ queryKey: ['conversations', 'sandbox'] })
+      void queryClient.invalidateQueries({ queryKey: conversationKeys.inSandboxes })
       return queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
     },
   })

@@ -24,6 +24,7 @@ export function jobsQuery(filter: JobFilter) {
       request<JobPage>(ROOT, { signal, query: { ...filter, limit: PAGE_SIZE, page_id: pageParam } }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_page_id,
+    // A job changes without an event for browsers. The list is open while an administrator looks at it.
     refetchInterval: REFRESH_MS,
   })
 }

@@ -26,6 +26,7 @@ export function portsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: ['ports', sandboxId],
     queryFn: ({ signal }) => request<SandboxPorts>(`${root(sandboxId)}/ports`, { signal }),
+    // A program in the sandbox opens a port without an event.
     refetchInterval: LOOK_AGAIN_MS,
   })
 }

@@ -17,6 +17,7 @@ export function pullRequestsQuery(id: string) {
   return queryOptions({
     queryKey: keyOf(id),
     queryFn: ({ signal }) => request<PullRequest[]>(rootOf(id), { signal }),
+    // The git host tells the server of no change: the server asks it when this is asked.
     refetchInterval: ({ state }) => (state.data?.some((one) => one.state === 'open') ? POLL_MS : false),
   })
 }

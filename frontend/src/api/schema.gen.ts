@@ -3940,6 +3940,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/me/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow
+         * @description Streams what changes in the user's lists of conversations, as server-sent events without a name.
+         *
+         *     The first event is a snapshot. After a lost connection, connect again: the new snapshot takes the place of
+         *     what is missing. The last event before the server ends the stream is `{"type": "error", "code",
+         *     "detail"}`: `not_authenticated`, `overrun` or `closed`.
+         *
+         *     429 `too_many_streams`.
+         */
+        get: operations["follow_api_v1_users_me_stream_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/web-client/config": {
         parameters: {
             query?: never;
@@ -4340,6 +4366,8 @@ export interface components {
             /** Llm Profile */
             llm_profile: string;
             metrics: components["schemas"]["MetricsSnapshot"] | null;
+            /** Needs You */
+            needs_you?: ("approval" | "answer") | null;
             /**
              * Owner Name
              * @default
@@ -4956,6 +4984,19 @@ export interface components {
             items: components["schemas"]["OfferInfo"][];
             /** Repository */
             repository: string;
+        };
+        /**
+         * ConversationFrame
+         * @description A conversation that is new to the user, or has changed.
+         */
+        ConversationFrame: {
+            conversation: components["schemas"]["AppConversation"];
+            /**
+             * Type
+             * @default conversation
+             * @constant
+             */
+            type: "conversation";
         };
         /**
          * ConversationGoal
@@ -7262,6 +7303,20 @@ export interface components {
             port: number;
             reason: components["schemas"]["Reason"];
         };
+        /**
+         * RemovedFrame
+         * @description A conversation that was deleted, or is no longer shared with the user.
+         */
+        RemovedFrame: {
+            /** Conversation Id */
+            conversation_id: string;
+            /**
+             * Type
+             * @default removed
+             * @constant
+             */
+            type: "removed";
+        };
         /** RenameProfile */
         RenameProfile: {
             /** New Name */
@@ -8542,11 +8597,42 @@ export interface components {
             size_bytes: number;
         };
         /**
+         * SnapshotFrame
+         * @description The first frame. `conversations`: the newest 50 that the user may see, and those that wait for the
+         *     user. `start_tasks`: of the user's own among them, those that have not ended.
+         */
+        SnapshotFrame: {
+            /** Conversations */
+            conversations: components["schemas"]["AppConversation"][];
+            spending: components["schemas"]["SpendingLimit"];
+            /** Start Tasks */
+            start_tasks: components["schemas"]["StartTaskInfo"][];
+            /**
+             * Type
+             * @default snapshot
+             * @constant
+             */
+            type: "snapshot";
+        };
+        /**
          * SortOrder
          * @description How a page of repositories is sorted. Without it: in the host's order, the latest change first.
          * @enum {string}
          */
         SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
+        /**
+         * SpendingFrame
+         * @description What the user has spent on models, and the limits, after a change.
+         */
+        SpendingFrame: {
+            spending: components["schemas"]["SpendingLimit"];
+            /**
+             * Type
+             * @default spending
+             * @constant
+             */
+            type: "spending";
+        };
         /**
          * SpendingLimit
          * @description The limit that the user has set. `raised`: dollars added to the limit for the present period.
@@ -8799,6 +8885,19 @@ export interface components {
          * @enum {string}
          */
         StartStatus: "WORKING" | "WAITING_FOR_SANDBOX" | "PREPARING_REPOSITORY" | "RUNNING_SETUP_SCRIPT" | "SETTING_UP_GIT_HOOKS" | "SETTING_UP_SKILLS" | "STARTING_CONVERSATION" | "READY" | "ERROR";
+        /**
+         * StartTaskFrame
+         * @description A start task of the user that has changed.
+         */
+        StartTaskFrame: {
+            task: components["schemas"]["StartTaskInfo"];
+            /**
+             * Type
+             * @default start_task
+             * @constant
+             */
+            type: "start_task";
+        };
         /** StartTask */
         StartTaskInfo: {
             /** Agent Server Url */
@@ -16828,6 +16927,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CurrentUserInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    follow_api_v1_users_me_stream_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events; each is one of these frames. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string | components["schemas"]["SnapshotFrame"] | components["schemas"]["ConversationFrame"] | components["schemas"]["StartTaskFrame"] | components["schemas"]["RemovedFrame"] | components["schemas"]["SpendingFrame"];
                 };
             };
             /** @description A problem (RFC 9457) */

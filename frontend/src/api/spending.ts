@@ -1,5 +1,5 @@
 import type { Schemas } from './schema'
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { request } from './client'
 import type { Success } from './types'
 
@@ -38,6 +38,11 @@ export function spendingLimitQuery() {
     queryKey: spendingKeys.limit,
     queryFn: ({ signal }) => request<SpendingLimit>(SETTINGS, { signal }),
   })
+}
+
+/** Writes what the user's stream told into the cache. */
+export function setSpendingLimit(queryClient: QueryClient, limit: SpendingLimit): void {
+  queryClient.setQueryData(spendingKeys.limit, limit)
 }
 
 export function useSetSpendingLimit() {

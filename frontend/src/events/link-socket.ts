@@ -1,4 +1,4 @@
-import type { SocketEnvironment } from './socket'
+import type { SocketEnvironment } from './frame-socket'
 
 const PATH = '/api/v1/linked-conversation/stream'
 

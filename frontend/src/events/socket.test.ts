@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { backOffDelay, openEventSocket, streamUrl, type Connection } from './socket'
+import { backOffDelay, type Connection } from './frame-socket'
+import { openEventSocket, streamUrl } from './socket'
 import { sampleLog, sampleStream, seeded } from '@/test/sample-log'
 import type { Frame } from './types'
 
@@ -92,7 +93,7 @@ const sync: Frame = { type: 'sync', from_seq: 1, through_seq: 0 }
 
 describe('the event socket', () => {
   it('speaks to the origin of the page and asks for what follows the last position', () => {
-    expect(streamUrl('http://host:3000', 'a b', 7)).toBe(
+    expect(streamUrl('ws://host:3000', 'a b', 7)).toBe(
       'ws://host:3000/api/v1/conversation/a%20b/events/stream?after_seq=7',
     )
     expect(open().socket.url).toBe('wss://host:3000/api/v1/conversation/c1/events/stream?after_seq=0')

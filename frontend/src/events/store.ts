@@ -4,7 +4,8 @@
  */
 import { createStore, type StoreApi } from 'zustand/vanilla'
 import { emptyView, fold, type ConversationView } from './reduce'
-import { openEventSocket, type Connection, type EventSocket, type SocketEnvironment } from './socket'
+import type { Connection, EventSocket, SocketEnvironment } from './frame-socket'
+import { openEventSocket } from './socket'
 import { eventIs, type Frame } from './types'
 
 /** A message of the user that the log does not contain yet. `id` is that of the event it will become. */

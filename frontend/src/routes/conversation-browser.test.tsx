@@ -117,7 +117,7 @@ describe('the browser of the agent', () => {
       ],
     })
     const log = await timeline()
-    expect(within(log).getByRole('button', { name: /^Open http:\/\/localhost:3000\// })).toBeVisible()
+    expect(await within(log).findByRole('button', { name: /^Open http:\/\/localhost:3000\// })).toBeVisible()
     expect(within(log).getByRole('button', { name: /^Look at Home/ })).toBeVisible()
     expect(within(log).getByRole('button', { name: /^Click link "Docs"/ })).toBeVisible()
     expect(within(log).getByRole('button', { name: /^Type “gold” → \[4\]/ })).toBeVisible()

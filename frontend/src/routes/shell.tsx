@@ -12,6 +12,7 @@ import { Sidebar } from '@/features/shell/sidebar'
 import { ErrorBoundary } from '@/ui/error-boundary'
 import { ErrorState } from '@/ui/error-state'
 import { Launching } from './launching'
+import { useUserStream } from './use-user-stream'
 
 const Palette = lazy(() => import('@/features/palette/palette').then((m) => ({ default: m.Palette })))
 
@@ -36,6 +37,7 @@ function Frame({ user }: { user: User }) {
   const [isDrawerOpen, setDrawerOpen] = useState(false)
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   usePaletteShortcut(() => setPaletteOpen((open) => !open))
+  useUserStream()
 
   const sidebar = (onNavigate?: () => void) => (
     <Sidebar

@@ -141,6 +141,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     execution_status: 'idle',
     conversation_url: null,
     session_api_key: null,
+    needs_you: null,
     start_status: 'READY',
     last_seq: 0,
     owner_name: 'Owner',

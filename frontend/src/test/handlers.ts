@@ -14,6 +14,7 @@ import {
 } from './factories'
 import { fakeModelFacts } from './model-facts'
 import { fakePasswordSettings } from './password-settings'
+import { userStreamServer } from './user-stream-server'
 
 export interface World {
   identityProviders?: IdentityProvider[]
@@ -23,6 +24,8 @@ export interface World {
   profiles?: LLMProfile[]
   activeProfile?: string | null
   conversations?: AppConversation[]
+  /** By default one that shows the conversations and says nothing more. */
+  userStream?: ReturnType<typeof userStreamServer>
 }
 
 /** An RFC 9457 reply as the app server writes it. */
@@ -39,6 +42,7 @@ export function handlers(world: World = {}) {
   const profiles = world.profiles ?? [fakeProfile()]
   const conversations = world.conversations ?? []
   return [
+    (world.userStream ?? userStreamServer(() => conversations)).handler,
     http.get('*/api/v1/users/me', () =>
       user ? HttpResponse.json(user) : problem(401, { code: 'not_authenticated', detail: 'Sign in first.' }),
     ),

@@ -68,6 +68,8 @@ def test_an_app_with_a_route_that_states_no_access_does_not_start(
 def operations() -> Iterator[tuple[str, str, Permission | None]]:
     """Method, path to something that does not exist, and permission."""
     for path, by_method in description()["paths"].items():
+        if path == "/api/v1/users/me/stream":
+            continue  # it does not end; sharing/test_user_stream.py follows it
         named = path
         for parameter in (part[1:-1] for part in path.split("/") if part.startswith("{")):
             named = named.replace(f"{{{parameter}}}", str(uuid4()))

@@ -6,7 +6,7 @@ from uuid import uuid4
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, insert, inspect
+from sqlalchemy import Connection, column, insert, inspect, table
 
 import app_server.main  # noqa: F401 (imports every table)
 from app_server.conversations.log.message_texts import with_words
@@ -65,10 +65,13 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
         said: dict[str, Any] = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}
         async with database.session() as session:
             user_id, conversation_id = uuid4(), uuid4()
-            own = {"id": conversation_id, "user_id": user_id, "sandbox_id": conversation_id}
-            # Only these columns: later migrations add others.
+            own: dict[str, Any] = {"id": conversation_id, "user_id": user_id, "sandbox_id": conversation_id}
+            own |= {"llm_profile": "demo", "last_seq": 0, "created_at": now(), "updated_at": now()}
+            # Only these columns: later migrations add others, also with defaults.
             await session.execute(insert(User.__table__).values(id=user_id, name="Ada", role=Role.MEMBER))
-            await session.execute(insert(Conversation.__table__).values(**own, llm_profile="demo"))
+            types = Conversation.__table__.c
+            conversations = table("conversations", *(column(name, types[name].type) for name in own))
+            await session.execute(insert(conversations).values(own))
             for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
                 place = {"conversation_id": conversation_id, "seq": seq, "event_id": f"event-{seq}"}
                 kind = {"kind": body["kind"], "source": "user", "timestamp": now()}

@@ -3,6 +3,7 @@ import { setTheme, useTheme } from '@/lib/theme'
 import { Card } from '@/ui/card'
 import { SectionHeader } from '@/ui/section-header'
 import { Segmented } from '@/ui/segmented'
+import { NotificationsCard } from './notifications-card'
 import { useThemeOptions } from './theme-options'
 
 export function AppearanceSection() {
@@ -22,6 +23,7 @@ export function AppearanceSection() {
           onValueChange={setTheme}
         />
       </Card>
+      <NotificationsCard />
     </section>
   )
 }

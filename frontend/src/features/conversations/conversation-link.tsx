@@ -7,6 +7,7 @@ import { repositoryName } from '@/lib/repository-name'
 import { formatAge, formatDateTime } from '@/lib/time'
 import { ConversationDot } from './conversation-dot'
 import { GoalMark } from './goal-mark'
+import { NeedsYouBadge } from './needs-you-badge'
 
 export interface ConversationLinkProps {
   conversation: AppConversation
@@ -35,6 +36,7 @@ export function ConversationLink({ conversation, onNavigate }: ConversationLinkP
             ? repositoryName(conversation.selected_repository)
             : t('conversations.no_repository')}
         </span>
+        <NeedsYouBadge conversation={conversation} />
         <GoalMark goal={conversation.goal} />
         <time
           dateTime={conversation.updated_at}

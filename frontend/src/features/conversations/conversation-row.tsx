@@ -16,6 +16,7 @@ import { DownloadItems } from './download-items'
 import { hasFilesAtRest } from './files-at-rest'
 import { GoalMark } from './goal-mark'
 import { ModelKeyDialog } from './model-key-dialog'
+import { NeedsYouBadge } from './needs-you-badge'
 import { isOfAnother, SharedBadge } from './shared-badge'
 import { TagBadges } from './tag-badges'
 import { TagsDialog } from './tags-dialog'
@@ -96,6 +97,7 @@ export function ConversationRow({
               <span className="truncate">{conversation.selected_branch}</span>
             </span>
           )}
+          <NeedsYouBadge conversation={conversation} />
           <GoalMark goal={conversation.goal} />
           <SharedBadge conversation={conversation} />
           {conversation.llm_profile && (

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { conversationsQuery } from '@/api/conversations'
+import { useNeedsYou } from '@/api/needs-you'
 import { useDebounced } from '@/lib/use-debounced'
 import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
@@ -18,6 +19,8 @@ export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
   const words = useDebounced(search.trim(), SEARCH_DELAY_MS)
   const query = useInfiniteQuery(conversationsQuery({ words }))
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
+  // Those that wait are seen whatever is searched for, and however old they are.
+  const elsewhere = useNeedsYou().filter(({ id }) => !items.some((item) => item.id === id))
 
   return (
     <section aria-label={t('nav.conversations')} className="flex min-h-0 flex-1 flex-col gap-2">
@@ -44,6 +47,18 @@ export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
               ? t('conversations.no_match', { query: search.trim() })
               : t('home.recent_empty_hint')}
           </p>
+        )}
+        {elsewhere.length > 0 && (
+          <ul
+            aria-label={t('needs_you.title')}
+            className="mb-2 flex flex-col gap-px border-b border-border pb-2"
+          >
+            {elsewhere.map((conversation) => (
+              <li key={conversation.id}>
+                <ConversationLink conversation={conversation} onNavigate={onNavigate} />
+              </li>
+            ))}
+          </ul>
         )}
         <ul className="flex flex-col gap-px">
           {items.map((conversation) => (

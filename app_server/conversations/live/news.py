@@ -1,0 +1,72 @@
+"""Tells the streams of users that a conversation has changed. A message names the conversation and nothing
+else: each stream reads what its own user may see.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation
+from app_server.conversations.sharing.models import ConversationShare
+from app_server.conversations.view import Viewer
+from app_server.core.pubsub import EVERYONE, Frame, PubSub, publish_after_commit
+
+
+async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
+    """Returns the channels of all users who may see the conversation, also of a deleted one. Returns no
+    channels if there is no such conversation.
+    """
+    query = (
+        select(Conversation.user_id, Conversation.everyone_role, ConversationShare.user_id)
+        .outerjoin(ConversationShare, ConversationShare.conversation_id == Conversation.id)
+        .where(Conversation.id == conversation_id)
+    )
+    rows = (await session.execute(query)).all()
+    if any(everyone is not None for _, everyone, _ in rows):
+        return frozenset((EVERYONE,))
+    return frozenset(user_id for owner, _, guest in rows for user_id in (owner, guest) if user_id)
+
+
+def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:
+    """Tells the streams of these channels that the conversation has changed, or that it is gone."""
+    for channel in channels:
+        pubsub.publish(channel, [Frame(conversation_id.hex)])
+
+
+@dataclass(frozen=True)
+class News:
+    """How a conversation stands: the frames for those who follow it, and whose streams are told."""
+
+    conversation_id: UUID
+    frames: Sequence[Frame]
+    channels: frozenset[UUID]
+
+    def publish(self, pubsub: PubSub) -> None:
+        pubsub.publish(self.conversation_id, self.frames)
+        tell(pubsub, self.channels, self.conversation_id)
+
+
+async def news_of(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> News:
+    frames = await viewer.frames(session, conversation_id)
+    return News(conversation_id, frames, await channels_of(session, conversation_id))
+
+
+def named_in(frame: Frame) -> UUID | None:
+    """Returns the conversation that the message names. Returns None for a message about something else."""
+    try:
+        return UUID(hex=frame.text)
+    except ValueError:
+        return None
+
+
+@asynccontextmanager
+async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
+    """After the commit of `session`, tells all who may see the conversation before or after the block."""
+    before = await channels_of(session, conversation_id)
+    yield
+    for channel in before | await channels_of(session, conversation_id):
+        publish_after_commit(session, pubsub, channel, [Frame(conversation_id.hex)])

@@ -1,0 +1,88 @@
+"""The live stream of the current user, over a WebSocket or as server-sent events."""
+
+from contextlib import aclosing
+
+import orjson
+from fastapi import APIRouter, Request, WebSocket
+from starlette.requests import HTTPConnection
+
+from app_server.access.authentication import CurrentPrincipal, authenticate_websocket
+from app_server.access.credentials_in_use import CredentialEnded
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.conversations.live.user_stream import UserFrame, UserStream
+from app_server.conversations.view import Viewer
+from app_server.core.errors import TooManyRequests
+from app_server.core.pubsub import Ended
+from app_server.events import stream
+from app_server.events.server_sent import ServerSentEvents
+from app_server.events.stream import SendText
+from app_server.http.middleware import SUBPROTOCOL
+
+router = APIRouter(prefix="/api/v1/users/me/stream", tags=["Events"])
+
+_TOO_MANY = "You follow too many streams at once. Close some pages."
+_SIGNED_OUT = "You are signed out."
+
+
+@router.get(
+    "",
+    response_class=ServerSentEvents,
+    responses={200: {"model": UserFrame, "description": "Server-sent events; each is one of these frames."}},
+)
+async def follow(principal: CurrentPrincipal, request: Request) -> ServerSentEvents:
+    """Streams what changes in the user's lists of conversations, as server-sent events without a name.
+
+    The first event is a snapshot. After a lost connection, connect again: the new snapshot takes the place of
+    what is missing. The last event before the server ends the stream is `{"type": "error", "code",
+    "detail"}`: `not_authenticated`, `overrun` or `closed`.
+
+    429 `too_many_streams`.
+    """
+
+    async def serve(send: SendText) -> None:
+        try:
+            await _send_all(request, principal, send)
+        except Ended as ended:
+            await send(_error(ended.reason, stream.DETAILS[ended.reason]))
+        except CredentialEnded:
+            await send(_error("not_authenticated", _SIGNED_OUT))
+
+    events = ServerSentEvents(serve)
+    if not request.state.open_streams.admit(principal.user.id, events):
+        raise TooManyRequests(_TOO_MANY, code="too_many_streams")
+    return events
+
+
+@router.websocket("")
+async def follow_by_websocket(websocket: WebSocket) -> None:
+    """Streams the same frames. Errors are sent after the handshake, where browsers can read them."""
+    principal = await authenticate_websocket(websocket)
+    await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+    if principal is None:
+        detail = "Sign in first."
+        await stream.close(websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail=detail)
+        return
+    if not websocket.state.open_streams.admit(principal.user.id, websocket):
+        await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=_TOO_MANY)
+        return
+    try:
+        await stream.serve_with(websocket, lambda send: _send_all(websocket, principal, send))
+    except CredentialEnded:
+        await stream.close(websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail=_SIGNED_OUT)
+
+
+async def _send_all(connection: HTTPConnection, principal: Principal, send: SendText) -> None:
+    """Sends frames until the stream ends. Raises Ended, CredentialEnded and the errors of `send`."""
+    state = connection.state
+    source = UserStream(state.database, state.pubsub, Viewer(state.sandboxes), principal.user.id)
+    async with (
+        state.credentials_in_use.hold(principal.credential, Permission.READ),
+        aclosing(source.frames()) as frames,
+    ):
+        async for frame in frames:
+            await send(frame.model_dump_json())
+
+
+def _error(code: str, detail: str) -> str:
+    return orjson.dumps({"type": "error", "code": code, "detail": detail}).decode()

@@ -1,0 +1,208 @@
+"""The live stream of one user: a snapshot, then each change of what the user's lists show.
+
+Every frame is read from SQL with the user's own access, so that it does not matter who publishes a change, at
+which app server, or whether a message about it was lost.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel
+from sqlalchemy import or_
+
+from app_server.conversations.live.news import named_in
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import AppConversation, StartTaskInfo
+from app_server.conversations.view import Row, Viewer, conversation_rows, show_task
+from app_server.core.database import Database, Id
+from app_server.core.pubsub import EVERYONE, LOOK, Frame, PubSub, Subscription
+from app_server.llm_gateway.limits.calls import SPENT
+from app_server.llm_gateway.limits.limit_routes import SpendingLimit, read_limit
+
+NEWEST = 50
+MAX_WAITING = 100
+MAX_KNOWN = 500
+PAUSE_SECONDS = 0.1
+"""The shortest time between two looks into the database. Changes in between are shown together."""
+
+_ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
+
+
+class SnapshotFrame(BaseModel):
+    """The first frame. `conversations`: the newest 50 that the user may see, and those that wait for the
+    user. `start_tasks`: of the user's own among them, those that have not ended.
+    """
+
+    type: Literal["snapshot"] = "snapshot"
+    conversations: list[AppConversation]
+    start_tasks: list[StartTaskInfo]
+    spending: SpendingLimit
+
+
+class ConversationFrame(BaseModel):
+    """A conversation that is new to the user, or has changed."""
+
+    type: Literal["conversation"] = "conversation"
+    conversation: AppConversation
+
+
+class StartTaskFrame(BaseModel):
+    """A start task of the user that has changed."""
+
+    type: Literal["start_task"] = "start_task"
+    task: StartTaskInfo
+
+
+class RemovedFrame(BaseModel):
+    """A conversation that was deleted, or is no longer shared with the user."""
+
+    type: Literal["removed"] = "removed"
+    conversation_id: Id
+
+
+class SpendingFrame(BaseModel):
+    """What the user has spent on models, and the limits, after a change."""
+
+    type: Literal["spending"] = "spending"
+    spending: SpendingLimit
+
+
+_Key = tuple[Literal["conversation", "start_task"], UUID]
+
+UserFrame = SnapshotFrame | ConversationFrame | StartTaskFrame | RemovedFrame | SpendingFrame
+
+
+@dataclass
+class UserStream:
+    """The source of the frames of one connection."""
+
+    database: Database
+    pubsub: PubSub
+    viewer: Viewer
+    user_id: UUID
+    _known: OrderedDict[_Key, int] = field(default_factory=OrderedDict)
+    """What the client knows of each conversation and start task, as a hash of what was sent last."""
+
+    async def frames(self) -> AsyncGenerator[UserFrame]:
+        """Yields the snapshot, then the changes. Raises Ended as the subscription does."""
+        async with (
+            self.pubsub.subscribe(self.user_id) as own,
+            self.pubsub.subscribe(EVERYONE) as common,
+            _arriving(own, common) as arriving,
+        ):
+            yield await self._snapshot()
+            while True:
+                told = await arriving.next()
+                for frame in await self._changes(told):
+                    yield frame
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _snapshot(self) -> SnapshotFrame:
+        rows = await self._rows()
+        conversations = [self.viewer.show(row, self.user_id) for row in rows]
+        tasks = [show_task(row[1]) for row in rows if self._is_own(row[1]) and row[1].status not in _ENDED]
+        for conversation in conversations:
+            self._is_news(("conversation", conversation.id), conversation)
+        for task in tasks:
+            self._is_news(("start_task", task.id), task)
+        return SnapshotFrame(conversations=conversations, start_tasks=tasks, spending=await self._spending())
+
+    async def _rows(self) -> list[Row]:
+        """Returns the newest conversations, and those that may wait for the user."""
+        visible = conversation_rows(self.user_id)
+        waits = or_(
+            Conversation.execution_status == "waiting_for_confirmation", Conversation.open_questions > 0
+        )
+        order = (Conversation.created_at.desc(), Conversation.id.desc())
+        async with self.database.read() as session:
+            newest: Any = await session.execute(visible.order_by(*order).limit(NEWEST))
+            waiting: Any = await session.execute(visible.where(waits).order_by(*order).limit(MAX_WAITING))
+            found: dict[UUID, Row] = {row[0].id: row for row in (*newest, *waiting)}
+        return list(found.values())
+
+    async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
+        """Returns the frames for what differs from what the client knows."""
+        ids = {named for frame in told if (named := named_in(frame)) is not None}
+        frames: list[UserFrame] = []
+        if LOOK in told:
+            # Messages may have been lost: look at everything that could be on the screen.
+            ids |= {id_ for _, id_ in self._known}
+            ids |= {row[0].id for row in await self._rows()}
+        if ids:
+            frames += await self._changed(ids)
+        if LOOK in told or SPENT in told:
+            frames.append(SpendingFrame(spending=await self._spending()))
+        return frames
+
+    async def _changed(self, ids: Collection[UUID]) -> list[UserFrame]:
+        async with self.database.read() as session:
+            query = conversation_rows(self.user_id).where(Conversation.id.in_(ids))
+            rows: dict[UUID, Row] = {row[0].id: row for row in await session.execute(query)}
+        frames: list[UserFrame] = []
+        for row in rows.values():
+            conversation, task = self.viewer.show(row, self.user_id), row[1]
+            was_starting = ("start_task", task.id) in self._known
+            if self._is_own(task) and (was_starting or task.status not in _ENDED):
+                shown = show_task(task)
+                if self._is_news(("start_task", task.id), shown):
+                    frames.append(StartTaskFrame(task=shown))
+            if self._is_news(("conversation", conversation.id), conversation):
+                frames.append(ConversationFrame(conversation=conversation))
+        for gone in set(ids) - rows.keys():
+            self._known.pop(("conversation", gone), None)
+            self._known.pop(("start_task", gone), None)
+            frames.append(RemovedFrame(conversation_id=gone))
+        return frames
+
+    async def _spending(self) -> SpendingLimit:
+        async with self.database.read() as session:
+            return await read_limit(session, self.user_id)
+
+    def _is_own(self, task: StartTask) -> bool:
+        return task.user_id == self.user_id
+
+    def _is_news(self, key: _Key, shown: BaseModel) -> bool:
+        """Notes what the client gets to know. Returns whether the client did not know it."""
+        content = hash(shown.model_dump_json())
+        before = self._known.pop(key, None)
+        self._known[key] = content
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+        return before != content
+
+
+class _Arriving:
+    """The messages of two subscriptions, in one place."""
+
+    def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
+        self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}
+
+    async def next(self) -> set[Frame]:
+        """Waits for a message and returns all that have arrived. Raises Ended."""
+        await asyncio.wait(self._next.values(), return_when=asyncio.FIRST_COMPLETED)
+        told: set[Frame] = set()
+        for subscription, arrived in list(self._next.items()):
+            if arrived.done():
+                told.add(arrived.result())
+                told.update(subscription.drain())
+                self._next[subscription] = asyncio.ensure_future(subscription.next())
+        return told
+
+    async def close(self) -> None:
+        for waiting in self._next.values():
+            waiting.cancel()
+        await asyncio.gather(*self._next.values(), return_exceptions=True)
+
+
+@asynccontextmanager
+async def _arriving(*subscriptions: Subscription) -> AsyncIterator[_Arriving]:
+    arriving = _Arriving(subscriptions)
+    try:
+        yield arriving
+    finally:
+        await arriving.close()

@@ -1,0 +1,40 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useLocation, useNavigate } from 'react-router'
+import { conversationTitle } from '@/api/conversation-title'
+import { useNeedsYou } from '@/api/needs-you'
+import type { AppConversation } from '@/api/types'
+import { openUserStream } from '@/events/user-stream'
+import { notify } from '@/lib/notifications'
+import { useWaitingInTitle } from '@/lib/use-document-title'
+
+/** Keeps the lists live while it is mounted, and tells when an agent begins to wait for the user. */
+export function useUserStream(): void {
+  const { t } = useTranslation()
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const { pathname } = useLocation()
+  useWaitingInTitle(useNeedsYou().length)
+
+  const onNeedsYou = useRef<(conversation: AppConversation) => void>(() => undefined)
+  useEffect(() => {
+    onNeedsYou.current = (conversation) => {
+      const path = `/conversations/${conversation.id}`
+      // Who looks at it sees the question there.
+      if (document.visibilityState === 'visible' && pathname === path) return
+      notify(conversationTitle(t, conversation), {
+        body: t(conversation.needs_you === 'answer' ? 'needs_you.answer' : 'needs_you.approval'),
+        tag: conversation.id,
+        onClick: () => void navigate(path),
+      })
+    }
+  })
+  useEffect(() => {
+    const stream = openUserStream({
+      queryClient,
+      onNeedsYou: (conversation) => onNeedsYou.current(conversation),
+    })
+    return () => stream.close()
+  }, [queryClient])
+}

@@ -1,0 +1,31 @@
+/** A stand-in for the user's stream in component tests. */
+import { act } from '@testing-library/react'
+import { ws } from 'msw'
+import type { AppConversation } from '@/api/types'
+import type { UserFrame } from '@/events/user-stream'
+import { fakeSpendingLimit } from './factories'
+
+const stream = ws.link('*/api/v1/users/me/stream')
+
+/** Each connection gets a snapshot of the conversations as they are then. */
+export function userStreamServer(conversations: () => AppConversation[] = () => []) {
+  let connections = 0
+  const handler = stream.addEventListener('connection', ({ client }) => {
+    connections += 1
+    const snapshot: UserFrame = {
+      type: 'snapshot',
+      conversations: conversations(),
+      start_tasks: [],
+      spending: fakeSpendingLimit(),
+    }
+    client.send(JSON.stringify(snapshot))
+  })
+  return {
+    handler,
+    /** How many there have been. */
+    connections: () => connections,
+    send: (...frames: UserFrame[]) =>
+      act(() => frames.forEach((frame) => stream.broadcast(JSON.stringify(frame)))),
+    drop: (code: number) => act(() => stream.clients.forEach((client) => client.close(code))),
+  }
+}
