@@ -10,6 +10,11 @@ from app_server.http.response_redaction import MIN_CHARACTERS, Echoes
 HIDDEN: Final = "<secret-hidden>"
 KNOWN_KIND: Final = "saved_secret"
 
+# It stops at the next beginning, so that the time grows with the text alone.
+_PRIVATE_KEY: Final = (
+    r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----BEGIN)[\s\S]){20,8000}?"
+    r"(?:-----END [A-Z ]{0,30}-----|\Z))"
+)
 _ASSIGNED: Final = (
     r"(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)[\w.-]{0,20}[\"']?"
     r"\s{0,3}[:=]{1,2}\s{0,3}[\"']?([^\s\"'`,;:<>(){}\[\]$\\/]{8,200})"
@@ -20,7 +25,7 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     for kind, pattern in (
         (
             "private_key",
-            r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]{20,10000}?(?:-----END [A-Z ]{0,30}-----|\Z))",
+            _PRIVATE_KEY,
         ),
         ("aws_access_key", r"\b((?:AKIA|ASIA)[0-9A-Z]{16})\b"),
         ("github_token", r"\b(gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{50,255})\b"),
