@@ -67,11 +67,12 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
             user_id, conversation_id = uuid4(), uuid4()
             own: dict[str, Any] = {"id": conversation_id, "user_id": user_id, "sandbox_id": conversation_id}
             own |= {"llm_profile": "demo", "last_seq": 0, "created_at": now(), "updated_at": now()}
-            # Only these columns: later migrations add others, also with defaults.
-            await session.execute(insert(User.__table__).values(id=user_id, name="Ada", role=Role.MEMBER))
-            types = Conversation.__table__.c
-            conversations = table("conversations", *(column(name, types[name].type) for name in own))
-            await session.execute(insert(conversations).values(own))
+            person = {"id": user_id, "name": "Ada", "role": Role.MEMBER, "created_at": now()}
+            for model, values in ((User, person), (Conversation, own)):
+                # Only these columns: later migrations add others, also with defaults.
+                types = model.__table__.c
+                columns = (column(name, types[name].type) for name in values)
+                await session.execute(insert(table(model.__tablename__, *columns)).values(values))
             for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
                 place = {"conversation_id": conversation_id, "seq": seq, "event_id": f"event-{seq}"}
                 kind = {"kind": body["kind"], "source": "user", "timestamp": now()}
