@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app_server.cli.sandbox_inventory import chosen_bases
-from app_server.core.config import Config, SandboxHost
+from app_server.core.config import Config
 from app_server.core.errors import StartFailure
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_backends.remote.terminal_hosts import open_host
 from app_server.sandbox_images.definition import current_images
 from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune_images, stored_images

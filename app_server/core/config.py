@@ -7,28 +7,19 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app_server.core.addresses import parse_named, parse_networks, parse_rule
 from app_server.core.errors import ConfigurationError
 from app_server.core.identity_providers import IdentityProvider
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.core.variables import unknown_variables
 
 SandboxChoice = Literal["auto", "docker", "process", "remote"]
 SandboxFlavour = Literal["full", "slim"]
 DEFAULT_BASE_IMAGE = "debian:bookworm-slim"
 IMAGE_NAME = r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
-
-
-class SandboxHost(BaseModel):
-    """A machine on which `slipway sandbox-host` runs. token_file: a file with the token that the host
-    requires.
-    """
-
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
-    url: str = Field(pattern=r"^https?://[^/?#@]+/?$")
-    token_file: Path
 
 
 class Config(BaseSettings):
@@ -40,9 +31,13 @@ class Config(BaseSettings):
     """The directory of all data that must survive: database, keys, process sandboxes."""
 
     host: str = "127.0.0.1"
+    """The address that the server listens on. `0.0.0.0` listens on all."""
+
     port: int = Field(default=3000, ge=1, le=65535)
+    """The port of the product: pages, REST API and streams."""
+
     inner_port: int = Field(default=3001, ge=1, le=65535)
-    """Port of the listener that sandboxes report to. It is fixed, so that a sandbox finds a
+    """The port of the listener that sandboxes report to. Keep it the same, so that a sandbox finds a
     restarted server.
     """
 
@@ -83,6 +78,10 @@ class Config(BaseSettings):
     """Fernet keys, newest first. Default: `home`/encryption.key, created at the first start."""
 
     sandbox: SandboxChoice = "auto"
+    """Where sandboxes run. docker: in containers; process: as processes of this machine; remote: on the hosts
+    of SLIPWAY_SANDBOX_HOSTS (see sandbox-service.md); auto: docker if an engine answers, else process.
+    """
+
     process_isolation: Literal["auto", "bubblewrap", "none"] = "auto"
     """Isolation of process sandboxes. auto: where bubblewrap works; bubblewrap: always (else a start fails);
     none: never.
@@ -117,6 +116,8 @@ class Config(BaseSettings):
     """The container runtime, by its name in the engine: runsc (gVisor), kata, sysbox-runc. Default: runc."""
 
     sandbox_memory_bytes: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
+    """Maximum memory of one sandbox, in bytes."""
+
     sandbox_memory_total_bytes: int | None = Field(default=None, ge=256 * 1024**2)
     """Maximum sum, in bytes, of the memory limits of all running sandboxes. Further sandboxes wait.
 
@@ -125,7 +126,11 @@ class Config(BaseSettings):
     """
 
     sandbox_cpus: float = Field(default=2.0, gt=0)
+    """Maximum number of processors that one sandbox uses."""
+
     sandbox_pids: int = Field(default=1024, ge=64)
+    """Maximum number of processes in one sandbox."""
+
     sandbox_disk_bytes: int | None = Field(default=20 * 1024**3, ge=256 * 1024**2)
     """Maximum size of a workspace in bytes; 0: no limit. If set, a workspace needs a separate disk, or the
     start fails. If unset, the limit is 20 GiB, and the size is watched where a separate disk is not possible.
@@ -142,6 +147,8 @@ class Config(BaseSettings):
     """
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
+    """Maximum time in seconds until the agent server of a new sandbox answers."""
+
     stop_sandboxes_on_exit: bool = False
     """Whether containers stop with the server and start again with it. Process sandboxes always do."""
 
@@ -162,17 +169,19 @@ class Config(BaseSettings):
     """
 
     oidc_providers: list[IdentityProvider] = []
-    """OpenID Connect providers for sign-in, in addition to one-time links: see docs/single-sign-on.md."""
+    """OpenID Connect providers for sign-in, in addition to one-time links: see single-sign-on.md."""
 
     password_sign_in: bool = True
-    """Whether people can set a password and sign in with it: see docs/accounts.md."""
+    """Whether people can set a password and sign in with it: see accounts.md."""
 
     sandbox_host_port: int = Field(default=3010, ge=1, le=65535)
+    """For `slipway sandbox-host`: the port at which app servers reach it."""
+
     sandbox_host_certificate: Path | None = None
+    """For `slipway sandbox-host`: the PEM file with its TLS certificate. Default: plain HTTP."""
+
     sandbox_host_key: Path | None = None
-    """For `slipway sandbox-host`: the port at which app servers reach it, and the PEM files with its TLS
-    certificate and key.
-    """
+    """For `slipway sandbox-host`: the PEM file with the key of its certificate."""
 
     session_key_minutes: float = Field(default=60.0, gt=0)
     """How long a sandbox's session key is valid, in minutes. It is replaced after half of this time while the
@@ -227,11 +236,21 @@ class Config(BaseSettings):
     """
 
     clone_timeout_seconds: float = Field(default=600.0, gt=0)
+    """Maximum time in seconds to clone a repository."""
+
     setup_script_timeout_seconds: float = Field(default=600.0, gt=0)
+    """Maximum time in seconds of the setup script of a repository."""
 
     max_body_bytes: int = Field(default=20 * 1024**2, ge=1024)
+    """Maximum size, in bytes, of a request for a conversation. Other routes take 2 MiB. Requests without a
+    sign-in take 64 KiB.
+    """
+
     max_message_bytes: int = Field(default=1024**2, ge=1024)
+    """Maximum size of the text of one message, in bytes."""
+
     llm_timeout_seconds: float = Field(default=600.0, gt=0)
+    """Maximum time in seconds that a model may be silent during a call."""
 
     llm_calls_per_sandbox: int = Field(default=24, ge=1)
     """Maximum number of concurrent model calls of a sandbox. Further calls wait for 30 seconds,

@@ -5,8 +5,9 @@ import time
 from uuid import uuid4
 
 from app_server.agent_client.client import AgentClient
-from app_server.core.config import Config, SandboxHost
+from app_server.core.config import Config
 from app_server.core.errors import StartFailure
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.core.version import VERSION
 from app_server.doctor.findings import GIBIBYTE, Finding, failed, fails_starts, warned, well
 from app_server.sandbox_backends.remote.host import Host

@@ -11,9 +11,9 @@ from uuid import UUID
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from app_server.core.config import SandboxHost
 from app_server.core.database import now
 from app_server.core.errors import StartCode, StartFailure
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.core.start_report import Report
 from app_server.sandbox_backends.backend import LastWords, MachineState
 from app_server.sandbox_backends.remote.sent_base import parts_of

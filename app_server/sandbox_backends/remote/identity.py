@@ -3,8 +3,8 @@
 import secrets
 from pathlib import Path
 
-from app_server.core.config import SandboxHost
 from app_server.core.errors import StartFailure
+from app_server.core.sandbox_hosts import SandboxHost
 
 
 def installation_id(home: Path) -> str:

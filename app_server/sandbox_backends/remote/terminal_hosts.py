@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app_server.core.config import Config, SandboxHost
+from app_server.core.config import Config
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_backends.remote.host import Host
 from app_server.sandbox_backends.remote.identity import installation_id, read_token
 from app_server.sandbox_backends.remote.tls import trust_of_hosts

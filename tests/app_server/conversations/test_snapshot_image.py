@@ -9,7 +9,8 @@ import pytest
 
 from app_server.conversations.models import Conversation
 from app_server.conversations.start.steps import create_sandbox
-from app_server.core.config import Config, SandboxHost
+from app_server.core.config import Config
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox
 from app_server.users.models import User
 from tests.app_server.conftest import App

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app_server.core.config import SandboxHost
 from app_server.core.errors import StartFailure
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_backends.remote.host import Host
 from app_server.sandbox_images.base_image import BaseImage, BuildFiles, BuildLimits
 

@@ -11,9 +11,10 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from app_server.core.config import Config, SandboxHost
+from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
+from app_server.core.sandbox_hosts import SandboxHost
 from app_server.sandbox_backends.remote.backend import RemoteBackend
 from app_server.sandbox_backends.remote.wire import PREFIX, PROTOCOL
 from app_server.sandbox_records.models import SandboxStatus

@@ -1,0 +1,15 @@
+"""The machines on which sandboxes run, as the configuration names them."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+
+class SandboxHost(BaseModel):
+    """A machine on which `slipway sandbox-host` runs. token_file: a file with the token that the host
+    requires.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    url: str = Field(pattern=r"^https?://[^/?#@]+/?$")
+    token_file: Path
