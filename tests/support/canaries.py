@@ -62,4 +62,12 @@ def everything_listed(client: httpx.Client, conversation_id: str) -> str:
     lists = [path for path, item in described.items() if "get" in item and "{" not in path]
     assert len(lists) > 10
     query = dict.fromkeys(("ids", "id", "sandbox_id__eq"), conversation_id)
-    return "".join(client.get(str(client.base_url.join(path)), params=query).text for path in lists)
+    return "".join(_told(client, str(client.base_url.join(path)), query) for path in lists)
+
+
+def _told(client: httpx.Client, url: str, query: dict[str, str]) -> str:
+    """Returns the reply. Of a stream, which does not end, it is the first message: all that there is now."""
+    with client.stream("GET", url, params=query) as reply:
+        if reply.headers.get("content-type", "").startswith("text/event-stream"):
+            return next(line for line in reply.iter_lines() if line.startswith("data:"))
+        return reply.read().decode(errors="replace")
