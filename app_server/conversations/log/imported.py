@@ -1,8 +1,10 @@
 """Reads an exported conversation: the zip that `download` makes, or the agent server's own."""
 
 import io
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,9 @@ MAX_TOTAL_BYTES = 64 * 1024**2
 MAX_META_BYTES = 1024**2
 _MAX_TITLE = 200
 _EVENT = re.compile(r"(?:event_|events/event-)(\d{1,9})[_-][^/]+\.json")
+
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
+"""What zipfile raises for damaged files, and for ways of packing that it does not know."""
 
 
 class NotAnExport(AppError):
@@ -51,14 +56,7 @@ def read_export(content: bytes) -> ImportedLog:
             if not isinstance(meta, dict):
                 raise NotAnExport(f"{META} holds no object.")
             frames = list(_frames(archive))
-    except (
-        zipfile.BadZipFile,
-        NotImplementedError,
-        EOFError,
-        OSError,
-        KeyError,
-        orjson.JSONDecodeError,
-    ) as error:
+    except (*_UNREADABLE, KeyError, orjson.JSONDecodeError) as error:
         raise NotAnExport(f"The file cannot be read: {error}.") from error
     except RuntimeError as error:  # it is encrypted
         raise NotAnExport(str(error)) from error

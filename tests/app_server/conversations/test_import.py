@@ -109,6 +109,22 @@ def test_other_files_are_refused_with_a_reason(content: bytes, reason: str) -> N
         read_export(content)
 
 
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_damaged_file_is_refused(packing: int) -> None:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", packing) as archive:
+        archive.writestr("meta.json", json.dumps({"title": "a title " * 200}))
+    content = whole.getvalue()
+    start = 30 + len("meta.json")  # behind the local header
+    for place in range(start, content.index(b"PK\x01\x02") - 4):
+        with pytest.raises(NotAnExport):
+            read_export(
+                content[:place]
+                + bytes(byte ^ 0xFF for byte in content[place : place + 4])
+                + content[place + 4 :]
+            )
+
+
 def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = zipped({"meta.json": {}, "event_0_a.json": b" " * 100_000})
     many = zipped({"meta.json": {}, **{f"event_{n}_m.json": {**MESSAGE, "id": f"m{n}"} for n in range(3)}})
