@@ -8,15 +8,14 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
-from starlette.responses import Response
 
-from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, BadRequest, ConfigurationError
+from app_server.http.sealed_cookie import SealedCookie
 
 LIFETIME = timedelta(minutes=10)
-_COOKIES: Final = ("__Host-slipway_git", "slipway_git")
+COOKIE: Final = SealedCookie("slipway_git", LIFETIME)
 
 
 class _Attempt(BaseModel):
@@ -96,28 +95,3 @@ def expired() -> AppError:
         code="git_sign_in_expired",
         fix="Start it again in the settings, under Git hosts.",
     )
-
-
-def cookie_name(config: Config) -> str:
-    """Returns the name of the cookie. Over HTTPS it has the prefix `__Host-`: browsers then do not let pages
-    of subdomains set it.
-    """
-    return _COOKIES[0 if config.base_url.startswith("https:") else 1]
-
-
-def keep(attempt: RedirectAttempt, reply: Response, config: Config, cipher: Cipher) -> None:
-    """Stores the attempt in the browser, as a cookie of the reply."""
-    reply.set_cookie(
-        cookie_name(config),
-        seal(attempt, cipher),
-        max_age=int(LIFETIME.total_seconds()),
-        httponly=True,
-        samesite="lax",
-        secure=config.base_url.startswith("https:"),
-    )
-
-
-def forget(reply: Response, config: Config) -> None:
-    """Removes the cookie of the attempt from the browser, because each attempt can be used only once."""
-    secure = config.base_url.startswith("https:")
-    reply.delete_cookie(cookie_name(config), httponly=True, samesite="lax", secure=secure)

@@ -48,7 +48,7 @@ async def start_git_sign_in(
     app = await app_with_secrets(request, body.app_id)
     attempt = RedirectAttempt.begin(app.id, principal.user.id, principal.credential.id, callback_url(request))
     config: Config = request.state.config
-    attempts.keep(attempt, response, config, request.state.cipher)
+    attempts.COOKIE.keep(attempts.seal(attempt, request.state.cipher), response, config)
     return GitSignInStarted(authorization_url=sign_in.authorization_url(app, attempt))
 
 
@@ -66,12 +66,12 @@ async def finish_git_sign_in(
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
     config: Config = request.state.config
-    sealed = request.cookies.get(attempts.cookie_name(config))
+    sealed = attempts.COOKIE.read(request, config)
     attempt = attempts.opened(
         RedirectAttempt, sealed, request.state.cipher, principal.user.id, principal.credential.id
     )
     attempt.require_state(body.state)
-    attempts.forget(response, config)
+    attempts.COOKIE.forget(response, config)
     app = await app_with_secrets(request, attempt.app_id)
     if body.error or not body.code:
         raise sign_in.denied(app, body.error or "no code came back")

@@ -8,16 +8,15 @@ from typing import Final
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
-from starlette.responses import Response
 
-from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
+from app_server.http.sealed_cookie import SealedCookie
 from app_server.sign_in.oidc.refusals import attempt_expired
 
 LIFETIME = timedelta(minutes=10)
-_COOKIES: Final = ("__Host-slipway_oidc", "slipway_oidc")
+COOKIE: Final = SealedCookie("slipway_oidc", LIFETIME)
 
 
 class Attempt(BaseModel):
@@ -45,32 +44,6 @@ class Attempt(BaseModel):
             expires_at=now() + LIFETIME,
             connects=connects,
         )
-
-
-def cookie_name(config: Config) -> str:
-    """Returns the name of the cookie. Over HTTPS it has the prefix `__Host-`: browsers then do not let pages
-    of subdomains set it.
-    """
-    return _COOKIES[0 if config.base_url.startswith("https:") else 1]
-
-
-def keep(attempt: Attempt, reply: Response, config: Config, cipher: Cipher) -> None:
-    """Stores the attempt in the browser, as a cookie of the reply."""
-    reply.set_cookie(
-        cookie_name(config),
-        seal(attempt, cipher),
-        max_age=int(LIFETIME.total_seconds()),
-        httponly=True,
-        # The provider's page leads back here. With "strict", browsers would not send the cookie then.
-        samesite="lax",
-        secure=config.base_url.startswith("https:"),
-    )
-
-
-def forget(reply: Response, config: Config) -> None:
-    """Removes the attempt's cookie from the browser, because each attempt can be used only once."""
-    secure = config.base_url.startswith("https:")
-    reply.delete_cookie(cookie_name(config), httponly=True, samesite="lax", secure=secure)
 
 
 def seal(attempt: Attempt, cipher: Cipher) -> str:

@@ -67,7 +67,7 @@ async def begin_connection(
     found = providers.find(provider)
     attempt = attempts.Attempt.begin(provider, connects=user.id)
     url = await exchange.authorization_url(config, providers, found, attempt)
-    attempts.keep(attempt, response, config, request.state.cipher)
+    attempts.COOKIE.keep(attempts.seal(attempt, request.state.cipher), response, config)
     return ProviderPage(url=url)
 
 

@@ -70,7 +70,7 @@ async def begin_sign_in(name: str, request: Request) -> Response:
     except BadGateway as refusal:
         return RedirectResponse(f"{config.base_url}/sign-in#refused={refusal.code}", status_code=303)
     reply = RedirectResponse(url, status_code=303)
-    attempts.keep(attempt, reply, config, request.state.cipher)
+    attempts.COOKIE.keep(attempts.seal(attempt, request.state.cipher), reply, config)
     return reply
 
 
@@ -92,7 +92,7 @@ async def complete_sign_in(
     config: Config = request.state.config
     providers: Providers = request.state.identity_providers
     provider = providers.find(name)
-    cookie = request.cookies.get(attempts.cookie_name(config))
+    cookie = attempts.COOKIE.read(request, config)
     page = "sign-in"
     try:
         attempt = attempts.open_sealed(cookie, request.state.cipher, provider=name, state=state)
@@ -113,7 +113,7 @@ async def complete_sign_in(
         refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
         outcome = f"refused={refusal.code}"
     reply = RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
-    attempts.forget(reply, config)
+    attempts.COOKIE.forget(reply, config)
     return reply
 
 

@@ -1,0 +1,45 @@
+"""Cookies that hold the state of a sign-in at another site: only the browser that began it has them."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from app_server.core.config import Config
+
+
+@dataclass(frozen=True)
+class SealedCookie:
+    """A cookie with an encrypted value. `name`: without a prefix."""
+
+    name: str
+    lifetime: timedelta
+
+    def read(self, request: HTTPConnection, config: Config) -> str | None:
+        """Returns the value that the browser has sent. None if it has sent none."""
+        return request.cookies.get(self._full_name(config))
+
+    def keep(self, value: str, reply: Response, config: Config) -> None:
+        """Stores the value in the browser."""
+        reply.set_cookie(
+            self._full_name(config),
+            value,
+            max_age=int(self.lifetime.total_seconds()),
+            httponly=True,
+            # The other site's page leads back here. With "strict", browsers would not send the cookie then.
+            samesite="lax",
+            secure=_is_https(config),
+        )
+
+    def forget(self, reply: Response, config: Config) -> None:
+        """Removes the cookie from the browser, because each sign-in can be completed only once."""
+        reply.delete_cookie(self._full_name(config), httponly=True, samesite="lax", secure=_is_https(config))
+
+    def _full_name(self, config: Config) -> str:
+        """Over HTTPS it has the prefix `__Host-`: browsers then do not let pages of subdomains set it."""
+        return f"__Host-{self.name}" if _is_https(config) else self.name
+
+
+def _is_https(config: Config) -> bool:
+    return config.base_url.startswith("https:")
