@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.access.audit_trail import CurrentTrail
+from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.key_schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey
 from app_server.access.permissions import Permission
@@ -17,7 +17,7 @@ from app_server.core.addresses import is_within, parse_networks
 from app_server.core.database import ReadSession, Session, now
 from app_server.core.errors import Forbidden
 from app_server.users import service
-from app_server.users.models import ApiKey
+from app_server.users.models import ApiKey, User
 
 router = APIRouter(prefix="/api/v1", tags=["Users"])
 
@@ -35,25 +35,7 @@ async def create_api_key(
 
     403 `stronger_key`, 409 `too_many_api_keys`.
     """
-    limits = await bounded(session, principal, body)
-    row, key = await service.create_api_key(
-        session,
-        principal.user,
-        name=body.name,
-        scopes=limits.scopes,
-        addresses=limits.addresses,
-        expires_at=limits.expires_at,
-    )
-    trail.record(
-        session,
-        AuditAction.KEY_CREATED,
-        (AuditTarget.KEY, row.id),
-        name=row.name,
-        scopes=row.scopes,
-        addresses=row.addresses,
-        expires_at=row.expires_at,
-    )
-    return CreatedApiKey(**ApiKeyInfo.model_validate(row).model_dump(), key=key)
+    return await create_key(session, trail, principal, principal.user, body)
 
 
 @router.delete("/api-keys/{api_key_id}", status_code=204)
@@ -71,7 +53,35 @@ class KeyLimits:
     expires_at: datetime | None
 
 
-async def bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
+async def create_key(
+    session: AsyncSession, trail: AuditTrail, principal: Principal, account: User, body: CreateApiKey
+) -> CreatedApiKey:
+    """Creates a key that acts for the account, and records it. Raises Forbidden `stronger_key` if it would
+    have more rights than the credential of the request, Conflict `too_many_api_keys`.
+    """
+    limits = await _bounded(session, principal, body)
+    row, key = await service.create_api_key(
+        session,
+        account,
+        name=body.name,
+        scopes=limits.scopes,
+        addresses=limits.addresses,
+        expires_at=limits.expires_at,
+    )
+    trail.record(
+        session,
+        AuditAction.KEY_CREATED,
+        (AuditTarget.KEY, row.id),
+        name=row.name,
+        account=account.name if account.is_service else None,
+        scopes=row.scopes,
+        addresses=row.addresses,
+        expires_at=row.expires_at,
+    )
+    return CreatedApiKey(**ApiKeyInfo.model_validate(row).model_dump(), key=key)
+
+
+async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
     """Returns the limits of the new key. Raises Forbidden `stronger_key` if they exceed those of
     its creator.
     """

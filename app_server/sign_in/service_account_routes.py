@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.access import people
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
-from app_server.access.key_routes import bounded
+from app_server.access.key_routes import create_key
 from app_server.access.key_schemas import ApiKeyInfo, CreateApiKey, CreatedApiKey
 from app_server.access.people_schemas import InvitePerson, Person
 from app_server.audit.actions import AuditAction, AuditTarget
@@ -61,26 +61,7 @@ async def create_key_of_service_account(
     """
     account = await _account(session, account_id)
     people.require_can_manage(principal.user, account.role)
-    limits = await bounded(session, principal, body)
-    row, key = await service.create_api_key(
-        session,
-        account,
-        name=body.name,
-        scopes=limits.scopes,
-        addresses=limits.addresses,
-        expires_at=limits.expires_at,
-    )
-    trail.record(
-        session,
-        AuditAction.KEY_CREATED,
-        (AuditTarget.KEY, row.id),
-        name=row.name,
-        account=account.name,
-        scopes=row.scopes,
-        addresses=row.addresses,
-        expires_at=row.expires_at,
-    )
-    return CreatedApiKey(**ApiKeyInfo.model_validate(row).model_dump(), key=key)
+    return await create_key(session, trail, principal, account, body)
 
 
 @router.delete("/{account_id}/keys/{api_key_id}", status_code=204)
