@@ -1,4 +1,4 @@
-"""The values that a user has stored and that nobody else may read, for the scan of what is shared."""
+"""The secret values that a user has stored, for the scan of what the user shares."""
 
 import json
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ export function SidebarList({ onNavigate }: { onNavigate?: () => void }) {
   const words = useDebounced(search.trim(), SEARCH_DELAY_MS)
   const query = useInfiniteQuery(conversationsQuery({ words }))
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
-  // Those that wait are seen whatever is searched for, and however old they are.
+  // Conversations that wait are always shown: also old ones, and during a search.
   const elsewhere = useNeedsYou().filter(({ id }) => !items.some((item) => item.id === id))
 
   return (

@@ -159,7 +159,7 @@ function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {
   const { conversationId } = useComposerDraft()
   const query = useQuery({
     ...subConversationQuery(conversationId, task.conversation_id),
-    // The log of a sub-agent stays in the sandbox, without a stream of its own.
+    // The log of a sub-agent stays in the sandbox, and no stream carries it.
     refetchInterval: ({ state }) => (isLive || isAsleep(state.error) ? LIVE_MS : false),
   })
   const rows = useMemo(() => rowsOf(query.data ?? []), [query.data])
