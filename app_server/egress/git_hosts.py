@@ -5,7 +5,7 @@ pushes, are refused here.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_plus, urlsplit
 from uuid import UUID
@@ -52,22 +52,22 @@ async def git_hosts_of(
     return [host for each in named if (host := _host(each))]
 
 
-def refusal(asked: Asked, replaced: str | None) -> Reason | None:
+def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
     """Returns why a request to a git host is refused. Returns None if it is allowed.
 
-    replaced: the header that the user's credential is put in; None if no credential is added.
+    replaced: the headers that hold credentials of the user, which this proxy puts in.
     """
     target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
     if _PUSH in target:
         return Reason.GIT_WRITE
-    shown = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
+    shown = {name for name, _ in asked.request.headers} - {*replaced}
     if shown & _CREDENTIAL_HEADERS or _CREDENTIAL_FIELD.search(target):
         return Reason.FOREIGN_CREDENTIAL
     # Browsers carry cookies along; those of a session may read, and change nothing.
     if b"cookie" in shown and not is_reading:
         return Reason.FOREIGN_CREDENTIAL
     # A token may stand in a body, too, which is not read here.
-    is_closed = replaced is None and not is_reading
+    is_closed = not replaced and not is_reading
     return Reason.GIT_WRITE if is_closed and not target.endswith(_READING_PATHS) else None
 
 

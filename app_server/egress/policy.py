@@ -57,6 +57,11 @@ class Policy:
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
 
+    def with_hosts(self, rules: Sequence[HostRule]) -> "Policy":
+        """Returns the policy with additional hosts. If the network is off, they are not allowed either."""
+        others = [replace(policy, rules=[*policy.rules, *rules]) for policy in self.others]
+        return replace(self, rules=[*self.rules, *rules], others=others)
+
     def equals(self, other: "Policy") -> bool:
         """Returns whether both policies have the same rules, in any order."""
         return self.parts() == other.parts()

@@ -14,6 +14,7 @@ from app_server.core.encryption import Cipher
 from app_server.egress import git_hosts
 from app_server.egress.client_side import Asked
 from app_server.egress.credentials.credentials import Held, held_for
+from app_server.egress.credentials.exchange import Exchange, exchange
 from app_server.egress.egress_log import EgressTarget
 from app_server.egress.pinned_connector import (
     PinnedConnection,
@@ -27,6 +28,7 @@ from app_server.egress.policy import Policy, Reason
 from app_server.egress.settings import policy_of
 from app_server.http.guarded_client import FairResolver, Resolver
 from app_server.http.outgoing_proxy import Scheme, Upstream, UpstreamProxy
+from app_server.mcp_servers.brokered_variables import BrokeredVariable, brokered_variables
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import authenticate_patiently, is_revoked
 
@@ -42,28 +44,35 @@ _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 class AllowedRoute:
     """An allowed request with the addresses it may go to, or the proxy that resolves the host.
 
-    `held`: credentials for the host. is_git_host: pushes must use the git proxy. has_packages: some files of
-    the host can be cached.
+    `held`: credentials for the host. `brokered`: variables whose values go to the host. is_git_host: pushes
+    must use the git proxy. has_packages: some files of the host can be cached.
     """
 
     target: EgressTarget
     addresses: list[str]
     proxy: UpstreamProxy | None
     held: Sequence[Held] = field(repr=False)
+    brokered: Sequence[BrokeredVariable] = field(default=(), repr=False)
     is_git_host: bool = False
     has_packages: bool = False
 
     @property
     def must_be_read(self) -> bool:
         """Whether requests are allowed only if the proxy can read them, also inside TLS."""
-        return self.is_git_host or bool(self.held)
+        return self.is_git_host or bool(self.held) or bool(self.brokered)
 
     def held_for(self, asked: Asked) -> Held | None:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
-    def check(self, asked: Asked, held: Held | None) -> None:
-        """Checks a request to a git host. held: the credential that is added. Raises Refused."""
-        if self.is_git_host and (reason := git_hosts.refusal(asked, held.header if held else None)):
+    def exchange(self, asked: Asked) -> Exchange:
+        """Returns the headers of the request that hold stand-ins, with the values in their place."""
+        return exchange(asked.request.headers, self.brokered)
+
+    def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
+        """Checks a request to a git host. replaced: the headers that hold credentials of the user, which this
+        proxy puts in. Raises Refused.
+        """
+        if self.is_git_host and (reason := git_hosts.refusal(asked, replaced)):
             raise Refused(reason)
 
     async def connect(self, tls: Tls | None = None) -> PinnedConnection:
@@ -119,7 +128,8 @@ class Judge:
         user_id = target.user_id
         async with self._database.read() as session:
             repositories = await self._repositories_of(session, target.sandbox_id)
-            policy = await self._policy(session, user_id, target.sandbox_id, repositories)
+            variables = await brokered_variables(session, self._cipher, user_id)
+            policy = await self._policy(session, user_id, target.sandbox_id, repositories, variables)
             if reason := policy.refusal(host, target.port):
                 raise Refused(self._told(reason, host))
             # What all of them work on is whose credentials are added.
@@ -136,7 +146,15 @@ class Judge:
             addresses = []
         is_git_host = any(each.is_at(host, target.port) for each in known)
         has_packages = self._is_package_host(host, target.port)
-        return AllowedRoute(replace(target, host=host), addresses, proxy, held, is_git_host, has_packages)
+        return AllowedRoute(
+            replace(target, host=host),
+            addresses,
+            proxy,
+            held,
+            [variable for variable in variables if variable.goes_to(host, target.port)],
+            is_git_host,
+            has_packages,
+        )
 
     async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
         """Returns those targets of open connections that are no longer allowed."""
@@ -145,7 +163,8 @@ class Judge:
             if sandbox is None or sandbox.status not in _UP:
                 return set(targets)
             repositories = await self._repositories_of(session, sandbox_id)
-            policy = await self._policy(session, sandbox.user_id, sandbox_id, repositories)
+            variables = await brokered_variables(session, self._cipher, sandbox.user_id)
+            policy = await self._policy(session, sandbox.user_id, sandbox_id, repositories, variables)
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
     def _told(self, reason: Reason, host: str) -> Reason:
@@ -156,8 +175,14 @@ class Judge:
         return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason
 
     async def _policy(
-        self, session: AsyncSession, user_id: UUID, sandbox_id: UUID, repositories: Sequence[str | None]
+        self,
+        session: AsyncSession,
+        user_id: UUID,
+        sandbox_id: UUID,
+        repositories: Sequence[str | None],
+        variables: Sequence[BrokeredVariable],
     ) -> Policy:
-        return await policy_of(
+        policy = await policy_of(
             session, self._config, user_id, repositories=repositories, sandbox_id=sandbox_id
         )
+        return policy.with_hosts([host for variable in variables for host in variable.hosts])

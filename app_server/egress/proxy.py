@@ -195,7 +195,7 @@ class EgressProxy:
         try:
             way = await self._judge.way(target, asked.host, "http" if asked.path else "https")
             if asked.path is not None:
-                way.check(asked, None)
+                way.check(asked)
         except Refused as refused:
             await self._refuse(client, target, refused.reason)
             return None

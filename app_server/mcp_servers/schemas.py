@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from app_server.core.addresses import BadHost, parse_rule
+from app_server.http.response_redaction import MIN_CHARACTERS
 from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
 
 MASK = "**********"
@@ -27,6 +29,7 @@ stored value stays.
 MAX_HEADERS = 20
 MAX_ARGUMENTS = 100
 MAX_VARIABLES = 50
+MAX_HOSTS_OF_VARIABLE = 10
 DEFAULT_CALL_SECONDS = 300.0
 
 # Used in addresses and as a part of tools' names.
@@ -57,6 +60,16 @@ def _free_header(name: str) -> str:
     return name
 
 
+def _one_host(text: str) -> str:
+    try:
+        rule = parse_rule(text)
+    except BadHost as error:
+        raise ValueError(str(error)) from error
+    if rule.is_wildcard:
+        raise ValueError("name each host in full: a value goes to no other host")
+    return str(rule)
+
+
 def _transport(given: Any) -> Any:
     """Returns the protocol's name for a transport, because clients use several names for the
     same transport.
@@ -78,6 +91,7 @@ HeaderValue = Annotated[
     str, StringConstraints(pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$", max_length=8000)
 ]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
+HostName = Annotated[str, StringConstraints(min_length=1, max_length=260), AfterValidator(_one_host)]
 Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
 
 
@@ -92,8 +106,12 @@ class OAuth(BaseModel):
 class Definition(BaseModel):
     """An MCP server: either a URL with its headers, or a command that runs in the sandbox.
 
-    timeout: seconds for a call. `env` is not protected in the sandbox: everything that runs there can read
-    it. Replies do not show the values.
+    timeout: seconds for a call.
+    env: the variables of a command. Replies do not show their values.
+    env_hosts: for each variable, the hosts (`name` or `name:port`) that its value is for. Such a value stays
+    in the app server: the command gets a stand-in, and the value replaces it in headers of https requests to
+    these hosts. The sandbox may call these hosts. A variable without hosts is not protected: everything in
+    the sandbox can read it. If a well-known variable is not named here, the hosts of its service are used.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -105,6 +123,7 @@ class Definition(BaseModel):
     command: Annotated[Word, StringConstraints(min_length=1)] | None = None
     args: list[Word] = Field(default=[], max_length=MAX_ARGUMENTS)
     env: dict[VariableName, Word] = Field(default={}, max_length=MAX_VARIABLES)
+    env_hosts: dict[VariableName, Annotated[list[HostName], Field(max_length=MAX_HOSTS_OF_VARIABLE)]] = {}
     cwd: Annotated[Word, StringConstraints(min_length=1)] | None = None
     timeout: float = Field(default=DEFAULT_CALL_SECONDS, gt=0, le=3600)
     description: Annotated[str, StringConstraints(max_length=1000)] | None = None
@@ -119,13 +138,33 @@ class Definition(BaseModel):
             raise ValueError("a command has no headers and no sign-in")
         if self.auth and any(name.lower() == "authorization" for name in self.headers):
             raise ValueError("a server has either a sign-in or the header Authorization")
-        if self.url is not None and (self.args or self.env or self.cwd):
-            raise ValueError("`args`, `env` and `cwd` belong to a command")
+        if self.url is not None and (self.args or self.env or self.env_hosts or self.cwd):
+            raise ValueError("`args`, `env`, `env_hosts` and `cwd` belong to a command")
+        for name, hosts in self.env_hosts.items():
+            _check_variable(name, self.env.get(name), hosts)
         return self
 
     @property
     def kind(self) -> Transport:
         return "http" if self.url is not None else "stdio"
+
+
+def can_be_brokered(value: str) -> bool:
+    """Returns whether the value of a variable can stay in the app server: a header must be able to carry it,
+    and replies that repeat it must be recognised.
+    """
+    is_plain = value.isascii() and value.isprintable() and value == value.strip()
+    return is_plain and len(value) >= MIN_CHARACTERS
+
+
+def _check_variable(name: str, value: str | None, hosts: list[str]) -> None:
+    if value is None:
+        raise ValueError(f"`env_hosts` names {name}, which is no variable in `env`")
+    if hosts and not can_be_brokered(value):
+        raise ValueError(
+            f"{name} cannot stay in the app server: its value needs at least {MIN_CHARACTERS} characters of"
+            " printable ASCII, without spaces around them"
+        )
 
 
 def _without_nulls(given: Any) -> Any:
@@ -168,6 +207,8 @@ SignInState = Literal["none", "connected", "expired", "more_wanted"]
 class McpServerInfo(BaseModel):
     """An MCP server in replies. `headers` and `env`: the names, with asterisks in place of the values.
 
+    `env_hosts`: for each variable the hosts that its value is for. If there are none, everything in the
+    sandbox can read the value.
     `sign_in`: the state of the sign-in; null if `auth` asks for none. `wanted_scope`: for the state
     `more_wanted`, the scope that the next sign-in will ask for; empty if the server did not say which scope
     it wants.
@@ -182,6 +223,7 @@ class McpServerInfo(BaseModel):
     command: str | None
     args: list[str]
     env: dict[str, str]
+    env_hosts: dict[str, list[str]]
     cwd: str | None
     timeout: float
     description: str | None

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict, NotFound, invalid_body
 from app_server.mcp_servers.grants import OAuthGrant, SignedInTo, save_grant
+from app_server.mcp_servers.known_variables import with_known_hosts
 from app_server.mcp_servers.models import McpGrant, McpServer
 from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
 
@@ -40,12 +41,6 @@ async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServ
     return server
 
 
-async def enabled_definitions(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, Definition]:
-    """Returns the definitions of the MCP servers that are switched on, by name."""
-    servers = await list_servers(session, user_id)
-    return {server.name: definition_of(cipher, server) for server in servers if server.is_enabled}
-
-
 async def add_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
 ) -> McpServer:
@@ -68,8 +63,9 @@ async def change_server(
     """Changes an MCP server and returns it. Fields that are missing in `changes` stay as they are.
 
     Raises NotFound and RequestValidationError. Raises Conflict `mcp_headers_needed` if stored headers would
-    be sent to another address than the one they were given for. Raises BadRequest if a value is MASK
-    (asterisks) but no value is stored.
+    be sent to another address than the one they were given for, and Conflict `mcp_variables_needed` if the
+    stored value of a variable would go to more hosts, or into the sandbox. Raises BadRequest if a value is
+    MASK (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
     before = definition_of(cipher, server)
@@ -83,6 +79,7 @@ async def change_server(
     if (given.url, given.auth) != (before.url, before.auth):
         # A token is valid only for the server that it was granted for.
         await disconnect(session, server)
+    _require_values(given, before)
     _put(server, cipher, given, kept=before)
     await session.flush()
     return server
@@ -152,10 +149,11 @@ def _state(row: McpGrant | None, wanted: str | None) -> SignInState:
 def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerInfo:
     wanted = _wanted(cipher, row)
     definition = definition_of(cipher, server)
-    shown = definition.model_dump(exclude={"transport", "headers", "env"})
+    shown = definition.model_dump(exclude={"transport", "headers", "env", "env_hosts"})
     return McpServerInfo(
         **shown,
         **_masked(definition),
+        env_hosts={name: definition.env_hosts.get(name, []) for name in definition.env},
         transport=definition.kind,
         sign_in=_state(row, wanted) if definition.auth else None,
         wanted_scope=wanted if definition.auth else None,
@@ -169,6 +167,10 @@ def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -
         **_masked(before),
         "enabled": server.is_enabled,
     }
+    if "env" in changes and "env_hosts" not in changes:
+        # Variables that are gone take their hosts with them.
+        left = changes["env"] if isinstance(changes["env"], Mapping) else {}
+        stands["env_hosts"] = {name: hosts for name, hosts in before.env_hosts.items() if name in left}
     try:
         return SaveMcpServer.model_validate({**stands, **changes})
     except ValidationError as error:
@@ -187,9 +189,27 @@ def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Defin
     definition = given.definition()
     headers = {name: _header(name, value, kept.headers) for name, value in definition.headers.items()}
     env = {name: _variable(name, value, kept.env) for name, value in definition.env.items()}
-    whole = definition.model_copy(update={"headers": headers, "env": env})
+    try:
+        filled = Definition.model_validate({**definition.model_dump(), "headers": headers, "env": env})
+    except ValidationError as error:
+        raise invalid_body(error) from error
+    whole = with_known_hosts(filled)
     server.is_enabled = given.enabled
     server.definition_encrypted = cipher.encrypt(whole.model_dump_json())
+
+
+def _require_values(given: SaveMcpServer, before: Definition) -> None:
+    """Checks that no stored value goes where it was not given for. A value that sandboxes get anyway may go to
+    any host.
+    """
+    for name, value in given.env.items():
+        kept, wanted = before.env_hosts.get(name), given.env_hosts.get(name, [])
+        if value == MASK and kept and (not wanted or set(wanted) - set(kept)):
+            raise Conflict(
+                f"The stored value of {name} was given for other hosts and is sent to no new ones.",
+                code="mcp_variables_needed",
+                fix="Enter its value again.",
+            )
 
 
 def _header(name: str, value: str, kept: Mapping[str, str]) -> str:

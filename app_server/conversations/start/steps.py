@@ -37,7 +37,7 @@ from app_server.git.pinned_git import guard_for
 from app_server.git.repository_bundle import pack
 from app_server.llm_gateway.proof import proof_of
 from app_server.mcp_approvals.service import approvals_of
-from app_server.mcp_servers.service import enabled_definitions
+from app_server.mcp_servers.brokered_variables import definitions_for_sandboxes
 from app_server.memory import service as memory
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandbox_specs import service as sandbox_specs
@@ -185,7 +185,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         secrets = await list_secrets(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
         approved = await approvals_of(session, start.user_id, identity)
-        mcp_servers = await enabled_definitions(session, start.cipher, start.user_id)
+        mcp_servers = await definitions_for_sandboxes(session, start.cipher, start.user_id)
         mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
         own = await session.get(UserSettings, start.user_id)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())

@@ -1,5 +1,7 @@
 """Ends TLS at the proxy for hosts with credentials, and adds the credential to the requests inside.
 
+For hosts of brokered variables, stand-ins in the requests are replaced by the variables' values.
+
 The same is done for the user's git hosts, to check the requests, and for package hosts, to cache files.
 
 The real host is called only over TLS, with its certificate verified. Redirects are left to the client: its
@@ -17,6 +19,7 @@ from app_server.core.database import Database
 from app_server.egress import answers
 from app_server.egress.client_side import Asked, ClientSide, Malformed, of_host
 from app_server.egress.credentials.credentials import Held, note_use
+from app_server.egress.credentials.exchange import Exchange
 from app_server.egress.egress_log import EgressTarget, Ledger
 from app_server.egress.forwarding import Broken, Changes, pass_on
 from app_server.egress.package_cache.cache import PackageCache, Wanted
@@ -109,11 +112,13 @@ class Speaking:
         traffic = Traffic()
         try:
             way = await self._judge.way(target, target.host)
-            held = way.held_for(asked)
-            way.check(asked, held)
-            if held and asked.request.method.upper() == b"TRACE":
+            exchanged, held = way.exchange(asked), way.held_for(asked)
+            if held and held.header.encode() in exchanged.names:
+                held = None  # the program has said which credential it wants
+            way.check(asked, {*exchanged.names, *([held.header.encode()] if held else [])})
+            if (held or exchanged.names) and asked.request.method.upper() == b"TRACE":
                 return await client.refuse(answers.NO_TRACE)
-            wanted = self._packages.wanted(asked, way, "https", held)
+            wanted = None if exchanged.names else self._packages.wanted(asked, way, "https", held)
             if wanted and await wanted.serve(client):
                 await self._ledger.note(target)
                 return None
@@ -127,7 +132,7 @@ class Speaking:
             await self._ledger.note(target)
             if held:
                 await note_use(self._database, held, target, asked.request.method.decode(), asked.path or "")
-            await pass_on(client, asked, world, traffic, _changes(held, wanted))
+            await pass_on(client, asked, world, traffic, _changes(held, exchanged, wanted))
         finally:
             await close(world)
             await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
@@ -148,15 +153,15 @@ def outside_context() -> ssl.SSLContext:
     return context
 
 
-def _changes(held: Held | None, wanted: Wanted | None) -> Changes:
+def _changes(held: Held | None, exchanged: Exchange, wanted: Wanted | None) -> Changes:
     keeper = wanted.keeper() if wanted else None
-    if held is None:
+    added = [*exchanged.headers, *([(held.header.encode(), held.content.encode())] if held else [])]
+    if not added:
         return Changes(default_port=TLS_PORT, keeper=keeper)
-    header = held.header.encode()
     return Changes(
         default_port=TLS_PORT,
-        dropped=_NOT_WITH_CREDENTIALS | {header},
-        added=[(header, held.content.encode()), (b"accept-encoding", b"identity")],
-        echoes=Echoes(held.secrets),
+        dropped=_NOT_WITH_CREDENTIALS | {name for name, _ in added},
+        added=[*added, (b"accept-encoding", b"identity")],
+        echoes=Echoes([*exchanged.secrets, *(held.secrets if held else ())]),
         keeper=keeper,
     )

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from app_server.mcp_servers.models import McpServer
-from app_server.mcp_servers.service import enabled_definitions
+from app_server.mcp_servers.brokered_variables import definitions_for_sandboxes
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
@@ -46,6 +46,7 @@ async def test_headers_go_in_encrypted_and_never_come_out(app: App, client: http
         "command": None,
         "args": [],
         "env": {},
+        "env_hosts": {},
         "cwd": None,
         "timeout": 300.0,
         "description": None,
@@ -79,8 +80,63 @@ async def test_a_command_is_shown_without_the_values_of_its_variables_and_keeps_
     listed_too = await client.get(ROUTE)
     assert [reply.text for reply in (added, off, changed, unknown, listed_too) if KEY in reply.text] == []
     async with app.database.read() as session:
-        found = await enabled_definitions(session, app.state["cipher"], owner.id)
+        found = await definitions_for_sandboxes(session, app.state["cipher"], owner.id)
     assert found["files"].env == {"DEBUG": KEY, "LEVEL": "low"}
+
+
+async def test_values_of_variables_go_to_no_host_that_they_were_not_given_for(
+    client: httpx.AsyncClient,
+) -> None:
+    command = {
+        "command": "npx",
+        "env": {"TOKEN": KEY, "LEVEL": "low"},
+        "env_hosts": {"TOKEN": ["API.example.org."]},
+    }
+    added = (await client.post(f"{ROUTE}/files", json=command)).json()
+    assert added["env_hosts"] == {"TOKEN": ["api.example.org"], "LEVEL": []}
+
+    hosts = ["api.example.org", "evil.example.org"]
+    for wanted in ({"TOKEN": hosts}, {"TOKEN": []}, {}, None):
+        refused = await client.patch(f"{ROUTE}/files", json={"env_hosts": wanted})
+        assert_problem(refused, 409, "mcp_variables_needed")
+    kept = await client.patch(f"{ROUTE}/files", json={"env": {"TOKEN": MASK}})
+    assert kept.json()["env_hosts"] == {"TOKEN": ["api.example.org"]}
+    moved = await client.patch(f"{ROUTE}/files", json={"env": {"TOKEN": KEY}, "env_hosts": {"TOKEN": hosts}})
+    fewer = await client.patch(f"{ROUTE}/files", json={"env_hosts": {"TOKEN": hosts[1:]}})
+    assert (moved.json()["env_hosts"], fewer.json()["env_hosts"]) == ({"TOKEN": hosts}, {"TOKEN": hosts[1:]})
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"env_hosts": {"OTHER": ["api.example.org"]}}, "no variable"),
+        ({"env_hosts": {"TOKEN": ["*.example.org"]}}, "in full"),
+        ({"env_hosts": {"TOKEN": ["a b"]}}, "host"),
+        ({"env": {"TOKEN": "short"}, "env_hosts": {"TOKEN": ["api.example.org"]}}, "at least 8 characters"),
+        ({"env": {"TOKEN": "a\nlong value"}, "env_hosts": {"TOKEN": ["api.example.org"]}}, "printable"),
+    ],
+)
+async def test_hosts_of_variables_that_cannot_work_are_refused(
+    client: httpx.AsyncClient, body: dict[str, Any], said: str
+) -> None:
+    reply = await client.post(f"{ROUTE}/files", json={"command": "npx", "env": {"TOKEN": KEY}, **body})
+    assert_problem(reply, 422, "validation_failed")
+    assert said in reply.text
+
+
+async def test_well_known_variables_have_the_hosts_of_their_service_unless_the_user_says_otherwise(
+    client: httpx.AsyncClient,
+) -> None:
+    env = {"GITHUB_PERSONAL_ACCESS_TOKEN": KEY, "LINEAR_API_KEY": "short", "LEVEL": "low"}
+    known = await client.post(f"{ROUTE}/files", json={"command": "npx", "env": env})
+    assert known.json()["env_hosts"] == {
+        "GITHUB_PERSONAL_ACCESS_TOKEN": ["api.github.com"],
+        "LINEAR_API_KEY": [],
+        "LEVEL": [],
+    }
+    readable = {"command": "npx", "env": {"GITHUB_TOKEN": KEY}, "env_hosts": {"GITHUB_TOKEN": []}}
+    said = await client.post(f"{ROUTE}/more", json=readable)
+    assert said.json()["env_hosts"] == {"GITHUB_TOKEN": []}
 
 
 async def test_changes_keep_what_is_left_out_and_stored_headers_stay_with_their_address(

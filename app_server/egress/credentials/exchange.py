@@ -1,0 +1,64 @@
+"""Puts values in place of the stand-ins that a program in a sandbox sends. Pure.
+
+Only headers that carry credentials are changed. In an address, a body or another header, a host could store
+the value where the sandbox can read it later.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from app_server.mcp_servers.brokered_variables import BrokeredVariable
+
+_CARRYING = re.compile(rb"auth|key|token|secret")
+_BASIC = re.compile(r"(Basic )([A-Za-z0-9+/=]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """headers: all headers with the changed names, with the values in place. `secrets`: texts that must not
+    appear in the reply.
+    """
+
+    headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
+    secrets: Sequence[str] = field(default=(), repr=False)
+
+    @property
+    def names(self) -> frozenset[bytes]:
+        """The names of the changed headers, in lower case."""
+        return frozenset(name for name, _ in self.headers)
+
+
+def exchange(headers: Iterable[tuple[bytes, bytes]], variables: Sequence[BrokeredVariable]) -> Exchange:
+    """Returns the headers with stand-ins, changed. headers: names in lower case."""
+    if not variables:
+        return Exchange()
+    carrying = [(name, value.decode("latin-1")) for name, value in headers if _carries(name)]
+    changed = [(name, value, _filled(value, variables)) for name, value in carrying]
+    names = {name for name, before, after in changed if before != after}
+    sent = [(name, after) for name, _, after in changed if name in names]
+    secrets = [variable.value for variable in variables] + [after.rpartition(" ")[2] for _, after in sent]
+    return Exchange([(name, after.encode("latin-1")) for name, after in sent], secrets if sent else ())
+
+
+def _carries(name: bytes) -> bool:
+    return _CARRYING.search(name) is not None and not name.startswith(b"proxy-")
+
+
+def _filled(text: str, variables: Sequence[BrokeredVariable]) -> str:
+    if pair := _BASIC.fullmatch(text):
+        try:
+            plain = base64.b64decode(pair[2], validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return text
+        filled = _put(plain, variables)
+        return text if filled == plain else pair[1] + base64.b64encode(filled.encode()).decode()
+    return _put(text, variables)
+
+
+def _put(text: str, variables: Sequence[BrokeredVariable]) -> str:
+    for variable in variables:
+        text = variable.put_into(text)
+    return text

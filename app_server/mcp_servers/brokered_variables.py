@@ -1,0 +1,108 @@
+"""Variables of MCP servers that are commands, whose values stay in the app server.
+
+The command gets a stand-in instead of the value. The egress proxy replaces the stand-in in the headers of
+https requests to the hosts that the user has named for the variable.
+"""
+
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.addresses import HostRule, parse_rule
+from app_server.core.encryption import Cipher
+from app_server.mcp_servers.schemas import Definition
+from app_server.mcp_servers.service import definition_of, list_servers
+
+_PURPOSE = "stand-ins of variables"
+_CORE_CHARACTERS = 40
+# Programs check with which letters a token begins. These letters tell its kind and nothing about its secret.
+_KIND = (
+    r"(?:github_pat_|gh[opsu]_|glpat-|xox[abp]-|sk-ant-|sk-proj-|sk-|[sr]k_(?:live|test)_"
+    r"|lin_api_|ntn_|hf_|figd_|sntrys_)"
+)
+
+
+@dataclass(frozen=True)
+class BrokeredVariable:
+    """A variable with the hosts that its value is for.
+
+    `stand_ins`: the texts that the value replaces, without the letters that tell the kind of a token.
+    """
+
+    hosts: Sequence[HostRule]
+    stand_ins: Sequence[str]
+    value: str = field(repr=False)
+
+    def goes_to(self, host: str, port: int) -> bool:
+        return any(rule.permits(host, port) for rule in self.hosts)
+
+    def put_into(self, text: str) -> str:
+        """Returns the text with the value in place of each stand-in."""
+        for core in self.stand_ins:
+            if core in text:
+                text = re.sub(_KIND + "?" + core, lambda _: self.value, text)
+        return text
+
+
+async def brokered_variables(session: AsyncSession, cipher: Cipher, user_id: UUID) -> list[BrokeredVariable]:
+    """Returns the variables that stay here, of all MCP servers of the user that are switched on."""
+    return [
+        BrokeredVariable(hosts, _cores(cipher, server_id, name), definition.env[name])
+        for server_id, definition in (await _enabled(session, cipher, user_id)).values()
+        for name, hosts in _hosts(definition)
+    ]
+
+
+async def definitions_for_sandboxes(
+    session: AsyncSession, cipher: Cipher, user_id: UUID
+) -> dict[str, Definition]:
+    """Returns the definitions of the MCP servers that are switched on, by name, with stand-ins in place of
+    the values that stay here.
+    """
+    found = await _enabled(session, cipher, user_id)
+    return {
+        name: _with_stand_ins(cipher, server_id, definition)
+        for name, (server_id, definition) in found.items()
+    }
+
+
+def _with_stand_ins(cipher: Cipher, server_id: UUID, definition: Definition) -> Definition:
+    stand_ins = {
+        name: _kind_of(definition.env[name]) + _cores(cipher, server_id, name)[0]
+        for name, _ in _hosts(definition)
+    }
+    return definition.model_copy(update={"env": {**definition.env, **stand_ins}})
+
+
+async def _enabled(
+    session: AsyncSession, cipher: Cipher, user_id: UUID
+) -> dict[str, tuple[UUID, Definition]]:
+    """Returns id and definition of the servers that are switched on, by name."""
+    servers = await list_servers(session, user_id)
+    return {
+        server.name: (server.id, definition_of(cipher, server)) for server in servers if server.is_enabled
+    }
+
+
+def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
+    """Returns the hosts of each variable that has some."""
+    return [(name, [*map(parse_rule, hosts)]) for name, hosts in definition.env_hosts.items() if hosts]
+
+
+def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
+    """Returns the stand-ins of a variable, the newest first: one for each encryption key.
+
+    They do not depend on the value, so that a new value is used at once in conversations that run.
+    """
+    text = f"{server_id.hex}:{name}".encode()
+    keys = cipher.signing_keys(_PURPOSE)
+    return [hmac.new(key, text, "sha256").hexdigest()[:_CORE_CHARACTERS] for key in keys]
+
+
+def _kind_of(value: str) -> str:
+    found = re.match(_KIND, value)
+    return found[0] if found else ""

@@ -1,0 +1,28 @@
+"""Variables that well-known MCP servers read their tokens from, and the hosts that the tokens are for."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from app_server.mcp_servers.schemas import Definition, can_be_brokered
+
+
+def with_known_hosts(definition: Definition) -> Definition:
+    """Returns the definition with hosts for the well-known variables that the user has named none for.
+
+    An empty list of hosts is a choice of the user: the sandbox gets the value.
+    """
+    values = definition.env
+    known = {
+        name: hosts
+        for name, hosts in _known_variables().items()
+        if name in values and can_be_brokered(values[name])
+    }
+    return definition.model_copy(update={"env_hosts": {**known, **definition.env_hosts}})
+
+
+@cache
+def _known_variables() -> Mapping[str, Sequence[str]]:
+    known: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("known_variables.toml").read_text())
+    return known
