@@ -1,4 +1,4 @@
-"""An https host that answers only those who bring its token, and repeats to them what they sent."""
+"""An https host that answers only those who bring one of its tokens, and repeats to them what they sent."""
 
 import threading
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class PrivateHost:
 
 
 @contextmanager
-def private_host(directory: Path, token: str) -> Iterator[PrivateHost]:
+def private_host(directory: Path, *tokens: str) -> Iterator[PrivateHost]:
     """On an address of loopback that programs do not take for this machine."""
     address = own_address()
     authority = Authority(directory)
@@ -34,7 +34,7 @@ def private_host(directory: Path, token: str) -> Iterator[PrivateHost]:
         def do_GET(self) -> None:
             sent = self.headers["Authorization"]
             host.seen.append(sent)
-            is_known = sent == f"Bearer {token}"
+            is_known = sent in {f"Bearer {token}" for token in tokens}
             body = f"welcome, {sent}" if is_known else "who are you?"
             self.send_response(200 if is_known else 401)
             self.send_header("Content-Length", str(len(body)))
