@@ -10,7 +10,8 @@ const TEST_TIMEOUT_MS = 45_000
 export const STORED_VALUE = '**********'
 
 /**
- * Values of `headers` and `env` are masked. In the sandbox, everything that runs can read `env`.
+ * Values of `headers` and `env` are masked. `env_hosts`: the hosts that get the value of a variable; if there are
+ * none, everything in the sandbox can read the value.
  * `sign_in`: how the sign-in stands, where `auth` wants one.
  * `wanted_scope`: what the next sign-in asks for, where the server has refused a call without it; empty if it did not say.
  * `timeout`: seconds that a call may take.

@@ -6360,6 +6360,8 @@ export interface components {
          * McpServerInfo
          * @description An MCP server in replies. `headers` and `env`: the names, with asterisks in place of the values.
          *
+         *     `env_hosts`: for each variable the hosts that its value is for. If there are none, everything in the
+         *     sandbox can read the value.
          *     `sign_in`: the state of the sign-in; null if `auth` asks for none. `wanted_scope`: for the state
          *     `more_wanted`, the scope that the next sign-in will ask for; empty if the server did not say which scope
          *     it wants.
@@ -6379,6 +6381,10 @@ export interface components {
             /** Env */
             env: {
                 [key: string]: string;
+            };
+            /** Env Hosts */
+            env_hosts: {
+                [key: string]: string[];
             };
             /** Headers */
             headers: {
@@ -7857,6 +7863,13 @@ export interface components {
              */
             env: {
                 [key: string]: string;
+            };
+            /**
+             * Env Hosts
+             * @default {}
+             */
+            env_hosts: {
+                [key: string]: string[];
             };
             /**
              * Headers

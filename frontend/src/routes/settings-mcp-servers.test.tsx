@@ -1,37 +1,12 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { McpServer, McpTestReport } from '@/api/mcp-servers'
+import type { McpTestReport } from '@/api/mcp-servers'
 import { fakeMcpServer } from '@/test/factories'
 import { problem } from '@/test/handlers'
+import { openServers } from '@/test/open-mcp-servers'
 import { renderApp } from '@/test/render-app'
 import { server } from '@/test/server'
-
-/** Servers as an app server keeps them; `sent` collects what is saved. */
-function openServers(servers: Record<string, McpServer>, report?: () => Response) {
-  const stored = { ...servers }
-  const sent: unknown[] = []
-  const keep = async (request: Request, name: string) => {
-    const body = (await request.json()) as Partial<McpServer>
-    sent.push([request.method, name, body])
-    stored[name] = fakeMcpServer({ ...stored[name], ...body })
-    return HttpResponse.json(stored[name])
-  }
-  const app = renderApp({
-    url: '/settings/mcp-servers',
-    extra: [
-      http.get('*/api/v1/settings/mcp', () => HttpResponse.json({ mcp_config: stored })),
-      http.post('*/api/v1/settings/mcp/:name/test', () => report?.() ?? HttpResponse.error()),
-      http.post('*/api/v1/settings/mcp/:name', ({ request, params }) => keep(request, String(params.name))),
-      http.patch('*/api/v1/settings/mcp/:name', ({ request, params }) => keep(request, String(params.name))),
-      http.delete('*/api/v1/settings/mcp/:name', ({ params }) => {
-        delete stored[String(params.name)]
-        return new HttpResponse(null, { status: 204 })
-      }),
-    ],
-  })
-  return { ...app, sent }
-}
 
 const answering = (report: Partial<McpTestReport>) => () =>
   HttpResponse.json({ ok: true, tools: [], error: null, error_kind: null, fix: null, ...report })
@@ -55,41 +30,6 @@ test('a server is added with its headers', async () => {
     ],
   ])
   expect(await screen.findByText('https://mcp.example.org/mcp')).toBeVisible()
-})
-
-test('a command says that its variables are readable', async () => {
-  const { user, sent } = openServers({})
-  await user.click(await screen.findByRole('button', { name: 'Add a server' }))
-  await user.click(await screen.findByRole('radio', { name: 'Command in sandbox' }))
-  expect(screen.getByText(/can be read by everything that runs there/)).toBeVisible()
-  await user.type(screen.getByLabelText('Name'), 'files')
-  await user.type(screen.getByLabelText('Command'), 'npx')
-  await user.type(screen.getByLabelText('Arguments'), '-y{Enter}server-files')
-  await user.type(screen.getByLabelText('Variables'), 'DEBUG')
-  await user.click(screen.getByRole('button', { name: 'Save' }))
-  expect(await screen.findByText('Write each line as NAME=value.')).toBeVisible()
-  await user.type(screen.getByLabelText('Variables'), '=a=b')
-  await user.click(screen.getByRole('button', { name: 'Save' }))
-  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
-  expect(sent).toEqual([
-    ['POST', 'files', { command: 'npx', args: ['-y', 'server-files'], env: { DEBUG: 'a=b' } }],
-  ])
-  expect(await screen.findByText('npx -y server-files')).toBeVisible()
-  expect(screen.queryByRole('button', { name: 'Test files' })).not.toBeInTheDocument()
-})
-
-test('the variables of a command come without their values, which are kept', async () => {
-  const files = fakeMcpServer({ transport: 'stdio', url: null, command: 'npx', env: { DEBUG: '**********' } })
-  const { user, sent } = openServers({ files })
-  await user.click(await screen.findByRole('button', { name: 'Actions for files' }))
-  await user.click(await screen.findByRole('menuitem', { name: 'Edit' }))
-  expect(await screen.findByLabelText('Variables')).toHaveValue('DEBUG=**********')
-  await user.type(screen.getByLabelText('Variables'), '{Enter}LEVEL=low')
-  await user.click(screen.getByRole('button', { name: 'Save' }))
-  await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
-  expect(sent).toEqual([
-    ['PATCH', 'files', { command: 'npx', args: [], env: { DEBUG: '**********', LEVEL: 'low' } }],
-  ])
 })
 
 test('editing keeps the stored headers unless a new value is typed', async () => {

@@ -88,6 +88,7 @@ export function fakeMcpServer(overrides: Partial<McpServer> = {}): McpServer {
     command: null,
     args: [],
     env: {},
+    env_hosts: {},
     cwd: null,
     timeout: 300,
     description: null,

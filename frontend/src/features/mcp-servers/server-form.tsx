@@ -9,10 +9,9 @@ import { DialogActions } from '@/ui/dialog'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
-import { Notice } from '@/ui/notice'
 import { Segmented } from '@/ui/segmented'
 import { Textarea } from '@/ui/textarea'
-import { HeadersField } from './headers-field'
+import { NamedValuesField } from './named-values-field'
 import { serverSchema, toForm, toServer, type ServerFormValues } from './server-schema'
 
 export interface ServerFormProps {
@@ -41,10 +40,12 @@ export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
 
   /** What is wrong with a field: our own check first, else the server's. */
   function errorOf(field: keyof ServerFormValues) {
-    const own = form.formState.errors[field]?.message
+    const found = form.formState.errors[field]
+    const own = found?.message ?? (found && 'root' in found ? found.root?.message : undefined)
     if (own) return t(own)
     if (!isApiError(save.error)) return undefined
-    return save.error.fieldErrors.find((item) => item.loc.includes(field))?.msg
+    const named: string[] = field === 'variables' ? ['env', 'env_hosts'] : [field]
+    return save.error.fieldErrors.find((item) => item.loc.some((part) => named.includes(String(part))))?.msg
   }
 
   return (
@@ -70,7 +71,7 @@ export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
       {kind === 'http' ? (
         <RemoteFields form={form} errorOf={errorOf} server={server} />
       ) : (
-        <CommandFields form={form} errorOf={errorOf} />
+        <CommandFields form={form} errorOf={errorOf} server={server} />
       )}
       {save.isError && <ErrorState error={save.error} title={t('mcp_servers.save_failed')} />}
       <DialogActions>
@@ -86,9 +87,10 @@ export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
 interface FieldsProps {
   form: UseFormReturn<ServerFormValues>
   errorOf: ErrorOf
+  server?: NamedMcpServer
 }
 
-function RemoteFields({ form, errorOf, server }: FieldsProps & { server?: NamedMcpServer }) {
+function RemoteFields({ form, errorOf, server }: FieldsProps) {
   const { t } = useTranslation()
   return (
     <>
@@ -104,7 +106,12 @@ function RemoteFields({ form, errorOf, server }: FieldsProps & { server?: NamedM
         )}
       </Field>
       <SignInField form={form} />
-      <HeadersField form={form} stored={Object.keys(server?.headers ?? {})} error={errorOf('headers')} />
+      <NamedValuesField
+        form={form}
+        list="headers"
+        stored={Object.keys(server?.headers ?? {})}
+        error={errorOf('headers')}
+      />
     </>
   )
 }
@@ -133,7 +140,7 @@ function SignInField({ form }: Pick<FieldsProps, 'form'>) {
   )
 }
 
-function CommandFields({ form, errorOf }: FieldsProps) {
+function CommandFields({ form, errorOf, server }: FieldsProps) {
   const { t } = useTranslation()
   return (
     <>
@@ -145,10 +152,12 @@ function CommandFields({ form, errorOf }: FieldsProps) {
       <Field label={t('mcp_servers.args')} hint={t('mcp_servers.args_hint')} error={errorOf('args')}>
         {(control) => <Textarea {...control} className="max-h-40 font-mono" {...form.register('args')} />}
       </Field>
-      <Field label={t('mcp_servers.env')} hint={t('mcp_servers.env_hint')} error={errorOf('env')}>
-        {(control) => <Textarea {...control} className="max-h-40 font-mono" {...form.register('env')} />}
-      </Field>
-      <Notice tone="warning">{t('mcp_servers.env_warning')}</Notice>
+      <NamedValuesField
+        form={form}
+        list="variables"
+        stored={Object.keys(server?.env ?? {})}
+        error={errorOf('variables')}
+      />
     </>
   )
 }

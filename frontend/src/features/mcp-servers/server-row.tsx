@@ -26,6 +26,7 @@ export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps
   const connect = useStartMcpSignIn()
   const disconnect = useDisconnectMcpServer()
   const { name } = server
+  const readable = Object.keys(server.env).filter((variable) => !server.env_hosts[variable]?.length)
   const wantsSignIn = server.auth !== null && server.sign_in !== 'connected'
 
   function handleConnect() {
@@ -95,6 +96,11 @@ export function ServerRow({ server, onSwitch, onEdit, onDelete }: ServerRowProps
           </MenuItem>
         </DropdownMenu>
       </div>
+      {readable.length > 0 && (
+        <p className="text-sm wrap-anywhere text-muted">
+          {t('mcp_servers.readable', { names: readable.join(', ') })}
+        </p>
+      )}
       {server.sign_in === 'more_wanted' && (
         <p className="text-sm text-muted">
           {server.wanted_scope

@@ -1,9 +1,16 @@
 import * as z from 'zod/mini'
 import { STORED_VALUE, type McpServer, type NamedMcpServer } from '@/api/mcp-servers'
 
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*=/
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** Messages are i18n keys. The empty value of a stored header means "keep it". */
+const namedValue = z.object({
+  name: z.string().check(z.trim()),
+  value: z.string().check(z.trim()),
+  /** Of a variable: the hosts that its value is for, separated by commas or spaces. */
+  hosts: z.string().check(z.trim()),
+})
+
+/** Messages are i18n keys. The empty value of a stored header or variable means "keep it". */
 export const serverSchema = z
   .object({
     kind: z.enum(['http', 'stdio']),
@@ -16,12 +23,11 @@ export const serverSchema = z
       ),
     url: z.string().check(z.trim()),
     signsIn: z.boolean(),
-    headers: z.array(z.object({ name: z.string().check(z.trim()), value: z.string().check(z.trim()) })),
+    headers: z.array(namedValue),
     command: z.string().check(z.trim()),
     /** One per line. */
     args: z.string(),
-    /** NAME=value, one per line. A stored value reads as asterisks, which keep it. */
-    env: z.string(),
+    variables: z.array(namedValue),
   })
   .check(
     z.refine(({ kind, url }) => kind !== 'http' || /^https?:\/\/\S+$/.test(url), {
@@ -32,49 +38,63 @@ export const serverSchema = z
       path: ['command'],
       error: 'mcp_servers.command_required',
     }),
-    z.refine(({ kind, env }) => kind !== 'stdio' || linesOf(env).every((line) => VARIABLE.test(line)), {
-      path: ['env'],
-      error: 'mcp_servers.env_invalid',
-    }),
+    z.refine(
+      ({ kind, variables }) =>
+        kind !== 'stdio' || variables.every(({ name }) => !name || VARIABLE.test(name)),
+      { path: ['variables'], error: 'mcp_servers.variable_invalid' },
+    ),
   )
 
 export type ServerFormValues = z.infer<typeof serverSchema>
 
-/** What the form shows of a server; its headers come without their values. */
+/** What the form shows of a server; its headers and variables come without their values. */
 export function toForm(server?: NamedMcpServer): ServerFormValues {
   return {
     kind: server?.transport ?? 'http',
     name: server?.name ?? '',
     url: server?.url ?? '',
     signsIn: Boolean(server?.auth),
-    headers: Object.keys(server?.headers ?? {}).map((name) => ({ name, value: '' })),
+    headers: Object.keys(server?.headers ?? {}).map((name) => ({ name, value: '', hosts: '' })),
     command: server?.command ?? '',
     args: (server?.args ?? []).join('\n'),
-    env: Object.entries(server?.env ?? {})
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
+    variables: Object.keys(server?.env ?? {}).map((name) => ({
+      name,
+      value: '',
+      hosts: (server?.env_hosts[name] ?? []).join(', '),
+    })),
   }
 }
 
-/** What is sent: a stored header without a new value is kept. */
+/**
+ * What is sent: a stored header or variable without a new value is kept. For a new variable without hosts, the
+ * server adds the hosts of a service that it knows.
+ */
 export function toServer(values: ServerFormValues, stored?: NamedMcpServer): Partial<McpServer> {
   if (values.kind === 'stdio') {
-    const pairs = linesOf(values.env).map((line) => {
-      const [name = '', ...rest] = line.split('=')
-      return [name, rest.join('=')] as const
-    })
-    return { command: values.command, args: linesOf(values.args), env: Object.fromEntries(pairs) }
+    const known = stored?.env ?? {}
+    const hosts = values.variables
+      .filter(({ name, hosts }) => name && (hosts || name in known))
+      .map(({ name, hosts }) => [name, hosts.split(/[\s,]+/).filter(Boolean)] as const)
+    return {
+      command: values.command,
+      args: linesOf(values.args),
+      env: valuesOf(values.variables, known),
+      env_hosts: Object.fromEntries(hosts),
+    }
   }
-  const headers = values.headers
-    .filter(({ name }) => name)
-    .map(
-      ({ name, value }) => [name, !value && stored && name in stored.headers ? STORED_VALUE : value] as const,
-    )
   return {
     url: values.url,
     auth: values.signsIn ? { strategy: 'oauth2' } : null,
-    headers: Object.fromEntries(headers),
+    headers: valuesOf(values.headers, stored?.headers ?? {}),
   }
+}
+
+function valuesOf(fields: z.infer<typeof namedValue>[], stored: Record<string, string>) {
+  return Object.fromEntries(
+    fields
+      .filter(({ name }) => name)
+      .map(({ name, value }) => [name, !value && name in stored ? STORED_VALUE : value]),
+  )
 }
 
 function linesOf(text: string): string[] {
