@@ -17,7 +17,11 @@ TOKEN = "TRACKER_TOKEN"
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         about = {"name": "tracker", "version": "1"}
-        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
+        return {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": about,
+        }
     if method == "tools/list":
         schema = {"type": "object", "properties": {}}
         return {"tools": [{"name": "issues", "description": "Lists issues.", "inputSchema": schema}]}
