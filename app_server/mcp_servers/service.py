@@ -199,8 +199,9 @@ def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Defin
 
 
 def _require_values(given: SaveMcpServer, before: Definition) -> None:
-    """Checks that no stored value goes where it was not given for. A value that sandboxes get anyway may go to
-    any host.
+    """Checks that no stored value goes where it was not given for.
+
+    A value that sandboxes get anyway may go to any host.
     """
     for name, value in given.env.items():
         kept, wanted = before.env_hosts.get(name), given.env_hosts.get(name, [])

@@ -1,7 +1,7 @@
 """An MCP server in plain Python, as a program for sandboxes: `python3 -c SOURCE URL`.
 
-Its tool `issues` calls the URL with the token in TRACKER_TOKEN, and says what came back and whether the token has
-the form that the tracker's own tokens have.
+Its tool `issues` calls the URL with the token in TRACKER_TOKEN. It says what came back, and whether the token
+begins as those of GitHub do.
 """
 
 import json
@@ -30,9 +30,11 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 def issues() -> str:
     token = os.environ[TOKEN]
-    call = urllib.request.Request(sys.argv[1], headers={"Authorization": f"Bearer {token}"})
+    call = urllib.request.Request(  # noqa: S310 (the test names the address)
+        sys.argv[1], headers={"Authorization": f"Bearer {token}"}
+    )
     try:
-        with urllib.request.urlopen(call, timeout=60) as reply:
+        with urllib.request.urlopen(call, timeout=60) as reply:  # noqa: S310
             said = reply.read().decode()
     except urllib.error.URLError as error:
         said = f"failed: {error}"

@@ -1,5 +1,6 @@
-"""Variables of MCP servers whose values stay in the app server: the named hosts get the value, the sandbox gets
-a stand-in, and nothing brings the value back.
+"""Variables of MCP servers whose values stay in the app server.
+
+The named hosts get the value, the sandbox gets a stand-in, and nothing brings the value back.
 """
 
 import base64

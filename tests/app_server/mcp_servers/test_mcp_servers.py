@@ -7,8 +7,8 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app_server.mcp_servers.models import McpServer
 from app_server.mcp_servers.brokered_variables import definitions_for_sandboxes
+from app_server.mcp_servers.models import McpServer
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
