@@ -28,6 +28,7 @@ class ConversationSession:
         self.callbacks = callbacks
         self.thread = LoopThread(f"conversation {link.id}")
         self.is_closed = False
+        self._connections_at_start = 0
         try:
             self.thread.call(self._open())
         except BaseException:
@@ -64,9 +65,12 @@ class ConversationSession:
     async def start(self) -> None:
         """Starts a run. If a run is already going on, joins it: no error is raised."""
         # Counted before: the server may be a new one that gets our keys only while the run begins.
-        self._connections_before = self._follower.connections
+        connections = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):
             await self.link.start()
+            self._connections_at_start = connections
+        # A server that was started again goes on with a run by itself, perhaps before it has our keys.
+        self._connections_before = self._connections_at_start
 
     async def until_ended(self) -> None:
         """Waits until no run is going on and all its events are delivered.

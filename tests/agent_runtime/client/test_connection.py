@@ -105,7 +105,8 @@ def guarded_by(key: str) -> Callable[[Request], Turn]:
 def test_a_server_that_was_started_again_is_given_the_key_again(
     own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
-    scripted_llm.script(hang())
+    refusal = hold(fail(401, error="no key"))
+    scripted_llm.script(hang(), refusal)
     scripted_llm.fallback = guarded_by(scripted_llm.api_key)
     with Conversation(agent(scripted_llm), workspace(own_server.url, tmp_path)) as conversation:
         conversation.send_message("Go.")
@@ -113,10 +114,17 @@ def test_a_server_that_was_started_again_is_given_the_key_again(
         scripted_llm.wait_for_request(1)
         own_server.kill()
         own_server.start()
+        # It goes on with the run by itself, without the key.
+        scripted_llm.wait_for_request(2)
+        conversation.send_message("Are you there?")
+        assert "MessageEvent" in [event.kind for event in conversation.state.events[3:]]  # connected again
 
-        conversation.run()
+        conversation.run(blocking=False)
+        refusal.release()
+        conversation.wait()
 
         assert conversation.final_response == "The key fits."
+        assert scripted_llm.requests[1].bearer != scripted_llm.api_key
 
 
 def test_a_run_that_begins_before_the_server_has_the_key_is_begun_again(
