@@ -1,4 +1,4 @@
-"""The tokens of one call, and how OpenAI's chat completions and Responses state them."""
+"""The tokens of one call, and how chat completions, Responses and Anthropic's messages state them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +45,22 @@ def usage_of_response(usage: dict[str, Any]) -> Usage:
         completion_tokens=a_count(usage.get("output_tokens")),
         cache_read_tokens=a_count(a_dict(usage.get("input_tokens_details")).get("cached_tokens")),
         reasoning_tokens=a_count(a_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        cost=_cost(usage),
+    )
+
+
+def usage_of_message(usage: dict[str, Any]) -> Usage:
+    """Returns the `usage` of a message of Anthropic, whose `input_tokens` leave out cached ones.
+
+    Never raises: invalid values count as nothing.
+    """
+    read = a_count(usage.get("cache_read_input_tokens"))
+    written = a_count(usage.get("cache_creation_input_tokens"))
+    return Usage(
+        prompt_tokens=a_count(usage.get("input_tokens")) + read + written,
+        completion_tokens=a_count(usage.get("output_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
         cost=_cost(usage),
     )
 

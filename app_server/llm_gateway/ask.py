@@ -2,7 +2,7 @@
 model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,10 +52,17 @@ async def ask(
 
 
 async def passed(
-    profile: LLMProfile, vendor: PassThrough, user: User, body: dict[str, Any], request: Request, *, path: str
+    profile: LLMProfile,
+    vendor: PassThrough,
+    user: User,
+    body: dict[str, Any],
+    request: Request,
+    *,
+    path: str,
+    own_headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Sends a body in the vendor's own protocol and returns the vendor's reply. `path`: the protocol's path
-    below the base URL.
+    below the base URL. `own_headers`: as in `pass_through`.
 
     Raises the errors of `pass_through`, and Forbidden `private_address`.
     """
@@ -68,6 +75,7 @@ async def passed(
             added=additions_of(profile, request.state.cipher, request.state.config),
             headers=request.headers,
             path=path,
+            own_headers=own_headers,
         )
 
 

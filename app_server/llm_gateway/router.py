@@ -17,7 +17,7 @@ from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
 from app_server.llm_gateway.limits import paid_call
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.proof import is_proof
-from app_server.llm_gateway.protocols import messages, responses
+from app_server.llm_gateway.protocols import messages, native_messages, responses
 from app_server.llm_gateway.protocols.messages_reply import MessagesReply
 from app_server.llm_gateway.room import CallCapacity, CallSlot
 from app_server.sandbox_records.models import Sandbox
@@ -139,10 +139,19 @@ async def response(
 async def message(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in Anthropic's Messages protocol, translated to a chat completion and back."""
+    """Makes a call in Anthropic's Messages protocol. Anthropic's own models get it unchanged; for others it
+    is translated to a chat completion and back.
+    """
     given, size = await place.body_of(request)
-    call = messages.check(given)
     vendor = vendor_of(profile.model, profile.base_url)
+    if (native := native_messages.native(vendor)) is not None:
+        messages.check(given, native_messages.NativeFields)
+        body = native_messages.as_sent(given, effective(profile).facts.max_output)
+        headers = native_messages.headers_of(request.headers)
+        path = native_messages.MESSAGES
+        reply = partial(passed, profile, native, caller.user, body, request, path=path, own_headers=headers)
+        return native_messages.with_error(await _settled(reply, payer, profile, body, size, request))
+    call = messages.check(given)
     body = with_usage(messages.as_chat(call, vendor, effective(profile).facts.max_output))
     reply = partial(ask, profile, caller.user, body, request, working_dir=caller.working_dir or ".")
     if profile.is_recording:

@@ -1,4 +1,4 @@
-"""Calls vendors that speak our protocol. Reply bytes pass unchanged, and the key is added to the request."""
+"""Calls vendors in their own protocol. Reply bytes pass unchanged, and the key is added to the request."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -18,8 +18,15 @@ from app_server.llm_gateway.forwarding.vendors import PassThrough
 logger = logging.getLogger(__name__)
 
 _FORWARDED = ("accept", "user-agent", "openai-beta", "idempotency-key")
-_RETURNED = ("content-type", "content-encoding", "retry-after", "retry-after-ms", "x-request-id")
-_RETURNED_PREFIXES = ("x-ratelimit-", "openai-")
+_RETURNED = (
+    "content-type",
+    "content-encoding",
+    "retry-after",
+    "retry-after-ms",
+    "x-request-id",
+    "request-id",
+)
+_RETURNED_PREFIXES = ("x-ratelimit-", "openai-", "anthropic-ratelimit-")
 _MAX_ERROR_BYTES = 64 * 1024
 _ERROR_SECONDS = 15.0
 _CONNECT_TIMEOUT_SECONDS = 15.0
@@ -33,9 +40,12 @@ async def pass_through(
     added: Additions,
     headers: Mapping[str, str],
     path: str,
+    own_headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Sends the body to the vendor and returns the vendor's reply as it arrives. `path`: the path of the
-    body's protocol below the vendor's base URL.
+    """Sends the body to the vendor and returns the vendor's reply as it arrives.
+
+    `path`: the path of the body's protocol below the vendor's base URL. `own_headers`: the headers of a
+    protocol whose key is sent as `x-api-key`; None for a protocol of OpenAI, whose key is a bearer token.
 
     Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`,
     `llm_vendor_redirected`.
@@ -46,7 +56,7 @@ async def pass_through(
         "POST",
         f"{vendor.base_url}{path}",
         content=_let_go(content),
-        headers={**_request_headers(headers, added), "content-length": length},
+        headers={**_request_headers(headers, added, own_headers), "content-length": length},
         timeout=httpx.Timeout(added.timeout_seconds, connect=_CONNECT_TIMEOUT_SECONDS),
     )
     try:
@@ -100,13 +110,18 @@ def _is_page(reply: httpx.Response) -> bool:
     return is_html and (reply.is_success or reply.status_code in {404, 405})
 
 
-def _request_headers(headers: Mapping[str, str], added: Additions) -> dict[str, str]:
+def _request_headers(
+    headers: Mapping[str, str], added: Additions, own_headers: Mapping[str, str] | None
+) -> dict[str, str]:
     # No compression: the reply passes unchanged, and the usage is read from it on the way.
     forwarded = {"accept-encoding": "identity", "content-type": "application/json"} | {
         name: headers[name] for name in _FORWARDED if name in headers
     }
-    if added.api_key:
+    forwarded |= own_headers or {}
+    if added.api_key and own_headers is None:
         forwarded["authorization"] = f"Bearer {added.api_key}"
+    elif added.api_key:
+        forwarded["x-api-key"] = added.api_key
     return forwarded | {name.lower(): value for name, value in added.headers.items()}
 
 

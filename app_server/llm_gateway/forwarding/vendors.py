@@ -8,7 +8,9 @@ from app_server.settings.models import RECORDED_PREFIX
 
 @dataclass(frozen=True)
 class PassThrough:
-    """A vendor that speaks OpenAI chat completions below `base_url`, which has no trailing slash."""
+    """A vendor that is called in its own protocol below `base_url`, which has no trailing slash. It speaks
+    OpenAI chat completions unless said otherwise.
+    """
 
     base_url: str
     model: str

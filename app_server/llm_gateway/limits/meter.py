@@ -1,6 +1,7 @@
 """Reads the token usage that a vendor states in its reply, while the reply passes through."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 import orjson
@@ -8,13 +9,15 @@ from fastapi import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of, usage_of_response
+from agent_runtime.metering.usage import Usage, usage_of, usage_of_message, usage_of_response
 
 MAX_LINE_BYTES = 1024**2
 MAX_DOCUMENT_BYTES = 16 * 1024**2
 _BYTES_PER_TOKEN = 4
-_ENDINGS = {"response.completed", "response.incomplete", "response.failed"}
-"""The types of the last event of a streamed response in the Responses protocol. No `[DONE]` follows them."""
+_ENDINGS = {"response.completed", "response.incomplete", "response.failed", "message_stop"}
+"""The types of the last event of a stream in the Responses and Messages protocols. No `[DONE]` follows
+them.
+"""
 
 
 class Meter(Protocol):
@@ -33,11 +36,16 @@ class Meter(Protocol):
 
 
 class EventStreamMeter:
-    """Reads a stream of server-sent events. The last event that states a usage counts."""
+    """Reads a stream of server-sent events. The last event that states a usage counts.
+
+    Anthropic's messages state it in two events: the prompt at the start, and what has grown at the end.
+    """
 
     def __init__(self) -> None:
         self._line = b""
         self._usage: Usage | None = None
+        self._of_message: dict[str, Any] = {}
+        self._is_cut_off = False
         self.text_bytes = 0
         self.has_ended = False
 
@@ -51,14 +59,30 @@ class EventStreamMeter:
                 self._read(line.removeprefix(b"data:"))
             elif line.removeprefix(b"data:").strip() == b"[DONE]":
                 self.has_ended = True
+            elif self._of_message and b'"message_stop"' in line:
+                self._read(line.removeprefix(b"data:"))
 
     def usage(self) -> Usage | None:
+        if self._usage is None and self._of_message:
+            usage = usage_of_message(self._of_message)
+            # At the start only the prompt is known. A reply that broke off never states its length.
+            sent = estimated(0, self.text_bytes).completion_tokens
+            return replace(usage, completion_tokens=sent) if self._is_cut_off else usage
         return self._usage
 
     def _read(self, content: bytes) -> None:
         event = _decoded(content)
-        self._usage = _stated(event) or self._usage
-        self.has_ended = self.has_ended or event.get("type") in _ENDINGS
+        kind = event.get("type")
+        if kind == "message_start":
+            self._of_message = a_dict(a_dict(event.get("message")).get("usage"))
+            self._is_cut_off = True
+        elif kind == "message_delta":
+            grown = a_dict(event.get("usage"))
+            self._of_message |= {name: value for name, value in grown.items() if value is not None}
+            self._is_cut_off = False
+        else:
+            self._usage = _stated(event) or self._usage
+        self.has_ended = self.has_ended or kind in _ENDINGS
 
 
 class DocumentMeter:
@@ -131,11 +155,13 @@ def _decoded(content: bytes) -> dict[str, Any]:
 
 def _stated(reply: dict[str, Any]) -> Usage | None:
     """Returns the usage that a JSON object states, or None. The object is a chat completion, a response of
-    the Responses protocol, or an event that contains such a response.
+    the Responses protocol, an event that contains such a response, or a message of Anthropic.
     """
     if usage := a_dict(a_dict(reply.get("response")).get("usage")):
         return usage_of_response(usage)
     usage = a_dict(reply.get("usage"))
     if reply.get("object") == "response":
         return usage_of_response(usage) if usage else None
+    if reply.get("type") == "message":
+        return usage_of_message(usage) if usage else None
     return usage_of(usage) if usage else None

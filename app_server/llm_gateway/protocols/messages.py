@@ -1,6 +1,7 @@
 """Anthropic's Messages protocol: which fields a program may send, and the call as a chat completion. Pure.
 
-Every model of a profile can be asked in this protocol, because the call is translated. Tools that a vendor
+Every model of a profile can be asked in this protocol, because the call is translated. Calls of Anthropic's
+own models are not translated, see `native_messages`; the checks hold for them too. Tools that a vendor
 runs, MCP servers, containers, stored files and images by address are refused: they would be a way out of the
 sandbox. How the model thinks is the profile's choice: `thinking`, `output_config` and thinking blocks of
 earlier replies are not passed on. Neither are `metadata`, which only names the program's user, and
@@ -132,8 +133,8 @@ class CountFields(Closed):
     context_management: Object | None = None
 
 
-def check(body: dict[str, Any]) -> MessagesFields:
-    """Checks a call and returns its fields.
+def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) -> MessagesFields:
+    """Checks a call and returns its fields. `known`: the fields that a call may have.
 
     Raises BadRequest `vendor_tool_refused`, `unknown_model_input` or `unknown_model_field`, and
     RequestValidationError for a wrong type.
@@ -154,8 +155,8 @@ def check(body: dict[str, Any]) -> MessagesFields:
                 code="unknown_model_input",
                 fix="Send the image's bytes as a source of type `base64`, and documents as text.",
             )
-    fields.check(body, MessagesFields)
-    return MessagesFields.model_validate(body)
+    fields.check(body, known)
+    return known.model_validate(body)
 
 
 def as_chat(call: MessagesFields, vendor: Vendor, max_output: int | None) -> dict[str, Any]:

@@ -85,10 +85,15 @@ def _started(start: Message, content_type: bytes) -> Message:
     return {**start, "headers": [*kept, (b"content-type", content_type)]}
 
 
+def error_of(status: int, content: bytes) -> dict[str, Any]:
+    """Returns a vendor's refusal in Anthropic's shape. `content`: the body that the vendor sent."""
+    return _error(status, _words_of(_decoded(content)) or content[:1000].decode(errors="replace"))
+
+
 def _document(status: int, content: bytes, model: str) -> dict[str, Any]:
-    reply = _decoded(content)
     if status >= 400:
-        return _error(status, _words_of(reply) or content[:1000].decode(errors="replace"))
+        return error_of(status, content)
+    reply = _decoded(content)
     choice = _first(reply)
     message = a_dict(choice.get("message"))
     text = message.get("content")

@@ -176,7 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if turn.piece_delay_seconds:
                 time.sleep(turn.piece_delay_seconds)
-            self._send_chunk(b"data: " + piece + b"\n\n")
+            named = b"event: " + _kind(piece) + b"\n" if request.route.endswith("/messages") else b""
+            self._send_chunk(named + b"data: " + piece + b"\n\n")
         if request.route.endswith("/chat/completions"):
             self._send_chunk(b"data: [DONE]\n\n")
         self._send_chunk(b"")
@@ -194,6 +195,14 @@ def _encoded_pieces(turn: Turn, request: Request) -> Iterator[bytes]:
         return
     for piece in _dialect_of(request).pieces(turn, request):
         yield json.dumps(piece).encode()
+
+
+def _kind(piece: bytes) -> bytes:
+    """The type of an event of Anthropic's, by which its package tells them apart."""
+    try:
+        return str(json.loads(piece)["type"]).encode()
+    except (ValueError, KeyError, TypeError):
+        return b"message"
 
 
 def _dialect_of(request: Request) -> ModuleType:

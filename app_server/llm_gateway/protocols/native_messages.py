@@ -1,0 +1,89 @@
+"""Anthropic's Messages protocol for Anthropic's own models: the call passes unchanged, so thinking with its
+signatures, marks of the prompt cache and the vendor's answers are kept. Pure.
+
+What leads out of the sandbox is refused as in `messages`. `metadata` is not passed on: it names the program's
+user.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from fastapi import Response
+from fastapi.responses import JSONResponse
+
+from agent_runtime.metering.counts import a_dict
+from app_server.llm_gateway.forwarding.fields import Object
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
+from app_server.llm_gateway.protocols.messages import MessagesFields
+from app_server.llm_gateway.protocols.messages_reply import error_of
+
+MESSAGES = "/v1/messages"
+_ANTHROPIC = "anthropic/"
+_URL = "https://api.anthropic.com"
+_VERSION = "2023-06-01"
+_BETAS = frozenset(
+    {
+        "claude-code",
+        "context-management",
+        "effort",
+        "extended-cache-ttl",
+        "fine-grained-tool-streaming",
+        "interleaved-thinking",
+        "output-128k",
+        "prompt-caching",
+        "prompt-caching-scope",
+        "structured-outputs",
+        "task-budgets",
+        "token-efficient-tools",
+    }
+)
+"""The previews that programs may ask for, without their dates. Those with other prices, stored files,
+or tools that the vendor runs are left out.
+"""
+_DATE_CHARS = len("-2025-01-31")
+
+
+class NativeFields(MessagesFields):
+    """The fields of a call that is not translated. `cache_control`: the vendor sets a mark at the end."""
+
+    cache_control: Object | None = None
+
+
+def native(vendor: Vendor) -> PassThrough | None:
+    """Returns the address of a vendor that speaks this protocol itself, or None for other vendors."""
+    if not isinstance(vendor, Translated) or not vendor.model.startswith(_ANTHROPIC):
+        return None
+    url = (vendor.base_url or _URL).rstrip("/").removesuffix(MESSAGES)
+    return PassThrough(url, vendor.model.removeprefix(_ANTHROPIC))
+
+
+def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
+    """Returns the call as the vendor gets it. `body`: fields that passed the check with NativeFields.
+
+    `max_output`: the longest reply of the model in tokens; None if it is not known.
+    """
+    length = min(body["max_tokens"], max_output or body["max_tokens"])
+    return {name: value for name, value in body.items() if name != "metadata"} | {"max_tokens": length}
+
+
+def headers_of(given: Mapping[str, str]) -> dict[str, str]:
+    """Returns the protocol's headers, with those of the program's previews that are allowed."""
+    betas = [name.strip() for name in given.get("anthropic-beta", "").split(",")]
+    allowed = [name for name in betas if name[:-_DATE_CHARS] in _BETAS]
+    return {"anthropic-version": _VERSION} | ({"anthropic-beta": ",".join(allowed)} if allowed else {})
+
+
+def with_error(response: Response) -> Response:
+    """Returns the response. An error that is not in Anthropic's shape gets it."""
+    if response.status_code < 400:
+        return response
+    content = bytes(response.body)
+    try:
+        is_shaped = a_dict(orjson.loads(content)).get("type") == "error"
+    except orjson.JSONDecodeError:
+        is_shaped = False
+    if is_shaped:
+        return response
+    kept = {name: value for name, value in response.headers.items() if name.startswith("retry-after")}
+    return JSONResponse(error_of(response.status_code, content), response.status_code, headers=kept)
