@@ -25,8 +25,10 @@ _RETURNED = (
     "retry-after-ms",
     "x-request-id",
     "request-id",
+    "openai-processing-ms",
+    "openai-version",
 )
-_RETURNED_PREFIXES = ("x-ratelimit-", "openai-", "anthropic-ratelimit-")
+_RETURNED_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 _MAX_ERROR_BYTES = 64 * 1024
 _ERROR_SECONDS = 15.0
 _CONNECT_TIMEOUT_SECONDS = 15.0

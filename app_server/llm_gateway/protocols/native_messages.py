@@ -5,6 +5,7 @@ What leads out of the sandbox is refused as in `messages`. `metadata` is not pas
 user.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,7 +42,7 @@ _BETAS = frozenset(
 """The previews that programs may ask for, without their dates. Those with other prices, stored files,
 or tools that the vendor runs are left out.
 """
-_DATE_CHARS = len("-2025-01-31")
+_DATED = re.compile(r"(.+)-\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class NativeFields(MessagesFields):
@@ -69,8 +70,8 @@ def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
 
 def headers_of(given: Mapping[str, str]) -> dict[str, str]:
     """Returns the protocol's headers, with those of the program's previews that are allowed."""
-    betas = [name.strip() for name in given.get("anthropic-beta", "").split(",")]
-    allowed = [name for name in betas if name[:-_DATE_CHARS] in _BETAS]
+    betas = [_DATED.fullmatch(name.strip()) for name in given.get("anthropic-beta", "").split(",")]
+    allowed = [beta[0] for beta in betas if beta and beta[1] in _BETAS]
     return {"anthropic-version": _VERSION} | ({"anthropic-beta": ",".join(allowed)} if allowed else {})
 
 

@@ -113,7 +113,7 @@ async def test_what_leads_out_of_the_sandbox_is_refused(
 
 
 def test_previews_are_allowed_by_name_whatever_their_date() -> None:
-    given = {"anthropic-beta": "effort-2025-11-24, mcp-client-2025-04-04,fast-mode-2026-02-01,x"}
+    given = {"anthropic-beta": "effort-2025-11-24, mcp-client-2025-04-04,effort-fast-modes,x"}
     assert headers_of(given)["anthropic-beta"] == "effort-2025-11-24"
 
 
