@@ -7,7 +7,17 @@ from fastapi import APIRouter
 
 from app_server import status, web_client
 from app_server.access import audit_routes, job_routes, key_routes, web_session_routes
-from app_server.access.route_access import ADMINISTER, AUDIT, KEYS, MCP, OPEN, SETTINGS, WORK, RouteAccess
+from app_server.access.route_access import (
+    ADMINISTER,
+    AUDIT,
+    KEYS,
+    MCP,
+    OPEN,
+    SETTINGS,
+    TEAMS,
+    WORK,
+    RouteAccess,
+)
 from app_server.all_settings import router as all_settings
 from app_server.callbacks import router as callbacks
 from app_server.conversations.live import router as user_stream
@@ -68,6 +78,7 @@ from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
 from app_server.sign_in.passwords import routes as passwords
 from app_server.skills import router as skills
+from app_server.teams import router as teams
 from app_server.triggers import router as triggers
 from app_server.triggers import webhook_route as git_webhooks
 from app_server.trust_grants import router as consents
@@ -85,6 +96,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (people_routes.router, ADMINISTER),
     (service_account_routes.router, ADMINISTER),
     (departure_routes.router, ADMINISTER),
+    (teams.router, TEAMS),
     (audit_routes.router, AUDIT),
     (job_routes.router, ADMINISTER),
     (settings.router, SETTINGS),

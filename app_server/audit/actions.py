@@ -31,6 +31,11 @@ class AuditAction(StrEnum):
     MEMBER_ENABLED = "member.enabled"
     MEMBER_DELETED = "member.deleted"
     MEMBER_EXPORTED = "member.exported"
+    TEAM_CREATED = "team.created"
+    TEAM_RENAMED = "team.renamed"
+    TEAM_DELETED = "team.deleted"
+    TEAM_MEMBER_ADDED = "team_member.added"
+    TEAM_MEMBER_REMOVED = "team_member.removed"
     SECRET_CREATED = "secret.created"  # noqa: S105 (the name of an action)
     SECRET_CHANGED = "secret.changed"  # noqa: S105
     SECRET_DELETED = "secret.deleted"  # noqa: S105
@@ -105,6 +110,7 @@ class AuditTarget(StrEnum):
     SESSION = "session"
     KEY = "key"
     IDENTITY = "identity"
+    TEAM = "team"
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     GIT_HOST = "git_host"
     MCP_SERVER = "mcp_server"

@@ -12,22 +12,39 @@ from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.protocol_schemas import MetricsSnapshot
 from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
 from app_server.conversations.sharing.access import Access, is_shared, visible_to, widest
-from app_server.conversations.sharing.models import ConversationShare, ShareRole
+from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole
 from app_server.core.database import Database
 from app_server.core.errors import Conflict
 from app_server.core.pubsub import Frame
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
+from app_server.teams.membership import teams_of
 from app_server.users.models import User
 
 Item = TypeVar("Item")
-Row = tuple[Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None, str, bool, ShareRole | None]
+Row = tuple[
+    Conversation,
+    StartTask,
+    SandboxStatus | None,
+    dict[str, Any] | None,
+    str,
+    bool,
+    ShareRole | None,
+    ShareRole | None,
+]
 
 
 def conversation_rows(
     user_id: UUID | None,
 ) -> Select[
-    Conversation, StartTask, SandboxStatus | None, dict[str, Any] | None, str, bool, ShareRole | None
+    Conversation,
+    StartTask,
+    SandboxStatus | None,
+    dict[str, Any] | None,
+    str,
+    bool,
+    ShareRole | None,
+    ShareRole | None,
 ]:
     """Returns the query for the rows that `show` needs, of the conversations that one user may see.
 
@@ -36,6 +53,15 @@ def conversation_rows(
     given = (
         select(ConversationShare.role)
         .where(ConversationShare.conversation_id == Conversation.id, ConversationShare.user_id == user_id)
+        .scalar_subquery()
+    )
+    # Of the two roles, `steer` comes first in the alphabet. A person may be in several teams.
+    given_to_teams = (
+        select(func.min(ConversationTeamShare.role))
+        .where(
+            ConversationTeamShare.conversation_id == Conversation.id,
+            ConversationTeamShare.team_id.in_(teams_of(user_id)),
+        )
         .scalar_subquery()
     )
     query = (
@@ -47,6 +73,7 @@ def conversation_rows(
             User.name,
             is_shared(),
             given.label("given"),
+            given_to_teams.label("given_to_teams"),
         )
         .join(StartTask, StartTask.id == Conversation.id)
         .join(User, User.id == Conversation.user_id)
@@ -66,7 +93,7 @@ class Viewer:
         """Returns the conversation for the API. user_id: the person who asks; None means that the result is
         for everyone who watches, and its `access` is null.
         """
-        conversation, task, stored, error, owner_name, shared, given = row
+        conversation, task, stored, error, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
         client = self.sandboxes.client(conversation.sandbox_id) if status == SandboxStatus.RUNNING else None
         return AppConversation(
@@ -139,10 +166,12 @@ def _needed(conversation: Conversation) -> Literal["approval", "answer"] | None:
     return "answer" if conversation.open_questions else None
 
 
-def _access(conversation: Conversation, given: ShareRole | None, user_id: UUID | None) -> Access | None:
+def _access(
+    conversation: Conversation, given: Sequence[ShareRole | None], user_id: UUID | None
+) -> Access | None:
     if user_id is None:
         return None
-    return Access.OWN if conversation.user_id == user_id else widest(given, conversation.everyone_role)
+    return Access.OWN if conversation.user_id == user_id else widest(*given, conversation.everyone_role)
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:

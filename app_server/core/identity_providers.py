@@ -1,12 +1,13 @@
 """The configuration of OpenID Connect providers for sign-in."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 GivenRole = Literal["admin", "member", "viewer"]
+TeamName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -19,6 +20,7 @@ class IdentityProvider(BaseModel):
     client_secret_file: None for a public client, which PKCE alone protects.
     roles: the role that each group of the provider gives. The strongest one counts.
     default_role: for people in none of these groups; null: they are refused.
+    teams: the team here of each group of the provider. Teams that do not exist are created.
     allowed_domains: when not empty, only people whose verified e-mail address is in one of these domains.
     """
 
@@ -33,6 +35,7 @@ class IdentityProvider(BaseModel):
     groups_claim: str = "groups"
     roles: dict[str, GivenRole] = {}
     default_role: GivenRole | None = "member"
+    teams: dict[str, TeamName] = {}
     allowed_domains: tuple[str, ...] = ()
 
     @field_validator("issuer")

@@ -1,4 +1,4 @@
-"""Routes for the owner of a conversation: list, give and take away the access of other people."""
+"""Routes for the owner of a conversation: the access of other people and of teams."""
 
 from typing import Annotated
 from uuid import UUID
@@ -9,7 +9,7 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.live.news import telling
 from app_server.conversations.schemas import PlainText
-from app_server.conversations.sharing import service
+from app_server.conversations.sharing import service, with_teams
 from app_server.conversations.sharing.schemas import Candidate, SetAccess, SetEveryone, Sharing
 from app_server.core.database import ReadSession, Session
 
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing",
 
 @router.get("")
 async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Sharing:
-    """Returns the people who have access to the conversation.
+    """Returns the people and teams that have access to the conversation.
 
     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
     """
@@ -34,7 +34,7 @@ async def share_with_everyone(
     body: SetEveryone,
     request: Request,
 ) -> Sharing:
-    """Sets what every signed-in user may do. Null: only the named people have access."""
+    """Sets what every signed-in user may do. Null: only the named people and teams have access."""
     async with telling(session, request.state.pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
 
@@ -47,10 +47,17 @@ async def find_candidates(
     request: Request,
     query: Annotated[PlainText, Query(min_length=1, max_length=320)],
 ) -> list[Candidate]:
-    """Returns up to 20 people whose name contains the query, or whose full e-mail address is the query."""
+    """Returns up to 20 people whose name contains the query, or whose full e-mail address is the query.
+    Before them come up to 20 teams whose name contains it: of the user's own teams, or of all if the user is
+    an administrator.
+    """
+    teams = await with_teams.team_candidates(session, user, conversation_id, query)
     with_address = await request.state.users_with_address(session, query)
     found = await service.candidates(session, user.id, conversation_id, query, with_address)
-    return [Candidate(user_id=person.id, name=person.name) for person in found]
+    return [
+        *(Candidate(team_id=team.id, name=team.name) for team in teams),
+        *(Candidate(user_id=person.id, name=person.name) for person in found),
+    ]
 
 
 @router.put("/people/{person_id}")
@@ -80,10 +87,47 @@ async def stop_sharing_with_person(
     person_id: UUID,
     request: Request,
 ) -> Sharing:
-    """Ends the sharing with one person. The person's live streams end within two seconds, unless the
-    conversation is shared with everyone.
+    """Ends the sharing with one person. The person's live streams end within two seconds, unless they
+    have access in another way: by a team, or because it is shared with everyone.
 
     404 `share_not_found`.
     """
     async with telling(session, request.state.pubsub, conversation_id):
         return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)
+
+
+@router.put("/teams/{team_id}")
+async def share_with_team(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    conversation_id: UUID,
+    team_id: UUID,
+    body: SetAccess,
+    request: Request,
+) -> Sharing:
+    """Shares the conversation with all members of a team, also those who join later, or changes the team's
+    role. It must be one of the user's teams, unless the user is an administrator.
+
+    404 `team_not_found`, 409 `too_many_teams` (50).
+    """
+    async with telling(session, request.state.pubsub, conversation_id):
+        return await with_teams.share_with_team(session, user, trail, conversation_id, team_id, body.access)
+
+
+@router.delete("/teams/{team_id}")
+async def stop_sharing_with_team(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    conversation_id: UUID,
+    team_id: UUID,
+    request: Request,
+) -> Sharing:
+    """Ends the sharing with a team. Live streams of its members end within two seconds, unless they have
+    access in another way.
+
+    404 `share_not_found`.
+    """
+    async with telling(session, request.state.pubsub, conversation_id):
+        return await with_teams.stop_sharing_with_team(session, user.id, trail, conversation_id, team_id)

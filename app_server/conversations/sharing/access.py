@@ -7,8 +7,9 @@ from sqlalchemy import ColumnElement, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
-from app_server.conversations.sharing.models import ConversationShare, ShareRole
+from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole
 from app_server.core.errors import Conflict, Forbidden, NotFound
+from app_server.teams.membership import teams_of
 
 
 class Access(StrEnum):
@@ -28,16 +29,23 @@ def is_shared() -> ColumnElement[bool]:
     return or_(
         Conversation.everyone_role.is_not(None),
         exists().where(ConversationShare.conversation_id == Conversation.id),
+        exists().where(ConversationTeamShare.conversation_id == Conversation.id),
     )
 
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the condition for the user's own conversations and those that are shared with the user."""
+    """Returns the condition for the user's own conversations and those that are shared with the user, with
+    a team that the user is in, or with everyone.
+    """
     return or_(
         Conversation.user_id == user_id,
         Conversation.everyone_role.is_not(None),
         exists().where(
             ConversationShare.conversation_id == Conversation.id, ConversationShare.user_id == user_id
+        ),
+        exists().where(
+            ConversationTeamShare.conversation_id == Conversation.id,
+            ConversationTeamShare.team_id.in_(teams_of(user_id)),
         ),
     )
 
@@ -48,12 +56,15 @@ async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversa
     """
     if conversation.user_id == user_id:
         return Access.OWN
-    given = await session.scalar(
-        select(ConversationShare.role).where(
-            ConversationShare.conversation_id == conversation.id, ConversationShare.user_id == user_id
-        )
+    person = select(ConversationShare.role).where(
+        ConversationShare.conversation_id == conversation.id, ConversationShare.user_id == user_id
     )
-    return widest(given, conversation.everyone_role)
+    teams = select(ConversationTeamShare.role).where(
+        ConversationTeamShare.conversation_id == conversation.id,
+        ConversationTeamShare.team_id.in_(teams_of(user_id)),
+    )
+    given = await session.scalars(person.union_all(teams))
+    return widest(*given, conversation.everyone_role)
 
 
 def widest(*roles: ShareRole | None) -> Access | None:

@@ -17,6 +17,21 @@ class ShareRole(StrEnum):
     STEER = "steer"
 
 
+class ConversationTeamShare(Base):
+    """The access of all members of a team to a conversation."""
+
+    __tablename__ = "conversation_team_shares"
+
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True
+    )
+    team_id: Mapped[UUID] = mapped_column(
+        ForeignKey("teams.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[ShareRole] = mapped_column(enum_column(ShareRole))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class ConversationShare(Base):
     """The access of one person to a conversation of another person."""
 

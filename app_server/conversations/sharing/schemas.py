@@ -13,11 +13,24 @@ class SharedPerson(BaseModel):
     created_at: Timestamp
 
 
+class SharedTeam(BaseModel):
+    """A team whose members have access. `member_count`: how many people are in it."""
+
+    team_id: Id
+    name: str
+    access: ShareRole
+    member_count: int
+    created_at: Timestamp
+
+
 class Sharing(BaseModel):
-    """The people who have access to a conversation. `everyone`: what every signed-in user may do, or null."""
+    """The people and teams that have access to a conversation. `everyone`: what every signed-in user may
+    do, or null.
+    """
 
     everyone: ShareRole | None
     people: list[SharedPerson]
+    teams: list[SharedTeam]
 
 
 class SetEveryone(BaseModel):
@@ -33,7 +46,8 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person who can be given access."""
+    """A person or a team that can be given access. One of the two ids is null."""
 
-    user_id: Id
+    user_id: Id | None = None
+    team_id: Id | None = None
     name: str

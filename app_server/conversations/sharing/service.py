@@ -10,9 +10,11 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.access import Access, require_access
-from app_server.conversations.sharing.models import ConversationShare, ShareRole
-from app_server.conversations.sharing.schemas import SharedPerson, Sharing
+from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole
+from app_server.conversations.sharing.schemas import SharedPerson, SharedTeam, Sharing
 from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.teams.membership import member_count
+from app_server.teams.models import Team
 from app_server.users.models import User
 
 MAX_PEOPLE = 100
@@ -20,8 +22,11 @@ MAX_CANDIDATES = 20
 
 
 async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sharing:
-    """Returns the people who have access. Raises NotFound, Forbidden `conversation_access_missing`."""
-    return await _show(session, await require_access(session, user_id, conversation_id, Access.OWN))
+    """Returns the people and teams that have access.
+
+    Raises NotFound, Forbidden `conversation_access_missing`.
+    """
+    return await show(session, await require_access(session, user_id, conversation_id, Access.OWN))
 
 
 async def share_with_everyone(
@@ -37,7 +42,7 @@ async def share_with_everyone(
         target = (AuditTarget.CONVERSATION, conversation_id)
         trail.record(session, action, target, everyone=True, role=role)
         await session.flush()
-    return await _show(session, conversation)
+    return await show(session, conversation)
 
 
 async def make_public(
@@ -81,7 +86,7 @@ async def share_with(
             )
         session.add(ConversationShare(conversation_id=conversation_id, user_id=person_id, role=role))
     elif share.role == role:
-        return await _show(session, conversation)
+        return await show(session, conversation)
     else:
         share.role = role
     target = (AuditTarget.CONVERSATION, conversation_id)
@@ -94,7 +99,7 @@ async def share_with(
         role=role,
     )
     await session.flush()
-    return await _show(session, conversation)
+    return await show(session, conversation)
 
 
 async def stop_sharing_with(
@@ -111,7 +116,7 @@ async def stop_sharing_with(
         raise NotFound("The conversation is not shared with this person.", code="share_not_found")
     target = (AuditTarget.CONVERSATION, conversation_id)
     trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, person_id=person_id.hex)
-    return await _show(session, conversation)
+    return await show(session, conversation)
 
 
 async def candidates(
@@ -135,7 +140,8 @@ async def candidates(
     return (await session.scalars(query.order_by(User.name, User.id).limit(MAX_CANDIDATES))).all()
 
 
-async def _show(session: AsyncSession, conversation: Conversation) -> Sharing:
+async def show(session: AsyncSession, conversation: Conversation) -> Sharing:
+    """Returns the people and teams that have access to the conversation, sorted by name."""
     query = (
         select(ConversationShare, User.name)
         .join(User, User.id == ConversationShare.user_id)
@@ -146,4 +152,20 @@ async def _show(session: AsyncSession, conversation: Conversation) -> Sharing:
         SharedPerson(user_id=share.user_id, name=name, access=share.role, created_at=share.created_at)
         for share, name in await session.execute(query)
     ]
-    return Sharing(everyone=conversation.everyone_role, people=people)
+    teams_query = (
+        select(ConversationTeamShare, Team.name, member_count())
+        .join(Team, Team.id == ConversationTeamShare.team_id)
+        .where(ConversationTeamShare.conversation_id == conversation.id)
+        .order_by(Team.name_key)
+    )
+    teams = [
+        SharedTeam(
+            team_id=share.team_id,
+            name=name,
+            access=share.role,
+            member_count=count,
+            created_at=share.created_at,
+        )
+        for share, name, count in await session.execute(teams_query)
+    ]
+    return Sharing(everyone=conversation.everyone_role, people=people, teams=teams)

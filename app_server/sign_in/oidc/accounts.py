@@ -17,6 +17,7 @@ from app_server.sign_in.invitations import create_account
 from app_server.sign_in.oidc.identity import ProviderIdentity
 from app_server.sign_in.oidc.models import ExternalIdentity
 from app_server.sign_in.oidc.refusals import already_connected, identity_not_found, identity_taken, no_role
+from app_server.teams.from_provider import set_teams
 from app_server.users.models import Role, User, WebSession
 
 
@@ -27,7 +28,9 @@ async def account_of(
     address, for the audit log.
 
     If the provider's groups are mapped to roles, each sign-in sets the user's role to the one that the
-    provider gives. The owner's role never changes. Raises Forbidden `oidc_no_role`.
+    provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets
+    the teams that this provider gives. Raises Forbidden `oidc_no_role`, Conflict `too_many_teams`,
+    `too_many_members`.
     """
     known = await _find(session, identity)
     is_new = known is None
@@ -56,6 +59,8 @@ async def account_of(
             before=before,
             provider=provider.name,
         )
+    if provider.teams:
+        await set_teams(session, trail, user.id, provider.name, identity.teams)
     return user, known
 
 

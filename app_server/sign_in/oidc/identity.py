@@ -17,7 +17,8 @@ _STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
 class ProviderIdentity:
     """A person as the provider describes them.
 
-    `role`: None if neither a group nor the default gives one. `session`: the id of the person's session at
+    `role`: None if neither a group nor the default gives one. `teams`: the names
+    of the teams that the groups give. `session`: the id of the person's session at
     the provider (`sid`), which the provider names when it ends that session.
     """
 
@@ -27,6 +28,7 @@ class ProviderIdentity:
     email: str | None
     role: Role | None
     session: str | None
+    teams: tuple[str, ...] = ()
 
 
 def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> ProviderIdentity:
@@ -45,6 +47,7 @@ def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Provid
         email=email,
         role=role_of(provider, claims),
         session=session[:_MAX_SESSION] if isinstance(session, str) else None,
+        teams=teams_of(provider, claims),
     )
 
 
@@ -52,12 +55,22 @@ def role_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Role | Non
     """Returns the strongest role that the person's groups give. If no group gives a role, returns the default
     role, or None if there is no default.
     """
-    told = claims.get(provider.groups_claim)
-    groups = told if isinstance(told, list) else [told]
+    groups = _groups(provider, claims)
     given = {Role(role) for group, role in provider.roles.items() if group in groups}
     if given:
         return next(role for role in _STRONGEST_FIRST if role in given)
     return Role(provider.default_role) if provider.default_role else None
+
+
+def teams_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the names of the teams that the person's groups give."""
+    groups = _groups(provider, claims)
+    return tuple(team for group, team in provider.teams.items() if group in groups)
+
+
+def _groups(provider: IdentityProvider, claims: Mapping[str, Any]) -> list[Any]:
+    told = claims.get(provider.groups_claim)
+    return told if isinstance(told, list) else [told]
 
 
 def _verified_email(claims: Mapping[str, Any]) -> str | None:

@@ -1364,14 +1364,14 @@ export interface paths {
         };
         /**
          * Get Sharing
-         * @description Returns the people who have access to the conversation.
+         * @description Returns the people and teams that have access to the conversation.
          *
          *     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
          */
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description Sets what every signed-in user may do. Null: only the named people have access.
+         * @description Sets what every signed-in user may do. Null: only the named people and teams have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1391,6 +1391,8 @@ export interface paths {
         /**
          * Find Candidates
          * @description Returns up to 20 people whose name contains the query, or whose full e-mail address is the query.
+         *     Before them come up to 20 teams whose name contains it: of the user's own teams, or of all if the user is
+         *     an administrator.
          */
         get: operations["find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get"];
         put?: never;
@@ -1419,12 +1421,42 @@ export interface paths {
         post?: never;
         /**
          * Stop Sharing With Person
-         * @description Ends the sharing with one person. The person's live streams end within two seconds, unless the
-         *     conversation is shared with everyone.
+         * @description Ends the sharing with one person. The person's live streams end within two seconds, unless they
+         *     have access in another way: by a team, or because it is shared with everyone.
          *
          *     404 `share_not_found`.
          */
         delete: operations["stop_sharing_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/sharing/teams/{team_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share With Team
+         * @description Shares the conversation with all members of a team, also those who join later, or changes the team's
+         *     role. It must be one of the user's teams, unless the user is an administrator.
+         *
+         *     404 `team_not_found`, 409 `too_many_teams` (50).
+         */
+        put: operations["share_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__put"];
+        post?: never;
+        /**
+         * Stop Sharing With Team
+         * @description Ends the sharing with a team. Live streams of its members end within two seconds, unless they have
+         *     access in another way.
+         *
+         *     404 `share_not_found`.
+         */
+        delete: operations["stop_sharing_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3721,6 +3753,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Teams
+         * @description Returns the user's teams, sorted by name. Administrators get all teams.
+         */
+        get: operations["list_teams_api_v1_teams_get"];
+        put?: never;
+        /**
+         * Create Team
+         * @description Creates a team without members. Capitals in names do not matter.
+         *
+         *     409 `team_name_taken`, `too_many_teams` (200).
+         */
+        post: operations["create_team_api_v1_teams_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/teams/{team_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Team
+         * @description Returns a team with its members. 404 `team_not_found`, also if the user may not see the team.
+         */
+        get: operations["get_team_api_v1_teams__team_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Team
+         * @description Deletes a team. Conversations that were shared with it are no longer shared with it, and live streams
+         *     of its members end within two seconds. The people keep their accounts. 404 `team_not_found`.
+         */
+        delete: operations["delete_team_api_v1_teams__team_id__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename Team
+         * @description Changes the name of a team. 404 `team_not_found`, 409 `team_name_taken`.
+         */
+        patch: operations["rename_team_api_v1_teams__team_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/teams/{team_id}/members/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add Team Member
+         * @description Puts a person into a team.
+         *
+         *     404 `team_not_found`, `person_not_found`, 409 `too_many_members` (1000).
+         */
+        put: operations["add_team_member_api_v1_teams__team_id__members__user_id__put"];
+        post?: never;
+        /**
+         * Remove Team Member
+         * @description Removes a person from a team. The person's live streams of conversations that only the team gave access
+         *     to end within two seconds.
+         *
+         *     404 `team_not_found`, `team_member_not_found`.
+         */
+        delete: operations["remove_team_member_api_v1_teams__team_id__members__user_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/totp": {
         parameters: {
             query?: never;
@@ -4423,7 +4539,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4471,7 +4587,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -4672,13 +4788,15 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person who can be given access.
+         * @description A person or a team that can be given access. One of the two ids is null.
          */
         Candidate: {
             /** Name */
             name: string;
+            /** Team Id */
+            team_id?: string | null;
             /** User Id */
-            user_id: string;
+            user_id?: string | null;
         };
         /**
          * ChangeCallback
@@ -8008,6 +8126,11 @@ export interface components {
             max_budget_per_task?: number | null;
             sandbox_grouping_strategy?: components["schemas"]["GroupingStrategy"] | null;
         };
+        /** SaveTeam */
+        SaveTeam: {
+            /** Name */
+            name: string;
+        };
         /** Saved */
         Saved: {
             /** Message */
@@ -8387,13 +8510,31 @@ export interface components {
             user_id: string;
         };
         /**
+         * SharedTeam
+         * @description A team whose members have access. `member_count`: how many people are in it.
+         */
+        SharedTeam: {
+            access: components["schemas"]["ShareRole"];
+            /** Created At */
+            created_at: string;
+            /** Member Count */
+            member_count: number;
+            /** Name */
+            name: string;
+            /** Team Id */
+            team_id: string;
+        };
+        /**
          * Sharing
-         * @description The people who have access to a conversation. `everyone`: what every signed-in user may do, or null.
+         * @description The people and teams that have access to a conversation. `everyone`: what every signed-in user may
+         *     do, or null.
          */
         Sharing: {
             everyone: components["schemas"]["ShareRole"] | null;
             /** People */
             people: components["schemas"]["SharedPerson"][];
+            /** Teams */
+            teams: components["schemas"]["SharedTeam"][];
         };
         /**
          * SignInHost
@@ -9024,6 +9165,59 @@ export interface components {
          * @enum {string}
          */
         TaskType: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
+        /**
+         * TeamDetails
+         * @description A team with its members, sorted by name.
+         */
+        TeamDetails: {
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Is Member */
+            is_member: boolean;
+            /** Member Count */
+            member_count: number;
+            /** Members */
+            members: components["schemas"]["TeamMemberInfo"][];
+            /** Name */
+            name: string;
+        };
+        /**
+         * TeamInfo
+         * @description A team in a list. `is_member`: whether the user of the request is in it.
+         */
+        TeamInfo: {
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Is Member */
+            is_member: boolean;
+            /** Member Count */
+            member_count: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * TeamMemberInfo
+         * @description A person in a team.
+         *
+         *     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
+         *     `is_disabled`: the account is disabled, so the person cannot sign in.
+         */
+        TeamMemberInfo: {
+            /** Created At */
+            created_at: string;
+            /** Is Disabled */
+            is_disabled: boolean;
+            /** Name */
+            name: string;
+            /** Provider */
+            provider: string | null;
+            /** User Id */
+            user_id: string;
+        };
         /** TextContent */
         TextContent: {
             /**
@@ -12066,6 +12260,74 @@ export interface operations {
             path: {
                 conversation_id: string;
                 person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sharing"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetAccess"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sharing"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_sharing_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                team_id: string;
             };
             cookie?: never;
         };
@@ -16567,6 +16829,227 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_ListedSkill_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_teams_api_v1_teams_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_team_api_v1_teams_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveTeam"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_team_api_v1_teams__team_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_team_api_v1_teams__team_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rename_team_api_v1_teams__team_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveTeam"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_team_member_api_v1_teams__team_id__members__user_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_team_member_api_v1_teams__team_id__members__user_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
                 };
             };
             /** @description A problem (RFC 9457) */

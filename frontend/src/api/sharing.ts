@@ -22,7 +22,7 @@ export function sharingQuery(id: string) {
   })
 }
 
-/** People whose name holds the text, or whose whole e-mail address it is. */
+/** Teams and people whose name holds the text, or whose whole e-mail address it is. */
 export function candidatesQuery(id: string, text: string) {
   return queryOptions({
     queryKey: [...keyOf(id), 'candidates', text] as const,
@@ -33,13 +33,19 @@ export function candidatesQuery(id: string, text: string) {
   })
 }
 
-/** Gives access, changes it, or takes it away (null): of one person, or of everyone who is signed in. */
+/** With whom: one person, one team, or everyone who is signed in. */
+export type SharedWith = { userId: string } | { teamId: string } | 'everyone'
+
+/** Gives access, changes it, or takes it away (null). */
 export function useChangeSharing(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: ({ userId, access }: { userId: string | null; access: GivenAccess | null }) => {
-      if (userId === null) return request<Sharing>(rootOf(id), { method: 'PUT', body: { everyone: access } })
-      const path = `${rootOf(id)}/people/${userId}`
+    mutationFn: ({ who, access }: { who: SharedWith; access: GivenAccess | null }) => {
+      if (who === 'everyone') {
+        return request<Sharing>(rootOf(id), { method: 'PUT', body: { everyone: access } })
+      }
+      const part = 'teamId' in who ? `teams/${who.teamId}` : `people/${who.userId}`
+      const path = `${rootOf(id)}/${part}`
       return access === null
         ? request<Sharing>(path, { method: 'DELETE' })
         : request<Sharing>(path, { method: 'PUT', body: { access } })

@@ -16,6 +16,7 @@ import {
   ShieldQuestion,
   Sparkles,
   Users,
+  UsersRound,
   Webhook,
   Zap,
 } from 'lucide-react'
@@ -25,6 +26,7 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'api-keys',
   'browsers',
   'people',
+  'teams',
   'audit',
   'jobs',
   'appearance',
@@ -47,6 +49,7 @@ export const SETTINGS_SECTIONS = [
   { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
   { path: 'browsers', label: 'settings.browsers', icon: MonitorSmartphone },
   { path: 'people', label: 'settings.people', icon: Users },
+  { path: 'teams', label: 'settings.teams', icon: UsersRound },
   { path: 'audit', label: 'settings.audit', icon: ScrollText },
   { path: 'jobs', label: 'settings.jobs', icon: ListChecks },
   { path: 'memory', label: 'settings.memory', icon: NotebookPen },

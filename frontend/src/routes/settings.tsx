@@ -22,6 +22,7 @@ import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grou
 import { SecretsSection } from '@/features/secrets/secrets-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
 import { PasswordSection } from '@/features/sign-in/password-section'
+import { TeamsSection } from '@/features/teams/teams-section'
 import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
 import { TriggersSection } from '@/features/triggers/triggers-section'
 import { WebhooksSection } from '@/features/webhooks/webhooks-section'
@@ -48,6 +49,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   'api-keys': ApiKeysSection,
   browsers: SignInSections,
   people: PeopleSection,
+  teams: TeamsSection,
   audit: AuditSection,
   jobs: JobsSection,
   memory: MemorySection,

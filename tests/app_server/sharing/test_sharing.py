@@ -137,7 +137,7 @@ async def test_a_guest_may_do_what_the_role_says_and_nothing_else(
 ) -> None:
     if everyone:
         reply = await client.put(f"{ROOT}/{conversation_id}/sharing", json={"everyone": role})
-        assert reply.json() == {"everyone": role, "people": []}
+        assert reply.json() == {"everyone": role, "people": [], "teams": []}
     else:
         await share(client, conversation_id, guest, role)
     allowed = VIEWED + (STEERED if role == "steer" else [])

@@ -155,6 +155,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   session: true,
   key: true,
   identity: true,
+  team: true,
   secret: true,
   git_host: true,
   mcp_server: true,

@@ -29,7 +29,7 @@ test('an owner confirms the secrets that were found, copies the link and removes
   const asked: unknown[] = []
   let links: LinkInfo[] = []
   const extra = [
-    http.get(`${root}/sharing`, () => HttpResponse.json({ everyone: null, people: [] })),
+    http.get(`${root}/sharing`, () => HttpResponse.json({ everyone: null, people: [], teams: [] })),
     http.get(`${root}/links`, () => HttpResponse.json(links)),
     http.post(`${root}/links`, async ({ request }) => {
       const body = (await request.json()) as { confirmed_findings: string[] }

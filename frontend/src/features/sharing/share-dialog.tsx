@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { UserPlus, X } from 'lucide-react'
+import { UserPlus, Users, X } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import {
@@ -7,11 +7,14 @@ import {
   candidatesQuery,
   sharingQuery,
   useChangeSharing,
+  type Candidate,
   type GivenAccess,
+  type SharedWith,
   type Sharing,
 } from '@/api/sharing'
 import { Links } from './links'
 import { useDebounced } from '@/lib/use-debounced'
+import { Badge } from '@/ui/badge'
 import { Button } from '@/ui/button'
 import { Dialog, DialogActions } from '@/ui/dialog'
 import { ErrorState } from '@/ui/error-state'
@@ -44,12 +47,12 @@ export function ShareDialog({ conversationId, onClose }: ShareDialogProps) {
         <div className="space-y-5">
           <Everyone
             everyone={query.data.everyone}
-            onChange={(access) => change.mutate({ userId: null, access })}
+            onChange={(access) => change.mutate({ who: 'everyone', access })}
           />
-          <People
+          <PeopleAndTeams
             conversationId={conversationId}
-            people={query.data.people}
-            onChange={(userId, access) => change.mutate({ userId, access })}
+            sharing={query.data}
+            onChange={(who, access) => change.mutate({ who, access })}
           />
           {change.isError && <ErrorState error={change.error} />}
           <Notice tone="warning">{t('sharing.costs')}</Notice>
@@ -88,20 +91,20 @@ function Everyone({ everyone, onChange }: EveryoneProps) {
   )
 }
 
-interface PeopleProps {
+interface PeopleAndTeamsProps {
   conversationId: string
-  people: Sharing['people']
-  onChange: (userId: string, access: GivenAccess | null) => void
+  sharing: Sharing
+  onChange: (who: SharedWith, access: GivenAccess | null) => void
 }
 
-function People({ conversationId, people, onChange }: PeopleProps) {
+function PeopleAndTeams({ conversationId, sharing, onChange }: PeopleAndTeamsProps) {
   const { t } = useTranslation()
   const [text, setText] = useState('')
   const applied = useDebounced(text.trim(), SEARCH_DELAY_MS)
   const { data } = useQuery(candidatesQuery(conversationId, applied))
-  const found = applied === '' ? [] : (data ?? [])
-  const known = new Set(people.map((person) => person.user_id))
-  const others = found.filter((person) => !known.has(person.user_id))
+  const { people, teams } = sharing
+  const known = new Set([...people.map(({ user_id }) => user_id), ...teams.map(({ team_id }) => team_id)])
+  const others = (applied === '' ? [] : (data ?? [])).filter((one) => !known.has(idOf(one)))
   return (
     <div className="space-y-2">
       <Field label={t('sharing.find')}>
@@ -122,48 +125,94 @@ function People({ conversationId, people, onChange }: PeopleProps) {
       )}
       {others.length > 0 && (
         <ul aria-label={t('sharing.found')} className="max-h-48 overflow-y-auto">
-          {others.map((person) => (
-            <li key={person.user_id}>
+          {others.map((one) => (
+            <li key={idOf(one)} className="flex items-center gap-2">
               <Button
                 variant="ghost"
                 size="sm"
-                icon={<UserPlus aria-hidden className="size-4" />}
+                icon={<CandidateIcon candidate={one} />}
                 onClick={() => {
-                  onChange(person.user_id, 'view')
+                  onChange(one.team_id ? { teamId: one.team_id } : { userId: idOf(one) }, 'view')
                   setText('')
                 }}
               >
-                {t('sharing.add', { name: person.name })}
+                {t('sharing.add', { name: one.name })}
               </Button>
+              {one.team_id && <Badge>{t('sharing.team')}</Badge>}
             </li>
           ))}
         </ul>
       )}
-      {people.length > 0 && (
+      {known.size > 0 && (
         <ul aria-label={t('sharing.people')} className="divide-y divide-border">
+          {teams.map((team) => (
+            <SharedRow
+              key={team.team_id}
+              name={team.name}
+              note={t('sharing.team_members', { count: team.member_count })}
+              access={team.access}
+              onChange={(access) => onChange({ teamId: team.team_id }, access)}
+            />
+          ))}
           {people.map((person) => (
-            <li key={person.user_id} className="flex items-center gap-2 py-2">
-              <span className="min-w-0 flex-1 truncate">{person.name}</span>
-              <Select
-                className="w-32 shrink-0"
-                aria-label={t('sharing.access_of', { name: person.name })}
-                value={person.access}
-                onChange={(event) => onChange(person.user_id, event.target.value as GivenAccess)}
-              >
-                <AccessOptions />
-              </Select>
-              <IconButton
-                size="sm"
-                label={t('sharing.remove', { name: person.name })}
-                hasTooltip={false}
-                icon={<X aria-hidden className="size-4" />}
-                onClick={() => onChange(person.user_id, null)}
-              />
-            </li>
+            <SharedRow
+              key={person.user_id}
+              name={person.name}
+              access={person.access}
+              onChange={(access) => onChange({ userId: person.user_id }, access)}
+            />
           ))}
         </ul>
       )}
     </div>
+  )
+}
+
+function idOf({ team_id, user_id }: Candidate): string {
+  return team_id ?? user_id ?? ''
+}
+
+function CandidateIcon({ candidate }: { candidate: Candidate }) {
+  const Icon = candidate.team_id ? Users : UserPlus
+  return <Icon aria-hidden className="size-4" />
+}
+
+interface SharedRowProps {
+  name: string
+  /** How many people a team has. Left out for a person. */
+  note?: string
+  access: GivenAccess
+  onChange: (access: GivenAccess | null) => void
+}
+
+function SharedRow({ name, note, access, onChange }: SharedRowProps) {
+  const { t } = useTranslation()
+  return (
+    <li className="flex items-center gap-2 py-2">
+      <div className="min-w-0 flex-1">
+        <p className="truncate">{name}</p>
+        {note && (
+          <p className="text-xs text-muted">
+            {t('sharing.team')} · {note}
+          </p>
+        )}
+      </div>
+      <Select
+        className="w-32 shrink-0"
+        aria-label={t('sharing.access_of', { name })}
+        value={access}
+        onChange={(event) => onChange(event.target.value as GivenAccess)}
+      >
+        <AccessOptions />
+      </Select>
+      <IconButton
+        size="sm"
+        label={t('sharing.remove', { name })}
+        hasTooltip={false}
+        icon={<X aria-hidden className="size-4" />}
+        onClick={() => onChange(null)}
+      />
+    </li>
   )
 }
 

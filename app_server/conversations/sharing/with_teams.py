@@ -1,0 +1,99 @@
+"""Shares conversations with teams. Only the owner of a conversation may do this."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import Select, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.conversations.sharing.access import Access, require_access
+from app_server.conversations.sharing.models import ConversationTeamShare, ShareRole
+from app_server.conversations.sharing.schemas import Sharing
+from app_server.conversations.sharing.service import MAX_CANDIDATES, show
+from app_server.core.errors import Conflict, NotFound
+from app_server.teams.membership import visible_teams
+from app_server.teams.models import Team
+from app_server.teams.service import team_not_found
+from app_server.users.models import ADMINISTRATORS, User
+
+MAX_TEAMS_OF_CONVERSATION = 50
+
+
+async def share_with_team(
+    session: AsyncSession,
+    user: User,
+    trail: AuditTrail,
+    conversation_id: UUID,
+    team_id: UUID,
+    role: ShareRole,
+) -> Sharing:
+    """Shares the conversation with a team that the user may see, or changes the team's role.
+
+    Raises NotFound (also `team_not_found`), Forbidden `conversation_access_missing`, Conflict
+    `too_many_teams`.
+    """
+    conversation = await require_access(session, user.id, conversation_id, Access.OWN)
+    share = await session.get(ConversationTeamShare, (conversation_id, team_id))
+    if share is not None and share.role == role:
+        return await show(session, conversation)
+    if share is None:
+        team = await session.scalar(_visible_to(user).where(Team.id == team_id))
+        if team is None:
+            raise team_not_found()
+        count = select(func.count()).where(ConversationTeamShare.conversation_id == conversation_id)
+        if (await session.scalar(count) or 0) >= MAX_TEAMS_OF_CONVERSATION:
+            raise Conflict(
+                f"The conversation is shared with {MAX_TEAMS_OF_CONVERSATION} teams, which is as many as "
+                "there can be.",
+                code="too_many_teams",
+                fix="Share it with everyone who is signed in.",
+            )
+        session.add(ConversationTeamShare(conversation_id=conversation_id, team_id=team_id, role=role))
+    else:
+        team = await session.get_one(Team, team_id)
+        share.role = role
+    trail.record(
+        session,
+        AuditAction.CONVERSATION_SHARED,
+        (AuditTarget.CONVERSATION, conversation_id),
+        team_id=team_id.hex,
+        team_name=team.name,
+        role=role,
+    )
+    await session.flush()
+    return await show(session, conversation)
+
+
+async def stop_sharing_with_team(
+    session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, team_id: UUID
+) -> Sharing:
+    """Ends the sharing with a team. Raises NotFound (also `share_not_found`), Forbidden
+    `conversation_access_missing`.
+    """
+    conversation = await require_access(session, user_id, conversation_id, Access.OWN)
+    statement = delete(ConversationTeamShare).where(
+        ConversationTeamShare.conversation_id == conversation_id, ConversationTeamShare.team_id == team_id
+    )
+    if await session.scalar(statement.returning(ConversationTeamShare.team_id)) is None:
+        raise NotFound("The conversation is not shared with this team.", code="share_not_found")
+    target = (AuditTarget.CONVERSATION, conversation_id)
+    trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, team_id=team_id.hex)
+    return await show(session, conversation)
+
+
+async def team_candidates(
+    session: AsyncSession, user: User, conversation_id: UUID, text: str
+) -> Sequence[Team]:
+    """Returns up to 20 teams that the user may see and whose name contains the text, sorted by name.
+
+    Raises NotFound, Forbidden `conversation_access_missing`.
+    """
+    await require_access(session, user.id, conversation_id, Access.OWN)
+    query = _visible_to(user).where(Team.name.icontains(text, autoescape=True))
+    return (await session.scalars(query.limit(MAX_CANDIDATES))).all()
+
+
+def _visible_to(user: User) -> Select[Team]:
+    return visible_teams(user.id, sees_all=user.role in ADMINISTRATORS)

@@ -1,0 +1,89 @@
+"""Routes of teams. Everyone sees the teams that they are in. Administrators see and change all teams."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.core.database import ReadSession, Session
+from app_server.teams import service
+from app_server.teams.schemas import SaveTeam, TeamDetails, TeamInfo
+
+router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
+
+
+@router.get("")
+async def list_teams(principal: CurrentPrincipal, session: ReadSession) -> list[TeamInfo]:
+    """Returns the user's teams, sorted by name. Administrators get all teams."""
+    return await service.list_teams(session, principal.user.id, sees_all=_sees_all(principal))
+
+
+@router.post("", status_code=201)
+async def create_team(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: SaveTeam
+) -> TeamDetails:
+    """Creates a team without members. Capitals in names do not matter.
+
+    409 `team_name_taken`, `too_many_teams` (200).
+    """
+    team = await service.create_team(session, trail, body.name)
+    return await _show(principal, session, team.id)
+
+
+@router.get("/{team_id}")
+async def get_team(principal: CurrentPrincipal, session: ReadSession, team_id: UUID) -> TeamDetails:
+    """Returns a team with its members. 404 `team_not_found`, also if the user may not see the team."""
+    return await _show(principal, session, team_id)
+
+
+@router.patch("/{team_id}")
+async def rename_team(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, body: SaveTeam
+) -> TeamDetails:
+    """Changes the name of a team. 404 `team_not_found`, 409 `team_name_taken`."""
+    await service.rename_team(session, trail, team_id, body.name)
+    return await _show(principal, session, team_id)
+
+
+@router.delete("/{team_id}", status_code=204)
+async def delete_team(trail: CurrentTrail, session: Session, team_id: UUID) -> None:
+    """Deletes a team. Conversations that were shared with it are no longer shared with it, and live streams
+    of its members end within two seconds. The people keep their accounts. 404 `team_not_found`.
+    """
+    await service.delete_team(session, trail, team_id)
+
+
+@router.put("/{team_id}/members/{user_id}")
+async def add_team_member(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
+) -> TeamDetails:
+    """Puts a person into a team.
+
+    404 `team_not_found`, `person_not_found`, 409 `too_many_members` (1000).
+    """
+    await service.add_member(session, trail, team_id, user_id)
+    return await _show(principal, session, team_id)
+
+
+@router.delete("/{team_id}/members/{user_id}")
+async def remove_team_member(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
+) -> TeamDetails:
+    """Removes a person from a team. The person's live streams of conversations that only the team gave access
+    to end within two seconds.
+
+    404 `team_not_found`, `team_member_not_found`.
+    """
+    await service.remove_member(session, trail, team_id, user_id)
+    return await _show(principal, session, team_id)
+
+
+def _sees_all(principal: Principal) -> bool:
+    return principal.may(Permission.ADMINISTER)
+
+
+async def _show(principal: Principal, session: Session, team_id: UUID) -> TeamDetails:
+    return await service.show_team(session, principal.user.id, team_id, sees_all=_sees_all(principal))

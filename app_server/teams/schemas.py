@@ -1,0 +1,42 @@
+"""Schemas of teams in the API."""
+
+from pydantic import BaseModel, ConfigDict
+
+from app_server.core.database import Id, Timestamp
+from app_server.core.identity_providers import TeamName
+
+
+class TeamMemberInfo(BaseModel):
+    """A person in a team.
+
+    `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
+    `is_disabled`: the account is disabled, so the person cannot sign in.
+    """
+
+    user_id: Id
+    name: str
+    provider: str | None
+    is_disabled: bool
+    created_at: Timestamp
+
+
+class TeamInfo(BaseModel):
+    """A team in a list. `is_member`: whether the user of the request is in it."""
+
+    id: Id
+    name: str
+    created_at: Timestamp
+    member_count: int
+    is_member: bool
+
+
+class TeamDetails(TeamInfo):
+    """A team with its members, sorted by name."""
+
+    members: list[TeamMemberInfo]
+
+
+class SaveTeam(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: TeamName

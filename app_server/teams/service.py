@@ -1,0 +1,191 @@
+"""Creates, renames and deletes teams, and changes who is in them."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.errors import Conflict, NotFound
+from app_server.teams.membership import member_count, teams_of, visible_teams
+from app_server.teams.models import Team, TeamMember
+from app_server.teams.schemas import TeamDetails, TeamInfo, TeamMemberInfo
+from app_server.users.models import User
+
+MAX_TEAMS = 200
+MAX_MEMBERS = 1000
+
+
+async def list_teams(session: AsyncSession, user_id: UUID, *, sees_all: bool) -> list[TeamInfo]:
+    """Returns the teams that the person may see, sorted by name."""
+    query = visible_teams(user_id, sees_all=sees_all).add_columns(
+        member_count(), Team.id.in_(teams_of(user_id))
+    )
+    return [
+        TeamInfo(
+            id=team.id, name=team.name, created_at=team.created_at, member_count=count, is_member=is_member
+        )
+        for team, count, is_member in await session.execute(query)
+    ]
+
+
+async def show_team(session: AsyncSession, user_id: UUID, team_id: UUID, *, sees_all: bool) -> TeamDetails:
+    """Returns one team with its members. Raises NotFound `team_not_found`, also for a team that the person
+    may not see.
+    """
+    query = visible_teams(user_id, sees_all=sees_all).where(Team.id == team_id)
+    team = await session.scalar(query)
+    if team is None:
+        raise team_not_found()
+    members = await _members(session, team_id)
+    return TeamDetails(
+        id=team.id,
+        name=team.name,
+        created_at=team.created_at,
+        member_count=len(members),
+        is_member=any(member.user_id == user_id for member in members),
+        members=members,
+    )
+
+
+async def create_team(session: AsyncSession, trail: AuditTrail, name: str) -> Team:
+    """Raises Conflict `team_name_taken`, `too_many_teams`."""
+    if (await session.scalar(select(func.count()).select_from(Team)) or 0) >= MAX_TEAMS:
+        raise Conflict(
+            f"There are {MAX_TEAMS} teams, which is as many as there can be.",
+            code="too_many_teams",
+            fix="Delete a team that is no longer used.",
+        )
+    team = Team(name=name, name_key=name_key(name))
+    session.add(team)
+    await _flush(session)
+    trail.record(session, AuditAction.TEAM_CREATED, (AuditTarget.TEAM, team.id), name=name)
+    return team
+
+
+async def rename_team(session: AsyncSession, trail: AuditTrail, team_id: UUID, name: str) -> None:
+    """Raises NotFound `team_not_found`, Conflict `team_name_taken`."""
+    team = await find_team(session, team_id)
+    if team.name == name:
+        return
+    before, team.name, team.name_key = team.name, name, name_key(name)
+    await _flush(session)
+    trail.record(session, AuditAction.TEAM_RENAMED, (AuditTarget.TEAM, team_id), name=name, before=before)
+
+
+async def delete_team(session: AsyncSession, trail: AuditTrail, team_id: UUID) -> None:
+    """Deletes a team. What was shared with it is no longer shared. Raises NotFound `team_not_found`."""
+    team = await find_team(session, team_id)
+    await session.delete(team)
+    trail.record(session, AuditAction.TEAM_DELETED, (AuditTarget.TEAM, team_id), name=team.name)
+
+
+async def add_member(
+    session: AsyncSession, trail: AuditTrail, team_id: UUID, person_id: UUID, provider: str | None = None
+) -> None:
+    """Puts a person into a team. Nothing changes if the person is in it already, but an administrator takes
+    over a membership that a provider gave: it then stays when the provider's groups change.
+
+    provider: the name of the identity provider whose groups say so; None for an administrator. Raises
+    NotFound `team_not_found`, `person_not_found`, Conflict `too_many_members`.
+    """
+    team = await find_team(session, team_id)
+    person = await session.get(User, person_id)
+    if person is None:
+        raise NotFound("There is no such person.", code="person_not_found")
+    known = await session.get(TeamMember, (team_id, person_id))
+    if known is not None:
+        if provider is None:
+            known.provider = None
+        return
+    count = await session.scalar(select(func.count()).where(TeamMember.team_id == team_id))
+    if (count or 0) >= MAX_MEMBERS:
+        raise Conflict(
+            f"The team has {MAX_MEMBERS} members, which is as many as there can be.", code="too_many_members"
+        )
+    try:
+        async with session.begin_nested():
+            session.add(TeamMember(team_id=team_id, user_id=person_id, provider=provider))
+            await session.flush()
+    except IntegrityError:
+        # Another request has added the person, or deleted the team, at the same moment.
+        return
+    _record_member(session, trail, AuditAction.TEAM_MEMBER_ADDED, team, person, provider)
+
+
+async def remove_member(
+    session: AsyncSession, trail: AuditTrail, team_id: UUID, person_id: UUID, provider: str | None = None
+) -> None:
+    """Removes a person from a team. Raises NotFound `team_not_found`, `team_member_not_found`."""
+    team = await find_team(session, team_id)
+    removed = delete(TeamMember).where(TeamMember.team_id == team_id, TeamMember.user_id == person_id)
+    if await session.scalar(removed.returning(TeamMember.user_id)) is None:
+        raise NotFound("This person is not in the team.", code="team_member_not_found")
+    person = await session.get_one(User, person_id)
+    _record_member(session, trail, AuditAction.TEAM_MEMBER_REMOVED, team, person, provider)
+
+
+async def find_team(session: AsyncSession, team_id: UUID) -> Team:
+    """Returns the team with this id. Raises NotFound `team_not_found`."""
+    team = await session.get(Team, team_id)
+    if team is None:
+        raise team_not_found()
+    return team
+
+
+def team_not_found() -> NotFound:
+    return NotFound("There is no such team.", code="team_not_found")
+
+
+def name_key(name: str) -> str:
+    """Returns the form of a name in which two names are compared."""
+    return name.casefold()
+
+
+def _record_member(
+    session: AsyncSession,
+    trail: AuditTrail,
+    action: AuditAction,
+    team: Team,
+    person: User,
+    provider: str | None,
+) -> None:
+    target = (AuditTarget.TEAM, team.id)
+    trail.record(
+        session,
+        action,
+        target,
+        name=team.name,
+        person_id=person.id.hex,
+        person_name=person.name,
+        provider=provider,
+    )
+
+
+async def _members(session: AsyncSession, team_id: UUID) -> Sequence[TeamMemberInfo]:
+    query = (
+        select(TeamMember, User)
+        .join(User, User.id == TeamMember.user_id)
+        .where(TeamMember.team_id == team_id)
+        .order_by(User.name, User.id)
+    )
+    return [
+        TeamMemberInfo(
+            user_id=person.id,
+            name=person.name,
+            provider=member.provider,
+            is_disabled=person.disabled_at is not None,
+            created_at=member.created_at,
+        )
+        for member, person in await session.execute(query)
+    ]
+
+
+async def _flush(session: AsyncSession) -> None:
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict("There is a team of this name already.", code="team_name_taken") from error

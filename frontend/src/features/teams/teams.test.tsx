@@ -1,0 +1,108 @@
+import { screen, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { TeamDetails } from '@/api/teams'
+import type { Person } from '@/api/types'
+import { fakeUser } from '@/test/factories'
+import { problem } from '@/test/handlers'
+import { renderApp } from '@/test/render-app'
+
+const AT = '2026-01-01T10:00:00Z'
+const GRACE: Person = {
+  id: 'g1',
+  name: 'Grace',
+  role: 'member',
+  created_at: AT,
+  signed_in_at: null,
+  has_totp: false,
+  disabled_at: null,
+}
+
+function fakeTeam(id: string, name: string): TeamDetails {
+  return { id, name, created_at: AT, member_count: 0, is_member: false, members: [] }
+}
+
+function routes(teams: TeamDetails[]) {
+  const find = (id: unknown) => teams.find((team) => team.id === id)!
+  const change = (id: unknown, members: TeamDetails['members']) => {
+    Object.assign(find(id), { members, member_count: members.length })
+    return HttpResponse.json(find(id))
+  }
+  return [
+    http.get('*/api/v1/people', () => HttpResponse.json([GRACE])),
+    http.get('*/api/v1/teams', () => HttpResponse.json(teams)),
+    http.get('*/api/v1/teams/:id', ({ params }) => HttpResponse.json(find(params.id))),
+    http.post('*/api/v1/teams', async ({ request }) => {
+      const { name } = (await request.json()) as { name: string }
+      if (teams.some((team) => team.name === name)) {
+        return problem(409, { code: 'team_name_taken', detail: 'There is a team of this name already.' })
+      }
+      teams.push(fakeTeam('t2', name))
+      return HttpResponse.json(teams.at(-1), { status: 201 })
+    }),
+    http.patch('*/api/v1/teams/:id', async ({ request, params }) =>
+      HttpResponse.json(Object.assign(find(params.id), await request.json())),
+    ),
+    http.delete('*/api/v1/teams/:id', ({ params }) => {
+      teams.splice(teams.indexOf(find(params.id)), 1)
+      return new HttpResponse(null, { status: 204 })
+    }),
+    http.put('*/api/v1/teams/:id/members/g1', ({ params }) =>
+      change(params.id, [
+        { user_id: 'g1', name: 'Grace', provider: null, is_disabled: false, created_at: AT },
+      ]),
+    ),
+    http.delete('*/api/v1/teams/:id/members/g1', ({ params }) => change(params.id, [])),
+  ]
+}
+
+test('an owner creates a team, changes its members, renames it and deletes it', async () => {
+  const { user } = renderApp({
+    url: '/settings/teams',
+    user: { ...fakeUser(), role: 'owner' },
+    extra: routes([fakeTeam('t1', 'Apps')]),
+  })
+  await user.type(await screen.findByLabelText('Name of the team'), 'Apps')
+  await user.click(screen.getByRole('button', { name: 'Create a team' }))
+  expect(await screen.findByText('There is a team of this name already.')).toBeVisible()
+  await user.clear(screen.getByLabelText('Name of the team'))
+  await user.type(screen.getByLabelText('Name of the team'), 'Core')
+  await user.click(screen.getByRole('button', { name: 'Create a team' }))
+
+  await user.click(await screen.findByRole('button', { name: /^Core/ }))
+  expect(await screen.findByText('This team has no members.')).toBeVisible()
+  await user.selectOptions(await screen.findByLabelText('Add a person to Core'), 'Grace')
+  expect(await screen.findByText('1 member')).toBeVisible()
+  const members = within(screen.getByRole('list', { name: 'Members of Core' }))
+  await user.click(members.getByRole('button', { name: 'Remove Grace' }))
+  expect(await screen.findByText('This team has no members.')).toBeVisible()
+
+  await user.click(screen.getByRole('button', { name: 'Actions for Core' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Rename' }))
+  const dialog = within(await screen.findByRole('dialog'))
+  await user.clear(dialog.getByLabelText('Name of the team'))
+  await user.type(dialog.getByLabelText('Name of the team'), 'Kernel')
+  await user.click(dialog.getByRole('button', { name: 'Rename' }))
+
+  await user.click(await screen.findByRole('button', { name: 'Actions for Kernel' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete team' }))
+  await user.click(await screen.findByRole('button', { name: 'Delete team' }))
+  expect(await screen.findByRole('button', { name: /^Apps/ })).toBeVisible()
+  expect(screen.queryByRole('button', { name: /^Kernel/ })).toBeNull()
+})
+
+test('a member sees the people of a team and changes nothing', async () => {
+  const team = fakeTeam('t1', 'Apps')
+  team.is_member = true
+  team.members = [{ user_id: 'g1', name: 'Grace', provider: 'acme', is_disabled: false, created_at: AT }]
+  const { user } = renderApp({
+    url: '/settings/teams',
+    user: { ...fakeUser(), role: 'member' },
+    extra: routes([team]),
+  })
+  await user.click(await screen.findByRole('button', { name: /^Apps/ }))
+  expect(await screen.findByText('Grace')).toBeVisible()
+  expect(screen.getByText('By acme')).toBeVisible()
+  expect(screen.queryByRole('button', { name: 'Remove Grace' })).toBeNull()
+  expect(screen.queryByLabelText('Name of the team')).toBeNull()
+})
