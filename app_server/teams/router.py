@@ -2,13 +2,14 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal
 from app_server.access.permissions import Permission
 from app_server.access.principal import Principal
 from app_server.core.database import ReadSession, Session
+from app_server.core.pubsub import LOOK, publish_after_commit
 from app_server.teams import service
 from app_server.teams.schemas import SaveTeam, TeamDetails, TeamInfo
 
@@ -49,28 +50,40 @@ async def rename_team(
 
 
 @router.delete("/{team_id}", status_code=204)
-async def delete_team(trail: CurrentTrail, session: Session, team_id: UUID) -> None:
+async def delete_team(trail: CurrentTrail, session: Session, team_id: UUID, request: Request) -> None:
     """Deletes a team. Conversations that were shared with it are no longer shared with it, and live streams
     of its members end within two seconds. The people keep their accounts. 404 `team_not_found`.
     """
     await service.delete_team(session, trail, team_id)
+    _tell(request, session, team_id)
 
 
 @router.put("/{team_id}/members/{user_id}")
 async def add_team_member(
-    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    team_id: UUID,
+    user_id: UUID,
+    request: Request,
 ) -> TeamDetails:
     """Puts a person into a team.
 
     404 `team_not_found`, `person_not_found`, 409 `too_many_members` (1000).
     """
     await service.add_member(session, trail, team_id, user_id)
+    _tell(request, session, user_id)
     return await _show(principal, session, team_id)
 
 
 @router.delete("/{team_id}/members/{user_id}")
 async def remove_team_member(
-    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    team_id: UUID,
+    user_id: UUID,
+    request: Request,
 ) -> TeamDetails:
     """Removes a person from a team. The person's live streams of conversations that only the team gave access
     to end within two seconds.
@@ -78,7 +91,13 @@ async def remove_team_member(
     404 `team_not_found`, `team_member_not_found`.
     """
     await service.remove_member(session, trail, team_id, user_id)
+    _tell(request, session, user_id)
     return await _show(principal, session, team_id)
+
+
+def _tell(request: Request, session: Session, channel: UUID) -> None:
+    """After the commit, lets the streams of a user, or of all members of a team, look at what they show."""
+    publish_after_commit(session, request.state.pubsub, channel, [LOOK])
 
 
 def _sees_all(principal: Principal) -> bool:

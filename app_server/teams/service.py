@@ -178,6 +178,7 @@ async def _members(session: AsyncSession, team_id: UUID) -> Sequence[TeamMemberI
             name=person.name,
             provider=member.provider,
             is_disabled=person.disabled_at is not None,
+            is_service=person.is_service,
             created_at=member.created_at,
         )
         for member, person in await session.execute(query)

@@ -7,28 +7,33 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import select, true
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
-from app_server.conversations.sharing.models import ConversationShare
+from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare
 from app_server.conversations.view import Viewer
 from app_server.core.pubsub import EVERYONE, Frame, PubSub, publish_after_commit
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
-    """Returns the channels of all users who may see the conversation, also of a deleted one. Returns no
-    channels if there is no such conversation.
+    """Returns the channels of all users and teams who may see the conversation, also of a deleted one.
+    Returns no channels if there is no such conversation.
     """
+    people = select(ConversationShare.user_id).where(ConversationShare.conversation_id == conversation_id)
+    teams = select(ConversationTeamShare.team_id).where(
+        ConversationTeamShare.conversation_id == conversation_id
+    )
+    guests = people.union_all(teams).subquery()
     query = (
-        select(Conversation.user_id, Conversation.everyone_role, ConversationShare.user_id)
-        .outerjoin(ConversationShare, ConversationShare.conversation_id == Conversation.id)
+        select(Conversation.user_id, Conversation.everyone_role, *guests.c)
+        .outerjoin(guests, true())
         .where(Conversation.id == conversation_id)
     )
     rows = (await session.execute(query)).all()
     if any(everyone is not None for _, everyone, _ in rows):
         return frozenset((EVERYONE,))
-    return frozenset(user_id for owner, _, guest in rows for user_id in (owner, guest) if user_id)
+    return frozenset(channel for owner, _, guest in rows for channel in (owner, guest) if channel)
 
 
 def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:

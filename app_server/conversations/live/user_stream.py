@@ -7,7 +7,7 @@ which app server, or whether a message about it was lost.
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -23,6 +23,7 @@ from app_server.core.database import Database, Id
 from app_server.core.pubsub import EVERYONE, LOOK, Frame, PubSub, Subscription
 from app_server.llm_gateway.limits.calls import SPENT
 from app_server.llm_gateway.limits.limit_routes import SpendingLimit, read_limit
+from app_server.teams.membership import teams_of
 
 NEWEST = 50
 MAX_WAITING = 100
@@ -34,7 +35,7 @@ _ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
 
 
 class SnapshotFrame(BaseModel):
-    """The first frame. `conversations`: the newest 50 that the user may see, and those that wait for the
+    """The first frame, and again when the user's teams have changed. `conversations`: the newest 50 that the user may see, and those that wait for the
     user. `start_tasks`: of the user's own among them, those that have not ended.
     """
 
@@ -89,18 +90,37 @@ class UserStream:
     """What the client knows of each conversation and start task, as a hash of what was sent last."""
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the snapshot, then the changes. Raises Ended as the subscription does."""
-        async with (
-            self.pubsub.subscribe(self.user_id) as own,
-            self.pubsub.subscribe(EVERYONE) as common,
-            _arriving(own, common) as arriving,
-        ):
-            yield await self._snapshot()
+        """Yields the snapshot, then the changes. Raises Ended as the subscriptions do."""
+        async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
+            is_first = True
             while True:
-                told = await arriving.next()
-                for frame in await self._changes(told):
-                    yield frame
-                await asyncio.sleep(PAUSE_SECONDS)
+                teams = await self._teams()
+                async with self._subscribed(teams) as of_teams, _arriving(own, common, *of_teams) as arriving:
+                    if is_first:
+                        yield await self._snapshot()
+                        is_first = False
+                    else:
+                        # The client may show more than is known here of what its former teams gave, so that
+                        # a snapshot follows what is known to be gone.
+                        for frame in await self._changes((LOOK,)):
+                            yield frame
+                        yield await self._snapshot()
+                    while True:
+                        told = await arriving.next()
+                        if LOOK in told and await self._teams() != teams:
+                            break
+                        for frame in await self._changes(told):
+                            yield frame
+                        await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _teams(self) -> set[UUID]:
+        async with self.database.read() as session:
+            return set(await session.scalars(teams_of(self.user_id)))
+
+    @asynccontextmanager
+    async def _subscribed(self, channels: Collection[UUID]) -> AsyncIterator[list[Subscription]]:
+        async with AsyncExitStack() as stack:
+            yield [await stack.enter_async_context(self.pubsub.subscribe(each)) for each in channels]
 
     async def _snapshot(self) -> SnapshotFrame:
         rows = await self._rows()
@@ -177,7 +197,7 @@ class UserStream:
 
 
 class _Arriving:
-    """The messages of two subscriptions, in one place."""
+    """The messages of several subscriptions, in one place."""
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}

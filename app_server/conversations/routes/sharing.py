@@ -56,7 +56,7 @@ async def find_candidates(
     found = await service.candidates(session, user.id, conversation_id, query, with_address)
     return [
         *(Candidate(team_id=team.id, name=team.name) for team in teams),
-        *(Candidate(user_id=person.id, name=person.name) for person in found),
+        *(Candidate(user_id=person.id, name=person.name, is_service=person.is_service) for person in found),
     ]
 
 

@@ -46,8 +46,11 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person or a team that can be given access. One of the two ids is null."""
+    """A person or a team that can be given access. One of the two ids is null. `is_service`: the person is a
+    service account.
+    """
 
     user_id: Id | None = None
     team_id: Id | None = None
     name: str
+    is_service: bool = False

@@ -19,6 +19,7 @@ from app_server.core.config import Config
 from app_server.core.database import Session
 from app_server.core.errors import AppError, BadGateway, BadRequest
 from app_server.core.identity_providers import IdentityProvider
+from app_server.core.pubsub import LOOK, publish_after_commit
 from app_server.sign_in.oidc import accounts, attempts, exchange, refusals
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.oidc.identity import ProviderIdentity, identity_of
@@ -107,7 +108,7 @@ async def complete_sign_in(
             await _record_connection(session, request, name, attempt.connects)
             outcome = f"connected={name}"
         else:
-            outcome = f"token={await _link_for(session, provider, identity, address_of(request))}"
+            outcome = f"token={await _link_for(session, request, provider, identity)}"
     except AppError as refusal:
         refused: RefusedSignIns = request.state.refused_sign_ins
         refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
@@ -154,12 +155,15 @@ async def _record_connection(session: AsyncSession, request: Request, name: str,
 
 
 async def _link_for(
-    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity, address: str | None
+    session: AsyncSession, request: Request, provider: IdentityProvider, identity: ProviderIdentity
 ) -> str:
-    user, known = await accounts.account_of(session, provider, identity, address)
+    user, known = await accounts.account_of(session, provider, identity, address_of(request))
     if user.disabled_at is not None:
         raise account_disabled()
     await session.flush()
+    if provider.teams:
+        # The teams may have changed, and with them what other open pages of this person show.
+        publish_after_commit(session, request.state.pubsub, user.id, [LOOK])
     return await create_link(
         session, user.id, origin=LinkOrigin(identity_id=known.id, provider_session=identity.session)
     )

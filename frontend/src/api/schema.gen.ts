@@ -4788,9 +4788,15 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person or a team that can be given access. One of the two ids is null.
+         * @description A person or a team that can be given access. One of the two ids is null. `is_service`: the person is a
+         *     service account.
          */
         Candidate: {
+            /**
+             * Is Service
+             * @default false
+             */
+            is_service: boolean;
             /** Name */
             name: string;
             /** Team Id */
@@ -8752,7 +8758,7 @@ export interface components {
         };
         /**
          * SnapshotFrame
-         * @description The first frame. `conversations`: the newest 50 that the user may see, and those that wait for the
+         * @description The first frame, and again when the user's teams have changed. `conversations`: the newest 50 that the user may see, and those that wait for the
          *     user. `start_tasks`: of the user's own among them, those that have not ended.
          */
         SnapshotFrame: {
@@ -9204,13 +9210,16 @@ export interface components {
          * @description A person in a team.
          *
          *     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
-         *     `is_disabled`: the account is disabled, so the person cannot sign in.
+         *     `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service account,
+         *     whose keys have what the team gives.
          */
         TeamMemberInfo: {
             /** Created At */
             created_at: string;
             /** Is Disabled */
             is_disabled: boolean;
+            /** Is Service */
+            is_service: boolean;
             /** Name */
             name: string;
             /** Provider */

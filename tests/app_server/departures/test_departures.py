@@ -14,7 +14,7 @@ from sqlalchemy import func, select, update
 from app_server.audit.models import AuditEntry
 from app_server.callbacks.models import Callback, Processor
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.sharing.models import ConversationShare, ShareRole
+from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole
 from app_server.conversations.start.tasks import new_stages
 from app_server.core.database import now
 from app_server.events import log
@@ -23,6 +23,7 @@ from app_server.git.providers import GitProvider
 from app_server.sandbox_records.models import Sandbox
 from app_server.secrets.models import Secret
 from app_server.settings.models import LLMProfile
+from app_server.teams.models import Team, TeamMember
 from app_server.triggers.models import Trigger
 from app_server.users.models import Role, User
 from app_server.users.service import create_user
@@ -36,6 +37,7 @@ KEEP = {
     "callbacks": "hand_over",
     "triggers": "hand_over",
 }
+TEAM_ID = uuid4()
 DROP = {"conversations": "delete", "profiles": "delete", "callbacks": "delete", "triggers": "delete"}
 
 
@@ -61,6 +63,11 @@ async def ada(app: App, owner: User) -> Leaver:
         await session.flush()
         share = {"conversation_id": ids["id"], "user_id": owner.id}
         session.add(ConversationShare(**share, role=ShareRole.VIEW))
+        session.add(Team(id=TEAM_ID, name="Engines", name_key="engines"))
+        await session.flush()
+        session.add(TeamMember(team_id=TEAM_ID, user_id=person.id))
+        of_team = {"conversation_id": ids["id"], "team_id": TEAM_ID}
+        session.add(ConversationTeamShare(**of_team, role=ShareRole.STEER))
         key = app.state["cipher"].encrypt("the-key-of-ada")
         session.add(LLMProfile(user_id=person.id, name="demo", model="x/y", api_key_encrypted=key))
         value = app.state["cipher"].encrypt("the-secret-of-ada")
@@ -100,12 +107,15 @@ async def test_what_is_handed_over_goes_on_with_its_new_owner(
     assert reply.status_code == 202, reply.text
     assert reply.json()["deleting_at"] is not None
     [shown] = (await client.get("/api/v1/app-conversations", params={"ids": ada.conversation_id.hex})).json()
-    assert (shown["access"], shown["llm_profile"], shown["is_shared"]) == ("own", "demo-2", False)
+    assert (shown["access"], shown["llm_profile"], shown["is_shared"]) == ("own", "demo-2", True)
+    sharing = await client.get(f"/api/v1/app-conversations/{ada.conversation_id}/sharing")
+    assert [(one["name"], one["access"]) for one in sharing.json()["teams"]] == [("Engines", "steer")]
 
     async def gone() -> bool:
         return await leftovers(app, ada) == [0, 0, 0]
 
     await eventually(gone)
+    assert (await client.get(f"/api/v1/teams/{TEAM_ID}")).json()["members"] == []
     async with app.database.read() as session:
         for table in (Sandbox, StartTask):
             row = await session.get_one(table, ada.conversation_id)
@@ -168,6 +178,7 @@ async def test_an_export_has_everything_but_secrets(client: httpx.AsyncClient, a
     texts = {name: archive.read(name).decode() for name in archive.namelist()}
     assert json.loads(texts["data/secrets.jsonl"])["name"] == "DEPLOY"
     assert json.loads(texts["data/llm_profiles.jsonl"])["model"] == "x/y"
+    assert json.loads(texts["data/team_members.jsonl"])["team_id"] == str(TEAM_ID)
     [event] = texts[f"conversations/{ada.conversation_id.hex}.jsonl"].splitlines()
     assert json.loads(event)["llm_message"]["content"][0]["text"] == "Build it"
     for text in texts.values():

@@ -12,9 +12,10 @@ from sqlalchemy import select
 
 from app_server.audit.models import AuditEntry
 from app_server.users.models import Role, User
-from tests.app_server.conftest import App, listening
+from tests.app_server.conftest import App, http_client, listening
 from tests.app_server.problems import assert_problem
 from tests.app_server.sharing.test_sharing import ROOT, new_conversation, person, tried
+from tests.app_server.sharing.test_user_stream import following, read
 from tests.app_server.streams import close_code
 
 pytestmark = pytest.mark.both_databases
@@ -138,7 +139,7 @@ async def test_people_share_with_their_own_teams_only(app: App, client: httpx.As
         user = User(id=UUID(grace.headers["X-Test-User"]))
         sharing = f"{ROOT}/{await new_conversation(app, user)}/sharing"
         found = (await grace.get(f"{sharing}/candidates", params={"query": "cOR"})).json()
-        assert found == [{"user_id": None, "team_id": mine, "name": "Core one"}]
+        assert [(one["team_id"], one["name"]) for one in found] == [(mine, "Core one")]
         refused = await grace.put(f"{sharing}/teams/{other}", json={"access": "view"})
         assert_problem(refused, 404, "team_not_found")
         assert (await grace.put(f"{sharing}/teams/{mine}", json={"access": "view"})).status_code == 200
@@ -170,3 +171,74 @@ async def test_a_stream_ends_when_its_person_leaves_the_team(
             async with asyncio.timeout(2):
                 assert await close_code(ended) == 4004
             assert kept.close_code is None
+
+
+async def test_lists_follow_who_is_in_a_team_and_what_is_shared_with_it(
+    app: App, client: httpx.AsyncClient, owner: User
+) -> None:
+    await app.state["start_worker"].close()
+    first, second = await new_conversation(app, owner), await new_conversation(app, owner)
+    async with (
+        person(app, "Grace") as grace,
+        listening(app.public) as url,
+        following(url, grace) as (socket, snapshot),
+    ):
+        assert snapshot["conversations"] == []
+        team_id = await new_team(client, "Core")
+
+        async def share(conversation_id: UUID, **access: str) -> None:
+            path = f"{ROOT}/{conversation_id}/sharing/teams/{team_id}"
+            (await client.request("PUT" if access else "DELETE", path, json=access)).raise_for_status()
+
+        async def changed(type_: str) -> str:
+            frame = await read(socket, type_)
+            return str(frame.get("conversation_id") or frame["conversation"]["id"])
+
+        await share(first, access="view")
+        await client.patch(f"{ROOT}/{second}", json={"title": "Of the owner alone"})
+        await client.put(member_path(team_id, grace))
+        frame = json.loads(await socket.recv())
+        assert frame["conversation"]["id"] == first.hex, "nothing came before the person joined"
+        assert [one["id"] for one in (await read(socket, "snapshot"))["conversations"]] == [first.hex]
+
+        await share(second, access="steer")
+        assert (await read(socket, "conversation"))["conversation"]["access"] == "steer"
+        await client.patch(f"{ROOT}/{first}", json={"title": "Of the team"})
+        assert (await read(socket, "conversation"))["conversation"]["title"] == "Of the team"
+        await share(second)
+        assert await changed("removed") == second.hex
+
+        (await client.delete(member_path(team_id, grace))).raise_for_status()
+        assert await changed("removed") == first.hex
+        assert (await read(socket, "snapshot"))["conversations"] == []
+        await client.patch(f"{ROOT}/{first}", json={"title": "Of the others"})
+        await client.put(member_path(team_id, grace))
+        frame = await read(socket, "conversation")
+        assert frame["conversation"]["title"] == "Of the others"
+        await read(socket, "snapshot")
+        await client.delete(f"{TEAMS}/{team_id}")
+        assert await changed("removed") == first.hex
+
+
+async def test_a_service_account_in_a_team_reads_what_is_shared_with_it(
+    app: App, client: httpx.AsyncClient, owner: User
+) -> None:
+    await app.state["start_worker"].close()
+    conversation_id = await new_conversation(app, owner)
+    accounts = "/api/v1/people/service-accounts"
+    bot = (await client.post(accounts, json={"name": "Core bot", "role": "member"})).json()["id"]
+    key = (await client.post(f"{accounts}/{bot}/keys", json={"name": "ci"})).json()["key"]
+    team_id = await new_team(client, "Core")
+    sharing = f"{ROOT}/{conversation_id}/sharing"
+    (await client.put(f"{sharing}/teams/{team_id}", json={"access": "view"})).raise_for_status()
+    found = (await client.get(f"{sharing}/candidates", params={"query": "core"})).json()
+    assert [(one["name"], one["team_id"], one["user_id"], one["is_service"]) for one in found] == [
+        ("Core", team_id, None, False),
+        ("Core bot", None, bot, True),
+    ]
+    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as program:
+        assert (await program.get(f"{ROOT}/count")).json() == 0
+        joined = (await client.put(f"{TEAMS}/{team_id}/members/{bot}")).json()
+        assert [(one["name"], one["is_service"]) for one in joined["members"]] == [("Core bot", True)]
+        [shown] = (await program.get(f"{ROOT}/search")).json()["items"]
+        assert (shown["id"], shown["access"]) == (conversation_id.hex, "view")

@@ -139,6 +139,7 @@ function PeopleAndTeams({ conversationId, sharing, onChange }: PeopleAndTeamsPro
                 {t('sharing.add', { name: one.name })}
               </Button>
               {one.team_id && <Badge>{t('sharing.team')}</Badge>}
+              {one.is_service && <Badge>{t('service_accounts.badge')}</Badge>}
             </li>
           ))}
         </ul>

@@ -18,8 +18,8 @@ test('an owner shares with a person, a team and everyone, and takes access away'
     }),
     http.get(`${root}/candidates`, () =>
       HttpResponse.json([
-        { user_id: null, team_id: 't1', name: 'Graphics' },
-        { user_id: 'g1', team_id: null, name: 'Grace' },
+        { user_id: null, team_id: 't1', name: 'Graphics', is_service: false },
+        { user_id: 'g1', team_id: null, name: 'Grace', is_service: true },
       ]),
     ),
     http.put(`${root}/people/g1`, async ({ request }) => {

@@ -29,6 +29,7 @@ export function TeamMembers({ team, mayChange }: TeamMembersProps) {
           {members.map((member) => (
             <li key={member.user_id} className="flex min-h-9 items-center gap-2 text-sm">
               <span className="min-w-0 truncate">{member.name}</span>
+              {member.is_service && <Badge>{t('service_accounts.badge')}</Badge>}
               {member.is_disabled && <Badge>{t('people.disabled')}</Badge>}
               {member.provider && <Badge>{t('teams.by_provider', { provider: member.provider })}</Badge>}
               {mayChange && (
@@ -80,7 +81,7 @@ function AddMember({ team, members, isBusy, onAdd }: AddMemberProps) {
       <option value="">{t(others.length === 0 ? 'teams.all_in' : 'teams.add')}</option>
       {others.map((person) => (
         <option key={person.id} value={person.id}>
-          {person.name}
+          {person.is_service ? t('teams.service_account', { name: person.name }) : person.name}
         </option>
       ))}
     </Select>

@@ -15,8 +15,11 @@ const GRACE: Person = {
   created_at: AT,
   signed_in_at: null,
   has_totp: false,
+  is_service: false,
   disabled_at: null,
 }
+
+const BOT: Person = { ...GRACE, id: 'b1', name: 'Bot', is_service: true }
 
 function fakeTeam(id: string, name: string): TeamDetails {
   return { id, name, created_at: AT, member_count: 0, is_member: false, members: [] }
@@ -29,7 +32,7 @@ function routes(teams: TeamDetails[]) {
     return HttpResponse.json(find(id))
   }
   return [
-    http.get('*/api/v1/people', () => HttpResponse.json([GRACE])),
+    http.get('*/api/v1/people', () => HttpResponse.json([GRACE, BOT])),
     http.get('*/api/v1/teams', () => HttpResponse.json(teams)),
     http.get('*/api/v1/teams/:id', ({ params }) => HttpResponse.json(find(params.id))),
     http.post('*/api/v1/teams', async ({ request }) => {
@@ -49,7 +52,14 @@ function routes(teams: TeamDetails[]) {
     }),
     http.put('*/api/v1/teams/:id/members/g1', ({ params }) =>
       change(params.id, [
-        { user_id: 'g1', name: 'Grace', provider: null, is_disabled: false, created_at: AT },
+        {
+          user_id: 'g1',
+          name: 'Grace',
+          provider: null,
+          is_disabled: false,
+          is_service: false,
+          created_at: AT,
+        },
       ]),
     ),
     http.delete('*/api/v1/teams/:id/members/g1', ({ params }) => change(params.id, [])),
@@ -71,7 +81,8 @@ test('an owner creates a team, changes its members, renames it and deletes it', 
 
   await user.click(await screen.findByRole('button', { name: /^Core/ }))
   expect(await screen.findByText('This team has no members.')).toBeVisible()
-  await user.selectOptions(await screen.findByLabelText('Add a person to Core'), 'Grace')
+  expect(await screen.findByRole('option', { name: 'Bot (service account)' })).toBeInTheDocument()
+  await user.selectOptions(screen.getByLabelText('Add a person to Core'), 'Grace')
   expect(await screen.findByText('1 member')).toBeVisible()
   const members = within(screen.getByRole('list', { name: 'Members of Core' }))
   await user.click(members.getByRole('button', { name: 'Remove Grace' }))
@@ -94,7 +105,9 @@ test('an owner creates a team, changes its members, renames it and deletes it', 
 test('a member sees the people of a team and changes nothing', async () => {
   const team = fakeTeam('t1', 'Apps')
   team.is_member = true
-  team.members = [{ user_id: 'g1', name: 'Grace', provider: 'acme', is_disabled: false, created_at: AT }]
+  team.members = [
+    { user_id: 'g1', name: 'Grace', provider: 'acme', is_disabled: false, is_service: false, created_at: AT },
+  ]
   const { user } = renderApp({
     url: '/settings/teams',
     user: { ...fakeUser(), role: 'member' },
