@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -73,15 +73,17 @@ async def _rows(database: Database, table: Table, person_id: UUID) -> list[bytes
     columns = [column for column in table.columns if not _is_left_out(column)]
     async with database.read() as session:
         rows = await session.execute(select(*columns).where(table.c.user_id == person_id))
-        return [
-            orjson.dumps(dict(row._mapping), default=_plain, option=orjson.OPT_APPEND_NEWLINE)  # noqa: SLF001
-            for row in rows
-        ]
+        return [_encoded({**row._mapping}) for row in rows]  # noqa: SLF001
 
 
 def _line(table: Table, row: Any) -> bytes:
-    values = {column.name: getattr(row, column.name) for column in table.columns}
-    return orjson.dumps(values, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
+    return _encoded({column.name: getattr(row, column.name) for column in table.columns})
+
+
+def _encoded(values: Mapping[str, object]) -> bytes:
+    # Ids are converted here: orjson would write those of SQLite with dashes, and those of PostgreSQL without.
+    plain = {name: value.hex if isinstance(value, UUID) else value for name, value in values.items()}
+    return orjson.dumps(plain, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _is_left_out(column: Any) -> bool:
@@ -89,8 +91,6 @@ def _is_left_out(column: Any) -> bool:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, UUID):
-        return value.hex
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, StrEnum):

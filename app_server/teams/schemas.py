@@ -10,8 +10,8 @@ class TeamMemberInfo(BaseModel):
     """A person in a team.
 
     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
-    `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service account,
-    whose keys have what the team gives.
+    `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service
+    account, whose keys have what the team gives.
     """
 
     user_id: Id

@@ -35,8 +35,10 @@ _ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
 
 
 class SnapshotFrame(BaseModel):
-    """The first frame, and again when the user's teams have changed. `conversations`: the newest 50 that the user may see, and those that wait for the
-    user. `start_tasks`: of the user's own among them, those that have not ended.
+    """The first frame, and again when the user's teams have changed.
+
+    `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: of
+    the user's own among them, those that have not ended.
     """
 
     type: Literal["snapshot"] = "snapshot"

@@ -8758,8 +8758,10 @@ export interface components {
         };
         /**
          * SnapshotFrame
-         * @description The first frame, and again when the user's teams have changed. `conversations`: the newest 50 that the user may see, and those that wait for the
-         *     user. `start_tasks`: of the user's own among them, those that have not ended.
+         * @description The first frame, and again when the user's teams have changed.
+         *
+         *     `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: of
+         *     the user's own among them, those that have not ended.
          */
         SnapshotFrame: {
             /** Conversations */
@@ -9210,8 +9212,8 @@ export interface components {
          * @description A person in a team.
          *
          *     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
-         *     `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service account,
-         *     whose keys have what the team gives.
+         *     `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service
+         *     account, whose keys have what the team gives.
          */
         TeamMemberInfo: {
             /** Created At */

@@ -178,7 +178,7 @@ async def test_an_export_has_everything_but_secrets(client: httpx.AsyncClient, a
     texts = {name: archive.read(name).decode() for name in archive.namelist()}
     assert json.loads(texts["data/secrets.jsonl"])["name"] == "DEPLOY"
     assert json.loads(texts["data/llm_profiles.jsonl"])["model"] == "x/y"
-    assert json.loads(texts["data/team_members.jsonl"])["team_id"] == str(TEAM_ID)
+    assert json.loads(texts["data/team_members.jsonl"])["team_id"] == TEAM_ID.hex
     [event] = texts[f"conversations/{ada.conversation_id.hex}.jsonl"].splitlines()
     assert json.loads(event)["llm_message"]["content"][0]["text"] == "Build it"
     for text in texts.values():
