@@ -127,16 +127,18 @@ function PeopleAndTeams({ conversationId, sharing, onChange }: PeopleAndTeamsPro
         <ul aria-label={t('sharing.found')} className="max-h-48 overflow-y-auto">
           {others.map((one) => (
             <li key={idOf(one)} className="flex items-center gap-2">
+              {/* Long names of teams wrap: their ends may be all that differs. */}
               <Button
                 variant="ghost"
                 size="sm"
+                className="h-auto! min-h-8 min-w-0 shrink! py-1 text-left whitespace-normal!"
                 icon={<CandidateIcon candidate={one} />}
                 onClick={() => {
                   onChange(one.team_id ? { teamId: one.team_id } : { userId: idOf(one) }, 'view')
                   setText('')
                 }}
               >
-                {t('sharing.add', { name: one.name })}
+                <span className="min-w-0 break-words">{t('sharing.add', { name: one.name })}</span>
               </Button>
               {one.team_id && <Badge>{t('sharing.team')}</Badge>}
               {one.is_service && <Badge>{t('service_accounts.badge')}</Badge>}
@@ -175,7 +177,7 @@ function idOf({ team_id, user_id }: Candidate): string {
 
 function CandidateIcon({ candidate }: { candidate: Candidate }) {
   const Icon = candidate.team_id ? Users : UserPlus
-  return <Icon aria-hidden className="size-4" />
+  return <Icon aria-hidden className="size-4 shrink-0" />
 }
 
 interface SharedRowProps {
@@ -191,7 +193,7 @@ function SharedRow({ name, note, access, onChange }: SharedRowProps) {
   return (
     <li className="flex items-center gap-2 py-2">
       <div className="min-w-0 flex-1">
-        <p className="truncate">{name}</p>
+        <p className="break-words">{name}</p>
         {note && (
           <p className="text-xs text-muted">
             {t('sharing.team')} · {note}

@@ -28,7 +28,7 @@ export function TeamMembers({ team, mayChange }: TeamMembersProps) {
         <ul aria-label={t('teams.members_of', { name: team.name })}>
           {members.map((member) => (
             <li key={member.user_id} className="flex min-h-9 items-center gap-2 text-sm">
-              <span className="min-w-0 truncate">{member.name}</span>
+              <span className="min-w-0 break-words">{member.name}</span>
               {member.is_service && <Badge>{t('service_accounts.badge')}</Badge>}
               {member.is_disabled && <Badge>{t('people.disabled')}</Badge>}
               {member.provider && <Badge>{t('teams.by_provider', { provider: member.provider })}</Badge>}

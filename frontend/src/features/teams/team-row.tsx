@@ -1,3 +1,4 @@
+import clsx from 'clsx'
 import { ChevronDown, ChevronRight, Ellipsis, Pencil, Trash2 } from 'lucide-react'
 import { useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -30,7 +31,9 @@ export function TeamRow({ team, onRename, onDelete }: TeamRowProps) {
           className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1 text-left"
         >
           <Chevron aria-hidden className="size-4 shrink-0 text-muted" />
-          <span className="truncate font-medium">{team.name}</span>
+          <span className={clsx('min-w-0 font-medium', isOpen ? 'break-words' : 'truncate')}>
+            {team.name}
+          </span>
           {team.is_member && <Badge>{t('teams.yours')}</Badge>}
           <span className="shrink-0 text-xs text-muted">
             {t('teams.members_count', { count: team.member_count })}
