@@ -3,9 +3,19 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    model_validator,
+)
 
 from agent_runtime.wire import Dollars
+from app_server.git.address import parse_address
+from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.grouping import GroupingStrategy
 from app_server.settings.options import TokenPrice
 from app_server.settings.schemas import BaseUrl, ModelName
@@ -20,6 +30,25 @@ GitUserName = Annotated[
 GitUserEmail = Annotated[
     str, StringConstraints(strip_whitespace=True, max_length=200, pattern=r"^[^<>\s\x00-\x1f]*$")
 ]
+
+
+def _by_identity(trailers: dict[str, CommitTrailer]) -> dict[str, CommitTrailer]:
+    return {_identity(name): trailer for name, trailer in trailers.items()}
+
+
+def _identity(repository: str) -> str:
+    # An identity that was read may be sent back: `github.com/owner/name` names a host.
+    host, _, path = repository.partition("/")
+    names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path
+    return parse_address(f"https://{repository}" if names_host else repository).identity
+
+
+CommitTrailers = Annotated[
+    dict[Annotated[str, Field(min_length=1, max_length=2000)], CommitTrailer],
+    Field(max_length=200),
+    AfterValidator(_by_identity),
+]
+"""By repository: its URL, `host/owner/name`, or a path on this machine."""
 
 
 class Fixed(BaseModel):
@@ -75,6 +104,10 @@ class SettingsOfUser(Fixed):
     """The budget of the active model's profile, in dollars."""
     git_user_name: str | None
     git_user_email: str | None
+    commit_trailer: CommitTrailer
+    """How commits of agents end in repositories that say nothing about it."""
+    commit_trailers: dict[str, CommitTrailer]
+    """What the user has chosen for single repositories, by `host/owner/name`."""
     sandbox_grouping_strategy: GroupingStrategy
     default_sandbox_spec_id: str | None
     llm_profiles: LLMProfilesByName
@@ -141,6 +174,8 @@ class SaveSettings(BaseModel):
     max_budget_per_task: Dollars | None = None
     git_user_name: GitUserName | None = None
     git_user_email: GitUserEmail | None = None
+    commit_trailer: CommitTrailer | None = None
+    commit_trailers: CommitTrailers | None = None
     sandbox_grouping_strategy: GroupingStrategy | None = None
     default_sandbox_spec_id: Annotated[str, Field(max_length=100)] | None = None
 

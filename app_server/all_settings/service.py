@@ -23,6 +23,7 @@ from app_server.git.providers import provider_of
 from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.settings import profile_lookup, profiles
+from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
 from app_server.settings.grouping import grouping_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, UserSettings
@@ -66,6 +67,8 @@ class SettingsStore:
             max_budget_per_task=active.max_budget_per_task if active else None,
             git_user_name=own.git_user_name if own else None,
             git_user_email=own.git_user_email if own else None,
+            commit_trailer=CommitTrailer((own and own.commit_trailer) or CommitTrailer.NONE),
+            commit_trailers=(own and own.commit_trailers) or {},
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=spec.hex if spec else None,
             llm_profiles=LLMProfilesByName(
@@ -86,7 +89,7 @@ class SettingsStore:
         given = changes.model_fields_set
         own: dict[str, Any] = {
             name: getattr(changes, name) or None
-            for name in ("git_user_name", "git_user_email")
+            for name in ("git_user_name", "git_user_email", "commit_trailer", "commit_trailers")
             if name in given
         }
         if changes.sandbox_grouping_strategy is not None:

@@ -96,6 +96,10 @@ class UserSettings(Base):
     git_user_name: Mapped[str | None] = mapped_column(String(200))
     """The name of the author of agents' commits. None means Slipway. The same holds for the next column."""
     git_user_email: Mapped[str | None] = mapped_column(String(200))
+    commit_trailer: Mapped[str | None] = mapped_column(String(20))
+    """A CommitTrailer for repositories that say nothing about it. None means no trailer."""
+    commit_trailers: Mapped[dict[str, Any] | None]
+    """CommitTrailer values by the identity of repositories, `host/owner/name`. They count most."""
     shared_profile_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_profiles.id", ondelete="SET NULL"))
     """A shared model profile that the user uses instead of an own profile."""
     max_iterations: Mapped[int | None]

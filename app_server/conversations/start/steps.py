@@ -23,6 +23,7 @@ from app_server.conversations.models import Conversation, StartStatus
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, repository
 from app_server.conversations.start import repository_scripts as scripts
+from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, Step, StepOutcome
 from app_server.conversations.start.executables import JOINING, Word
 from app_server.conversations.start.log_reconciliation import catch_up
@@ -44,6 +45,7 @@ from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
 from app_server.secrets.service import list_secrets
+from app_server.settings.commit_trailers import CommitTrailer, trailer_for
 from app_server.settings.confirmation import chosen_mode, default_mode
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
 from app_server.settings.profile_lookup import get_profile
@@ -121,6 +123,16 @@ async def run_setup_script(start: Start) -> StepOutcome:
 
 
 async def set_up_git_hooks(start: Start) -> StepOutcome:
+    client, directory = await start.workplace()
+    identity = repository_identity(start.request.selected_repository, start.request.git_provider)
+    async with start.database.read() as session:
+        own = await session.get(UserSettings, start.user_id)
+    await install_commit_hook(
+        client,
+        directory,
+        usual=CommitTrailer((own and own.commit_trailer) or CommitTrailer.NONE),
+        chosen=trailer_for(own.commit_trailers if own else None, identity),
+    )
     return await _of_repository(start, "git_hook", _install_git_hook)
 
 

@@ -4,8 +4,13 @@ import { request } from './client'
 
 const ROOT = '/api/v1/settings'
 
-/** As whom agents commit. Null or empty: as Slipway. */
-export type CommitIdentity = Pick<Schemas['SettingsInfo'], 'git_user_name' | 'git_user_email'>
+export type CommitTrailer = Schemas['CommitTrailer']
+
+/** As whom agents commit (null or empty: as Slipway), and how their commits end. */
+export type CommitIdentity = Pick<
+  Schemas['SettingsInfo'],
+  'git_user_name' | 'git_user_email' | 'commit_trailer' | 'commit_trailers'
+>
 
 export const commitIdentityKeys = { all: ['commit-identity'] as const }
 
@@ -13,8 +18,9 @@ export function commitIdentityQuery() {
   return queryOptions({
     queryKey: commitIdentityKeys.all,
     queryFn: async ({ signal }): Promise<CommitIdentity> => {
-      const { git_user_name, git_user_email } = await request<CommitIdentity>(ROOT, { signal })
-      return { git_user_name, git_user_email }
+      const { git_user_name, git_user_email, commit_trailer, commit_trailers } =
+        await request<CommitIdentity>(ROOT, { signal })
+      return { git_user_name, git_user_email, commit_trailer, commit_trailers }
     },
   })
 }
@@ -23,7 +29,7 @@ export function commitIdentityQuery() {
 export function useSaveCommitIdentity() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (identity: CommitIdentity) => request<unknown>(ROOT, { method: 'POST', body: identity }),
+    mutationFn: (identity: Partial<CommitIdentity>) => request<unknown>(ROOT, { method: 'POST', body: identity }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: commitIdentityKeys.all }),
     meta: { errorShownInline: true },
   })

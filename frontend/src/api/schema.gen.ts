@@ -5059,6 +5059,12 @@ export interface components {
             sandbox_spec_id: string | null;
         };
         /**
+         * CommitTrailer
+         * @description The last line of an agent's commit. NONE: the commit says nothing about the agent.
+         * @enum {string}
+         */
+        CommitTrailer: "none" | "co_authored_by" | "assisted_by";
+        /**
          * ConfirmationMode
          * @description The steps before which the agent asks: every step, risky steps, or none.
          * @enum {string}
@@ -5432,6 +5438,11 @@ export interface components {
             /** Agent Settings */
             agent_settings: {
                 [key: string]: unknown;
+            };
+            commit_trailer: components["schemas"]["CommitTrailer"];
+            /** Commit Trailers */
+            commit_trailers: {
+                [key: string]: components["schemas"]["CommitTrailer"];
             };
             conversation_settings: components["schemas"]["ConversationSettings"];
             /** Default Sandbox Spec Id */
@@ -8116,6 +8127,11 @@ export interface components {
              *     }
              */
             agent_settings_diff: components["schemas"]["AgentSettingsDiff"];
+            commit_trailer?: components["schemas"]["CommitTrailer"] | null;
+            /** Commit Trailers */
+            commit_trailers?: {
+                [key: string]: components["schemas"]["CommitTrailer"];
+            } | null;
             /**
              * @default {
              *       "schema_version": 1
@@ -8386,6 +8402,11 @@ export interface components {
             /** Agent Settings */
             agent_settings: {
                 [key: string]: unknown;
+            };
+            commit_trailer: components["schemas"]["CommitTrailer"];
+            /** Commit Trailers */
+            commit_trailers: {
+                [key: string]: components["schemas"]["CommitTrailer"];
             };
             conversation_settings: components["schemas"]["ConversationSettings"];
             /** Default Sandbox Spec Id */

@@ -71,7 +71,12 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
 
 test('the name in commits is shown, changed and checked', async () => {
   const sent: unknown[] = []
-  const stored = { git_user_name: 'Ada', git_user_email: null as string | null }
+  const stored = {
+    git_user_name: 'Ada',
+    git_user_email: null as string | null,
+    commit_trailer: 'none',
+    commit_trailers: { 'github.com/octo/app': 'none' } as Record<string, string>,
+  }
   const { user } = renderApp({
     url: '/settings/git-hosts',
     extra: [
@@ -97,5 +102,15 @@ test('the name in commits is shown, changed and checked', async () => {
   await user.type(email, 'ada@acme.dev')
   await user.click(section.getByRole('button', { name: 'Save' }))
 
-  await waitFor(() => expect(sent).toEqual([{ git_user_name: 'Ada', git_user_email: 'ada@acme.dev' }]))
+  const identity = { git_user_name: 'Ada', git_user_email: 'ada@acme.dev', commit_trailer: 'none' }
+  await waitFor(() => expect(sent).toEqual([identity]))
+
+  await user.type(section.getByLabelText('Repository'), 'https://git.acme.dev/team/api')
+  await user.selectOptions(section.getByLabelText('Last line there'), 'Assisted-by: Slipway')
+  await user.click(section.getByRole('button', { name: 'Add' }))
+  const added = { 'github.com/octo/app': 'none', 'https://git.acme.dev/team/api': 'assisted_by' }
+  await waitFor(() => expect(sent.at(-1)).toEqual({ commit_trailers: added }))
+  await user.click(await section.findByRole('button', { name: 'Remove github.com/octo/app' }))
+  const left = { 'https://git.acme.dev/team/api': 'assisted_by' }
+  await waitFor(() => expect(sent.at(-1)).toEqual({ commit_trailers: left }))
 })

@@ -89,6 +89,23 @@ async def test_what_holds_for_conversations_is_set(client: httpx.AsyncClient) ->
     assert (await read(client))["git_user_name"] is None
 
 
+async def test_how_commits_end_is_chosen_for_all_repositories_and_for_single_ones(
+    client: httpx.AsyncClient,
+) -> None:
+    before = await read(client)
+    assert (before["commit_trailer"], before["commit_trailers"]) == ("none", {})
+    own = {"octo/app": "none", "https://git.acme.dev/team/api.git": "co_authored_by", "/srv/sea": "none"}
+    (await save(client, commit_trailer="assisted_by", commit_trailers=own)).raise_for_status()
+    found = await read(client)
+    assert found["commit_trailer"] == "assisted_by"
+    expected = {"github.com/octo/app": "none", "git.acme.dev/team/api": "co_authored_by", "/srv/sea": "none"}
+    assert found["commit_trailers"] == expected
+    (await save(client, commit_trailers=expected)).raise_for_status()
+    assert (await read(client))["commit_trailers"] == expected
+    reply = await save(client, commit_trailers={"not a repository": "none"})
+    assert_problem(reply, 422, "repository_not_found")
+
+
 @pytest.mark.parametrize(
     "changes",
     [

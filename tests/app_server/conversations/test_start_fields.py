@@ -63,9 +63,23 @@ async def test_the_protocols_defaults_are_accepted_and_the_model_chooses_the_pro
     assert "Speak like a sailor." in str(scripted_llm.requests[0].body["messages"][0])
 
 
+COMMITS = """
+git commit -q --allow-empty -m First && git commit -q --amend --no-edit --allow-empty
+mkdir -p .agents && echo Assisted-by > .agents/commit-trailer
+git add .agents && git commit -q -m 'As the repository wants'
+git -c core.hooksPath=/dev/null commit -q --allow-empty -m 'Of another' && git branch other
+git reset -q --hard HEAD~1 && git cherry-pick --allow-empty other >/dev/null
+git log -3 --format=%B---
+"""
+
+
 async def test_commits_are_made_in_the_users_name(home: Home, scripted_llm: ScriptedLLM) -> None:
     llm = {"model": "openai/scripted", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
-    mine = {"git_user_name": "Ada O'Neil", "git_user_email": "ada@acme.dev"}
+    mine = {
+        "git_user_name": "Ada O'Neil",
+        "git_user_email": "ada@acme.dev",
+        "commit_trailer": "co_authored_by",
+    }
     diffs = {"agent_settings_diff": {"llm": llm}, "conversation_settings_diff": {"max_iterations": 1}}
     (await home.client.post("/api/v1/settings", json={**mine, **diffs})).raise_for_status()
     scripted_llm.script(call("terminal", command="true"), call("terminal", command="true"))
@@ -78,6 +92,13 @@ async def test_commits_are_made_in_the_users_name(home: Home, scripted_llm: Scri
 
     who = await home.shell(started["id"], "git config user.name; git config user.email")
     assert who.splitlines() == ["Ada O'Neil", "ada@acme.dev"]
+    made = await home.shell(started["id"], COMMITS)
+    assert [one.strip() for one in made.split("---")] == [
+        "Of another",
+        "As the repository wants\n\nAssisted-by: Slipway",
+        "First\n\nCo-authored-by: Slipway <slipway@localhost>",
+        "",
+    ], "an amended commit gets no second line, a picked one none"
     await eventually(has_stopped)
     assert len(scripted_llm.requests) == 1
 

@@ -7,7 +7,9 @@ import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
 import { SectionHeader } from '@/ui/section-header'
+import { Select } from '@/ui/select'
 import { SkeletonList } from '@/ui/skeleton'
+import { RepositoryTrailers, TrailerOptions } from './commit-trailers'
 
 const NAME = /^[^<>]*$/
 const EMAIL = /^[^<>\s]*$/
@@ -23,7 +25,12 @@ export function CommitIdentitySection() {
       {query.isError && !query.data && (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       )}
-      {query.data && <IdentityForm identity={query.data} />}
+      {query.data && (
+        <>
+          <IdentityForm identity={query.data} />
+          <RepositoryTrailers trailers={query.data.commit_trailers} />
+        </>
+      )}
     </section>
   )
 }
@@ -31,8 +38,12 @@ export function CommitIdentitySection() {
 function IdentityForm({ identity }: { identity: CommitIdentity }) {
   const { t } = useTranslation()
   const save = useSaveCommitIdentity()
-  const { register, handleSubmit, formState, reset } = useForm<CommitIdentity>({
-    values: { git_user_name: identity.git_user_name ?? '', git_user_email: identity.git_user_email ?? '' },
+  const { register, handleSubmit, formState, reset } = useForm<Omit<CommitIdentity, 'commit_trailers'>>({
+    values: {
+      git_user_name: identity.git_user_name ?? '',
+      git_user_email: identity.git_user_email ?? '',
+      commit_trailer: identity.commit_trailer,
+    },
     resetOptions: { keepDirtyValues: true },
   })
   const { errors, isDirty } = formState
@@ -68,6 +79,13 @@ function IdentityForm({ identity }: { identity: CommitIdentity }) {
           )}
         </Field>
       </div>
+      <Field label={t('commit_identity.trailer')} hint={t('commit_identity.trailer_hint')}>
+        {(control) => (
+          <Select {...control} className="sm:max-w-xs" {...register('commit_trailer')}>
+            <TrailerOptions />
+          </Select>
+        )}
+      </Field>
       {save.isError && <ErrorState error={save.error} title={t('commit_identity.save_failed')} />}
       <div>
         <Button type="submit" disabled={!isDirty} isBusy={save.isPending}>

@@ -1,0 +1,53 @@
+"""Makes git in the sandbox end commits with the trailer that the user or the repository wants."""
+
+from app_server.agent_client.client import AgentClient
+from app_server.conversations.start.repository import must_run
+from app_server.settings.commit_trailers import CommitTrailer
+
+POLICY_FILE = ".agents/commit-trailer"
+"""A file of the repository with one word: `none`, `co-authored-by` or `assisted-by`."""
+
+_HOOK = r"""#!/bin/sh
+# Slipway: ends commits with a trailer that names the agent.
+hooks="$(cd "$(dirname "$0")" && pwd)"
+if [ -x "$hooks/prepare-commit-msg.local" ]; then "$hooks/prepare-commit-msg.local" "$@" || exit; fi
+git_dir="$(git rev-parse --git-dir)"
+# Commits that are amended or replayed may be those of others. They stay as they are.
+if [ "$2" = commit ] || [ -e "$git_dir/CHERRY_PICK_HEAD" ] \
+|| [ -d "$git_dir/rebase-merge" ] || [ -d "$git_dir/rebase-apply" ]; then exit 0; fi
+trailer=@OWN@
+file="$(git rev-parse --show-toplevel)/@FILE@"
+if [ -z "$trailer" ] && [ -f "$file" ]
+then trailer="$(head -c 100 "$file" | head -n 1 | tr 'A-Z-' 'a-z_' | tr -dc 'a-z_')"; fi
+case "${trailer:-@USUAL@}" in
+co_authored_by)
+[ "$(git config user.email)" != slipway@localhost ] || exit 0
+line='Co-authored-by: Slipway <slipway@localhost>' ;;
+assisted_by) line='Assisted-by: Slipway' ;;
+*) exit 0 ;;
+esac
+exec git interpret-trailers --in-place --if-exists addIfDifferent --trailer "$line" "$1"
+""".rstrip()
+
+
+async def install_commit_hook(
+    client: AgentClient, directory: str, *, usual: CommitTrailer, chosen: CommitTrailer | None
+) -> None:
+    """Installs the hook in the repository at `directory`.
+
+    chosen: what the user wants in this repository; it counts most. usual: what counts if the repository's
+    POLICY_FILE says nothing. Raises StartFailure `repository_clone_failed`.
+    """
+    hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
+    await must_run(
+        client,
+        'hooks="$(git rev-parse --git-path hooks)"\n'
+        'file="$hooks/prepare-commit-msg"\n'
+        'mkdir -p "$hooks"\n'
+        # One of ours is replaced, what was there before us is kept.
+        'if [ -e "$file" ] && ! grep -q "^# Slipway: ends commits" "$file"\n'
+        'then mv -f "$file" "$file.local"; fi\n'
+        f"cat > \"$file\" <<'END_OF_HOOK'\n{hook}\nEND_OF_HOOK\n"
+        'chmod +x "$file"',
+        directory,
+    )
