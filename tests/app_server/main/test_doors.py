@@ -94,20 +94,6 @@ async def asked(client: httpx.AsyncClient, method: str, path: str) -> httpx.Resp
     return await client.request(method, path, json=body, params=QUERY)
 
 
-async def test_a_foreign_conversation_does_not_exist_on_any_route(
-    routes: list[tuple[str, str]], member: httpx.AsyncClient, conversation_id: UUID
-) -> None:
-    named = re.compile(r"\{(conversation|task|sandbox)_id\}")
-    about_one = [(method, path) for method, path in routes if named.search(path)]
-    assert len(about_one) > 10
-    for method, path in about_one:
-        unknown, foreign = [
-            await asked(member, method, filled(path, each)) for each in (uuid4(), conversation_id)
-        ]
-        assert_problem(foreign, 404, unknown.json()["code"])
-        assert foreign.json()["detail"] == unknown.json()["detail"]
-
-
 AT_GIT_HOSTS = frozenset(
     (
         "/api/v1/users/git-info",
