@@ -91,6 +91,7 @@ from app_server.triggers import handling, progress, retention
 from app_server.triggers.handling import Handling
 from app_server.triggers.progress import TriggerProgress
 from app_server.triggers.receiving import KIND as HANDLE_KIND
+from app_server.triggers.room import HELD_KIND, releaser
 from app_server.triggers.setting import Setting
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
@@ -286,6 +287,7 @@ async def _open_jobs(
     jobs.register(DELETE_PERSON_KIND, deleter(database, sandboxes), DELETE_PERSON_POLICY)
     jobs.schedule(FORGET_KIND, deliveries.forget_old, FORGET_EVERY)
     jobs.register(HANDLE_KIND, Handling(triggers).handle, handling.POLICY)
+    jobs.register(HELD_KIND, releaser(database), handling.POLICY)
     jobs.register(PROGRESS_KIND, TriggerProgress(triggers).follow, progress.POLICY)
     jobs.schedule(retention.KIND, retention.forgetter(database), retention.EVERY)
     await jobs.open()

@@ -1,6 +1,5 @@
 """Handles deliveries: each event of a git host starts a conversation, goes to one, or leads to nothing."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -8,13 +7,15 @@ from uuid import UUID, uuid5
 
 from app_server.access.permissions import Permission, permissions_of
 from app_server.core.database import now
-from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
+from app_server.core.errors import AppError, BadGateway, Conflict, TooManyRequests, Unavailable
 from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.protocol import GitHostClient
+from app_server.git_hosts.schemas import PullRequestState
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
+from app_server.triggers import room
 from app_server.triggers.acting import Acting, Outcome
-from app_server.triggers.decision import Known, decide, is_own
+from app_server.triggers.decision import Action, Known, decide, is_own
 from app_server.triggers.known import Found, is_about, look_up
 from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggerEvent
 from app_server.triggers.setting import Setting
@@ -36,6 +37,11 @@ class _Work:
     user: User
 
 
+class _NoRoomError(Exception):
+    def __init__(self, at_work: int) -> None:
+        self.reason = f"It waits: {at_work} conversations about this repository are at work."
+
+
 class Handling:
     """The handler of the jobs `triggers.handle`."""
 
@@ -53,13 +59,17 @@ class Handling:
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
             return {"skipped": True}
         try:
-            outcome = await self._outcome(work, attempt.payload["events"])
+            outcome = await self._outcome(work, attempt)
         except _PASSING as error:
             if attempt.is_last:
                 await self._note(work, Outcome.failed(error.detail))
                 raise
             await self._note(work, Outcome(DeliveryResult.WAITING, reason=error.detail))
             raise TryAgain(error.detail, _wanted_pause(error)) from error
+        except _NoRoomError as error:
+            async with self._setting.database.session() as session:
+                await room.hold(session, work.trigger.id, attempt, error.reason)
+            return {"state": DeliveryResult.WAITING, "action": None}
         except AppError as error:
             outcome = Outcome.failed(error.detail)
         except Exception as error:
@@ -77,21 +87,22 @@ class Handling:
             trigger = await session.get_one(Trigger, delivery.trigger_id)
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
-    async def _outcome(self, work: _Work, events: Sequence[dict[str, Any]]) -> Outcome:
+    async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
         """Returns what the first event has led to that leads to anything."""
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(user.role):
             return Outcome.ignored("The owner of the trigger may not start conversations.")
         first: Outcome | None = None
-        for index, stored in enumerate(events):
+        was_held = attempt.payload.get("was_held", False)
+        for index, stored in enumerate(attempt.payload["events"]):
             event = HostEvent.model_validate(stored)
-            outcome = await self._of_event(work, event, index)
+            outcome = await self._of_event(work, event, index, was_held=was_held)
             if outcome.state is not DeliveryResult.IGNORED:
                 return outcome
             first = first or outcome
         return first or Outcome.ignored("It tells nothing.")
 
-    async def _of_event(self, work: _Work, event: HostEvent, index: int) -> Outcome:
+    async def _of_event(self, work: _Work, event: HostEvent, index: int, *, was_held: bool) -> Outcome:
         trigger, setting = work.trigger, self._setting
         if not is_about(trigger, event):
             return Outcome.ignored(f"It is about another repository, {event.repository}.")
@@ -111,7 +122,24 @@ class Handling:
             who = event.actor_id if by_id and event.actor_id else event.actor
             if not await host.client.may_push(trigger.repository, who):
                 return Outcome.ignored(f"{event.actor} may not push to {trigger.repository}.")
+        if decision.action is Action.START:
+            if was_held and await _is_closed(host.client, trigger.repository, event):
+                return Outcome.ignored("It was closed before there was room for its conversation.")
+            await self._check_room(trigger)
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
+
+    async def _check_room(self, trigger: Trigger) -> None:
+        """Raises _NoRoomError; Conflict `too_many_waiting` if too many deliveries wait for room."""
+        async with self._setting.database.read() as session:
+            count = await room.at_work(session, trigger)
+            if count < trigger.max_running:
+                return
+            if await room.waiting(session, trigger) >= room.MAX_HELD:
+                raise Conflict(
+                    f"{count} conversations are at work, and {room.MAX_HELD} deliveries wait.",
+                    code="too_many_waiting",
+                )
+        raise _NoRoomError(count)
 
     async def _look_up(self, trigger: Trigger, event: HostEvent, client: GitHostClient) -> Found:
         login, branch = "", None
@@ -130,6 +158,14 @@ class Handling:
             row.state, row.action, row.reason = outcome.state, outcome.action, outcome.reason
             row.conversation_id, row.commit = outcome.conversation_id, outcome.commit
             row.handled_at = None if outcome.state is DeliveryResult.WAITING else now()
+
+
+async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -> bool:
+    if event.number is None:
+        return False
+    if event.is_pull_request:
+        return (await client.pull_request(repository, event.number)).state is not PullRequestState.OPEN
+    return not (await client.issue(repository, event.number)).is_open
 
 
 def _wanted_pause(error: AppError) -> timedelta | None:

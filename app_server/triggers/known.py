@@ -16,8 +16,7 @@ from app_server.git_proxy.models import GitPush
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.triggers.decision import Action, Known
 from app_server.triggers.models import Trigger, TriggerDelivery, TriggeredConversation
-
-_AT_REST = ("finished", "error", "stuck", "paused")
+from app_server.triggers.room import AT_REST
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ async def _link(session: AsyncSession, trigger: Trigger, event: HostEvent) -> Tr
             TriggeredConversation.is_pull_request == event.is_pull_request,
         )
     row = (await session.execute(query)).one_or_none()
-    if row is None or (event.kind is EventKind.PUSHED and row[1] in _AT_REST):
+    if row is None or (event.kind is EventKind.PUSHED and row[1] in AT_REST):
         return None
     return row[0]
 

@@ -29,8 +29,9 @@ class Trigger(Base):
     `origin`: the host, `https://github.com`. `repository`: its full name there. `events`: TriggerEvent
     values. `label`: puts the agent to work on an issue or pull request. `mention`: the word after the @.
     `branch`: where conversations begin, and the branch whose pushes count; None: the default branch. `paths`:
-    patterns of the files whose pushes count; empty: all. `previous_secret_encrypted`: also accepted until
-    `previous_secret_until`.
+    patterns of the files whose pushes count; empty: all. `max_running`: the most conversations of the
+    repository's triggers at work; at this number the trigger starts no other. `previous_secret_encrypted`:
+    also accepted until `previous_secret_until`.
     """
 
     __tablename__ = "triggers"
@@ -51,6 +52,7 @@ class Trigger(Base):
     llm_profile: Mapped[str | None] = mapped_column(String(64))
     sandbox_spec_id: Mapped[str | None] = mapped_column(String(100))
     opens_pull_request: Mapped[bool] = mapped_column(default=True)
+    max_running: Mapped[int] = mapped_column(Integer, default=5)
     secret_encrypted: Mapped[str] = mapped_column(Text)
     previous_secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_until: Mapped[datetime | None]

@@ -19,7 +19,7 @@ from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.proposing import proposal_of
 from app_server.pull_requests.repository_of import HostedRepository
 from app_server.pull_requests.working_tree import WorkingTree
-from app_server.triggers import texts
+from app_server.triggers import room, texts
 from app_server.triggers.models import Trigger, TriggeredConversation
 from app_server.triggers.setting import Setting, trail_of_server
 from app_server.users.models import User
@@ -57,11 +57,13 @@ class TriggerProgress:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Looks at the conversation as it is now: stops it if its issue was closed, opens its pull request if
-        it has finished, and writes how it stands into the comment.
+        """Looks at the conversation as it is now: makes room for others if it rests, stops it if its issue
+        was closed, opens its pull request if it has finished, and writes how it stands into the comment.
 
         Raises TryAgain while the host or the sandbox cannot be asked.
         """
+        async with self._setting.database.session() as session:
+            await room.make_room(session, UUID(attempt.payload["conversation_id"]))
         try:
             case = await self._load(UUID(attempt.payload["conversation_id"]))
             if case is None:

@@ -13,11 +13,11 @@ from app_server.core.database import ReadSession, Session
 from app_server.core.errors import Forbidden
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 from app_server.git_hosts.routes import CurrentGitHosts
-from app_server.settings.profile_lookup import choose_profile
 from app_server.triggers import service
 from app_server.triggers.models import Trigger
 from app_server.triggers.schemas import (
     AddTrigger,
+    ChangeTrigger,
     RotateTriggerSecret,
     TriggerDeliveryInfo,
     TriggerInfo,
@@ -40,14 +40,13 @@ async def add_trigger(
     """Adds a trigger for a repository, which the host is asked for with the user's token. Only this reply
     shows the secret. Then add a webhook with `url` and `secret` at the git host.
 
-    403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`, `llm_profile_not_found`; 409
-    `too_many_triggers`.
+    400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
+    `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
     """
     state = request.state
     async with state.database.read() as session:
         address, host, name = await service.host_of(session, hosts, body.repository)
-        if body.llm_profile is not None:
-            await choose_profile(session, user.id, name=body.llm_profile, model=None)
+        await service.check(session, user.id, body)
     found = await host.client.repository(name)
     if found.can_push is False:
         raise Forbidden(
@@ -59,6 +58,26 @@ async def add_trigger(
         trigger, secret = await service.add(session, state.cipher, user.id, body, (address, host, found))
         _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="added", events=trigger.events)
     return TriggerWithSecret(**dict(service.shown(state.config.base_url, trigger)), secret=secret)
+
+
+@router.patch("/{trigger_id}")
+async def change_trigger(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    trigger_id: UUID,
+    body: ChangeTrigger,
+    request: Request,
+) -> TriggerInfo:
+    """Changes what a trigger reacts to and what it starts. It holds for deliveries that are handled from now
+    on. Its repository, address and secret stay.
+
+    400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
+    """
+    trigger = await service.trigger_of(session, user.id, trigger_id)
+    if different := await service.change(session, trigger, body):
+        _record(trail, session, AuditAction.TRIGGER_CHANGED, trigger, change="edited", fields=different)
+    return service.shown(request.state.config.base_url, trigger)
 
 
 @router.delete("/{trigger_id}", status_code=204)

@@ -1,8 +1,8 @@
 """What clients send and get about triggers."""
 
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from app_server.core.database import Id, Timestamp
 from app_server.git.providers import GitProvider
@@ -20,7 +20,8 @@ class TriggerFields(BaseModel):
     begin, and the branch whose pushes count; null means the default branch. paths: patterns of the files
     whose pushes count; empty means all. instructions: added to the first message. llm_profile,
     sandbox_spec_id: null means the user's defaults. opens_pull_request: when the agent has finished, its work
-    is pushed and a draft pull request is opened.
+    is pushed and a draft pull request is opened. max_running: while as many conversations of the user's
+    triggers for this repository are at work, no other is started; the delivery waits.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -40,6 +41,7 @@ class TriggerFields(BaseModel):
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     opens_pull_request: bool = True
+    max_running: Annotated[int, Field(ge=1, le=100)] = 5
 
 
 class AddTrigger(TriggerFields):
@@ -49,11 +51,9 @@ class AddTrigger(TriggerFields):
 
     repository: Annotated[str, Field(min_length=1, max_length=2000)]
 
-    @model_validator(mode="after")
-    def _says_what_to_do(self) -> Self:
-        if TriggerEvent.PUSH in self.events and not self.instructions:
-            raise ValueError("the event push needs instructions")
-        return self
+
+class ChangeTrigger(TriggerFields):
+    """Changes to a trigger. A field that is left out stays as it is."""
 
 
 class TriggerInfo(TriggerFields):

@@ -16,8 +16,16 @@ from app_server.git.providers import GitProvider
 from app_server.git_hosts.connect import ConnectedHost, GitHosts
 from app_server.git_hosts.repository_names import name_in
 from app_server.git_hosts.schemas import HostRepository
-from app_server.triggers.models import Trigger, TriggerDelivery
-from app_server.triggers.schemas import AddTrigger, TriggerDeliveryInfo, TriggerInfo
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.settings.profile_lookup import choose_profile
+from app_server.triggers.models import Trigger, TriggerDelivery, TriggerEvent
+from app_server.triggers.schemas import (
+    AddTrigger,
+    ChangeTrigger,
+    TriggerDeliveryInfo,
+    TriggerFields,
+    TriggerInfo,
+)
 
 ROOT = "/api/v1/git-webhooks"
 """Where git hosts send their deliveries: this, a slash and the id of the trigger."""
@@ -84,6 +92,34 @@ async def add(
     session.add(trigger)
     await session.flush()
     return trigger, secret
+
+
+async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> None:
+    """Raises BadRequest `instructions_needed`, NotFound `llm_profile_not_found`, `sandbox_spec_not_found`."""
+    if TriggerEvent.PUSH in fields.events and not fields.instructions:
+        raise BadRequest(
+            "A push does not say what to do.",
+            code="instructions_needed",
+            fix="Send instructions, or leave out the event push.",
+        )
+    if fields.llm_profile is not None:
+        await choose_profile(session, user_id, name=fields.llm_profile, model=None)
+    if fields.sandbox_spec_id is not None:
+        await sandbox_specs.chosen(session, user_id, fields.sandbox_spec_id, None)
+
+
+async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:
+    """Changes the trigger and returns the names of the fields that are different now. Raises the errors of
+    `check`.
+    """
+    same = {name: getattr(trigger, name) for name in TriggerFields.model_fields}
+    wanted = TriggerFields.model_validate({**same, **changes.model_dump(exclude_unset=True)})
+    await check(session, trigger.user_id, wanted)
+    values = {**wanted.model_dump(), "events": sorted(set(wanted.events))}
+    different = [name for name, value in values.items() if value != same[name]]
+    for name in different:
+        setattr(trigger, name, values[name])
+    return different
 
 
 def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:

@@ -3942,8 +3942,8 @@ export interface paths {
          * @description Adds a trigger for a repository, which the host is asked for with the user's token. Only this reply
          *     shows the secret. Then add a webhook with `url` and `secret` at the git host.
          *
-         *     403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`, `llm_profile_not_found`; 409
-         *     `too_many_triggers`.
+         *     400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
+         *     `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
          */
         post: operations["add_trigger_api_v1_triggers_post"];
         delete?: never;
@@ -3969,7 +3969,14 @@ export interface paths {
         delete: operations["delete_trigger_api_v1_triggers__trigger_id__delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change Trigger
+         * @description Changes what a trigger reacts to and what it starts. It holds for deliveries that are handled from now
+         *     on. Its repository, address and secret stay.
+         *
+         *     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
+         */
+        patch: operations["change_trigger_api_v1_triggers__trigger_id__patch"];
         trace?: never;
     };
     "/api/v1/triggers/{trigger_id}/deliveries": {
@@ -4315,6 +4322,11 @@ export interface components {
             label: string;
             /** Llm Profile */
             llm_profile?: string | null;
+            /**
+             * Max Running
+             * @default 5
+             */
+            max_running: number;
             /**
              * Mention
              * @default slipway
@@ -4883,6 +4895,59 @@ export interface components {
             name: string;
             /** Value */
             value?: string | null;
+        };
+        /**
+         * ChangeTrigger
+         * @description Changes to a trigger. A field that is left out stays as it is.
+         */
+        ChangeTrigger: {
+            /** Branch */
+            branch?: string | null;
+            /**
+             * Events
+             * @default [
+             *       "label",
+             *       "mention",
+             *       "assignment",
+             *       "review_comment",
+             *       "failing_check"
+             *     ]
+             */
+            events: components["schemas"]["TriggerEvent"][];
+            /**
+             * Instructions
+             * @default
+             */
+            instructions: string;
+            /**
+             * Label
+             * @default slipway
+             */
+            label: string;
+            /** Llm Profile */
+            llm_profile?: string | null;
+            /**
+             * Max Running
+             * @default 5
+             */
+            max_running: number;
+            /**
+             * Mention
+             * @default slipway
+             */
+            mention: string;
+            /**
+             * Opens Pull Request
+             * @default true
+             */
+            opens_pull_request: boolean;
+            /**
+             * Paths
+             * @default []
+             */
+            paths: string[];
+            /** Sandbox Spec Id */
+            sandbox_spec_id?: string | null;
         };
         /**
          * ChangedProfile
@@ -9410,6 +9475,11 @@ export interface components {
             /** Llm Profile */
             llm_profile?: string | null;
             /**
+             * Max Running
+             * @default 5
+             */
+            max_running: number;
+            /**
              * Mention
              * @default slipway
              */
@@ -9473,6 +9543,11 @@ export interface components {
             last_delivery_at: string | null;
             /** Llm Profile */
             llm_profile?: string | null;
+            /**
+             * Max Running
+             * @default 5
+             */
+            max_running: number;
             /**
              * Mention
              * @default slipway
@@ -17304,6 +17379,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_trigger_api_v1_triggers__trigger_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                trigger_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeTrigger"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerInfo"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

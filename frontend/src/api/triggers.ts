@@ -44,8 +44,7 @@ export function triggerDeliveriesQuery(id: string) {
   })
 }
 
-export interface NewTrigger {
-  repository: string
+export interface TriggerFields {
   events: TriggerEvent[]
   label: string
   mention: string
@@ -53,7 +52,13 @@ export interface NewTrigger {
   paths: string[]
   instructions: string
   llm_profile: string | null
+  sandbox_spec_id: string | null
   opens_pull_request: boolean
+  max_running: number
+}
+
+export interface NewTrigger extends TriggerFields {
+  repository: string
 }
 
 /** Adds a trigger; the reply is the only place its secret ever appears. The form shows the errors. */
@@ -61,6 +66,17 @@ export function useAddTrigger() {
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: (wanted: NewTrigger) => request<TriggerWithSecret>(ROOT, { method: 'POST', body: wanted }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** The form shows the errors. */
+export function useChangeTrigger(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (wanted: TriggerFields) =>
+      request<Trigger>(`${ROOT}/${id}`, { method: 'PATCH', body: wanted }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
     meta: { errorShownInline: true },
   })

@@ -19,6 +19,7 @@ const TRIGGER: Trigger = {
   llm_profile: null,
   sandbox_spec_id: null,
   opens_pull_request: true,
+  max_running: 5,
   previous_secret_until: null,
   created_at: '2026-11-26T12:00:00Z',
   last_delivery_at: null,
@@ -46,6 +47,13 @@ test('a trigger is added with its address and secret shown, and deliveries say w
         sent.push(await request.json())
         return HttpResponse.json({ ...TRIGGER, secret: 'only-once' }, { status: 201 })
       }),
+      http.patch('*/api/v1/triggers/t1', async ({ request }) => {
+        sent.push(await request.json())
+        return HttpResponse.json(TRIGGER)
+      }),
+      http.get('*/api/v1/sandbox-specs/search', () =>
+        HttpResponse.json({ items: [{ id: 'spec1', name: 'With Rust' }], next_page_id: null }),
+      ),
       http.get('*/api/v1/triggers/t1/deliveries', () => HttpResponse.json({ items: [DELIVERY] })),
       http.delete('*/api/v1/triggers/t1', () => {
         sent.push('deleted')
@@ -74,11 +82,31 @@ test('a trigger is added with its address and secret shown, and deliveries say w
     paths: ['docs', '*.md'],
     instructions: 'Check the links.',
     llm_profile: null,
+    sandbox_spec_id: null,
     opens_pull_request: true,
+    max_running: 5,
   })
+
+  await user.click(screen.getByRole('button', { name: 'Edit the trigger for octo/app' }))
+  const editor = within(screen.getByRole('region', { name: 'Edit the trigger for octo/app' }))
+  expect(editor.queryByRole('textbox', { name: 'Repository' })).toBeNull()
+  const label = editor.getByRole('textbox', { name: 'Label' })
+  expect(label).toHaveValue('slipway')
+  await user.clear(label)
+  await user.type(label, 'agent')
+  const most = editor.getByRole('spinbutton', { name: 'Conversations at a time' })
+  await user.clear(most)
+  await user.click(editor.getByRole('button', { name: 'Save' }))
+  expect(await editor.findByText('Enter a number from 1 to 100.')).toBeVisible()
+  await user.type(most, '2')
+  await user.selectOptions(editor.getByRole('combobox', { name: 'Sandbox image' }), 'With Rust')
+  await user.click(editor.getByRole('button', { name: 'Save' }))
+  await waitFor(() =>
+    expect(sent[1]).toMatchObject({ label: 'agent', max_running: 2, sandbox_spec_id: 'spec1' }),
+  )
   await user.click(screen.getByRole('button', { name: 'Deliveries for octo/app' }))
   expect(await screen.findByText('mallory may not push to octo/app.')).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Delete the trigger for octo/app' }))
   await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }))
-  await waitFor(() => expect(sent).toEqual([sent[0], 'deleted']))
+  await waitFor(() => expect(sent).toEqual([sent[0], sent[1], 'deleted']))
 })

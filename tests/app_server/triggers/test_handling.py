@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app_server.conversations.models import Conversation, PendingMessage, StartTask
+from app_server.conversations.triggered import tell_of_progress
 from app_server.core.database import now
 from app_server.core.jobs.policy import JobAttempt
 from app_server.core.jobs.worker import Jobs
@@ -86,16 +87,17 @@ async def test_a_host_that_does_not_answer_is_asked_again(
 def failing_once(method: Any) -> Any:
     left = [1]
 
-    async def fails(*arguments: Any) -> Any:
+    async def fails(*arguments: Any, **named: Any) -> Any:
         if left.pop() if left else 0:
             raise handling.BadGateway("It is away.")
-        return await method(*arguments)
+        return await method(*arguments, **named)
 
     return fails
 
 
 async def test_a_hundred_deliveries_are_handled_once_over_the_end_of_a_worker(hooked: Hooked) -> None:
     numbers = range(10, 35)
+    await hooked.add(max_running=100)
     hooked.host.issues.open |= {each: OpenIssue(each, f"Issue {each}", "") for each in numbers}
     await asyncio.gather(*(hooked.send("issues", labelled(each), f"d-{each}") for each in [*numbers] * 4))
 
@@ -117,6 +119,34 @@ async def test_a_hundred_deliveries_are_handled_once_over_the_end_of_a_worker(ho
     assert [one["state"] for one in found] == ["done"] * len(numbers)
     titles = [one.title for one in await conversations(hooked)]
     assert sorted(titles, key=str) == sorted(f"#{each} Issue {each}" for each in numbers)
+
+
+async def test_no_more_conversations_work_at_once_than_the_trigger_allows(hooked: Hooked) -> None:
+    hooked.host.issues.open |= {each: OpenIssue(each, f"Issue {each}", "") for each in (5, 6)}
+    await hooked.add(max_running=1)
+    await hooked.send("issues", labelled(4))
+    (first,) = await hooked.deliveries()
+    for number in (5, 6):
+        await hooked.send("issues", labelled(number))
+
+    async def both_wait() -> bool:
+        path = f"/api/v1/triggers/{hooked.trigger['id']}/deliveries"
+        found = (await hooked.client.get(path)).json()["items"]
+        reasons = [one["reason"] for one in found if one["state"] == "waiting"]
+        return reasons == ["It waits: 1 conversations about this repository are at work."] * 2
+
+    await eventually(both_wait)
+    hooked.host.issues.open[5].state = "closed"
+    async with hooked.app.database.session() as session:
+        started = UUID(first["conversation_id"])
+        await session.execute(
+            update(Conversation).where(Conversation.id == started).values(execution_status="finished")
+        )
+        await tell_of_progress(session, started)
+    third, second, _ = await hooked.deliveries()
+    assert second["reason"] == "It was closed before there was room for its conversation."
+    assert (third["state"], third["action"]) == ("done", "start")
+    assert [one.title for one in await conversations(hooked)] == ["#4 The lighthouse is dark", "#6 Issue 6"]
 
 
 async def pull_request_of(hooked: Hooked, owner: User) -> UUID:

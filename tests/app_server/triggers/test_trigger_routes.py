@@ -53,7 +53,9 @@ async def test_a_trigger_is_made_listed_given_a_new_secret_and_deleted(hooked: H
         ({"repository": "/srv/project"}, 400, "repository_has_no_host"),
         ({"repository": "https://example.org/a/b"}, 403, "no_git_credential"),
         ({"llm_profile": "missing"}, 404, "llm_profile_not_found"),
-        ({"events": ["push"]}, 422, "validation_failed"),
+        ({"sandbox_spec_id": "missing"}, 404, "sandbox_spec_not_found"),
+        ({"events": ["push"]}, 400, "instructions_needed"),
+        ({"max_running": 0}, 422, "validation_failed"),
         ({"mention": "two words"}, 422, "validation_failed"),
     ],
 )
@@ -62,6 +64,26 @@ async def test_what_cannot_work_is_refused(
 ) -> None:
     body = {"repository": hooked.host.git.url(REPOSITORY), **wanted}
     assert_problem(await hooked.client.post(PATH, json=body), status, code)
+
+
+async def test_a_trigger_is_changed_in_what_is_sent_alone(hooked: Hooked) -> None:
+    path = f"{PATH}/{hooked.trigger['id']}"
+    before = (await hooked.client.get(PATH)).json()[0]
+    wanted = {"events": ["push", "label"], "instructions": "Check the links.", "max_running": 2}
+    reply = await hooked.client.patch(path, json=wanted)
+    assert reply.json() == {**before, **wanted, "events": ["label", "push"]}
+    assert (await hooked.client.get(PATH)).json() == [reply.json()]
+    for changes, status, code in (
+        ({"instructions": ""}, 400, "instructions_needed"),
+        ({"llm_profile": "missing"}, 404, "llm_profile_not_found"),
+        ({"repository": "https://github.com/a/b"}, 422, "validation_failed"),
+        ({"label": None}, 422, "validation_failed"),
+    ):
+        assert_problem(await hooked.client.patch(path, json=changes), status, code)
+    assert (await hooked.client.get(PATH)).json() == [reply.json()]
+    audited = (await hooked.client.get("/api/v1/audit-log")).json()["items"]
+    changed = next(one for one in audited if one["action"] == "trigger.changed")
+    assert changed["details"]["fields"] == ["events", "instructions", "max_running"]
 
 
 async def test_triggers_of_others_are_not_there(hooked: Hooked) -> None:
@@ -73,6 +95,7 @@ async def test_triggers_of_others_are_not_there(hooked: Hooked) -> None:
         assert (await other.get(PATH)).json() == []
         assert_problem(await other.get(f"{own}/deliveries"), 404, "trigger_not_found")
         assert_problem(await other.post(f"{own}/rotate-secret", json={}), 404, "trigger_not_found")
+        assert_problem(await other.patch(own, json={}), 404, "trigger_not_found")
         assert_problem(await other.delete(own), 404, "trigger_not_found")
 
 

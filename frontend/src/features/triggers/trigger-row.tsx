@@ -9,6 +9,7 @@ import {
 import { formatAge } from '@/lib/time'
 import { Button } from '@/ui/button'
 import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { EditTrigger } from './edit-trigger'
 import { TriggerDeliveries } from './trigger-deliveries'
 
 export interface TriggerRowProps {
@@ -19,6 +20,7 @@ export interface TriggerRowProps {
 export function TriggerRow({ trigger, onSecret }: TriggerRowProps) {
   const { t } = useTranslation()
   const [isOpen, setOpen] = useState(false)
+  const [isEdited, setEdited] = useState(false)
   const [question, setQuestion] = useState<'rotate' | 'delete' | null>(null)
   const remove = useDeleteTrigger()
   const rotate = useRotateTriggerSecret()
@@ -53,6 +55,14 @@ export function TriggerRow({ trigger, onSecret }: TriggerRowProps) {
           </Button>
           <Button
             size="sm"
+            aria-expanded={isEdited}
+            aria-label={t('triggers.edit_named', { name })}
+            onClick={() => setEdited(!isEdited)}
+          >
+            {t('triggers.edit')}
+          </Button>
+          <Button
+            size="sm"
             aria-label={t('triggers.rotate_named', { name })}
             onClick={() => setQuestion('rotate')}
           >
@@ -67,6 +77,7 @@ export function TriggerRow({ trigger, onSecret }: TriggerRowProps) {
           </Button>
         </div>
       </div>
+      {isEdited && <EditTrigger trigger={trigger} onClose={() => setEdited(false)} />}
       {isOpen && <TriggerDeliveries trigger={trigger} />}
       <ConfirmDialog
         isOpen={question === 'delete'}

@@ -8,7 +8,7 @@ import { EmptyState } from '@/ui/empty-state'
 import { ErrorState } from '@/ui/error-state'
 import { SectionHeader } from '@/ui/section-header'
 import { SkeletonList } from '@/ui/skeleton'
-import { AddTriggerForm } from './add-trigger-form'
+import { AddTrigger } from './add-trigger'
 import { SetUpDialog } from './set-up-dialog'
 import { TriggerRow } from './trigger-row'
 
@@ -20,7 +20,7 @@ export function TriggersSection() {
   return (
     <section aria-label={t('triggers.title')}>
       <SectionHeader title={t('triggers.title')} lead={t('triggers.lead')} />
-      <AddTriggerForm onAdded={setShown} />
+      <AddTrigger onAdded={setShown} />
       {query.isPending && <SkeletonList rows={2} label={t('triggers.loading')} className="h-16" />}
       {query.isError && !query.data && (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />

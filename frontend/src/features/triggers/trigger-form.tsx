@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { Plus } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { profilesQuery } from '@/api/profiles'
-import { TRIGGER_EVENTS, type TriggerEvent, type TriggerWithSecret, useAddTrigger } from '@/api/triggers'
-import { Button } from '@/ui/button'
+import { sandboxSpecsQuery } from '@/api/sandbox-specs'
+import { type Trigger, TRIGGER_EVENTS, type TriggerEvent, type TriggerFields } from '@/api/triggers'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
@@ -22,7 +22,10 @@ interface Values {
   instructions: string
   /** Empty: the model in use. */
   profile: string
+  /** Empty: the usual one. */
+  image: string
   opensPullRequest: boolean
+  maxRunning: number
 }
 
 const EMPTY: Values = {
@@ -34,19 +37,34 @@ const EMPTY: Values = {
   paths: '',
   instructions: '',
   profile: '',
+  image: '',
   opensPullRequest: true,
+  maxRunning: 5,
+}
+const MOST_RUNNING = 100
+
+export interface TriggerFormProps {
+  /** The trigger to change; null: a new one. */
+  trigger: Trigger | null
+  /** Calls `done` if it was saved. */
+  onSubmit: (repository: string, fields: TriggerFields, done: () => void) => void
+  error: Error | null
+  errorTitle: string
+  /** The buttons. */
+  children: ReactNode
 }
 
-export function AddTriggerForm({ onAdded }: { onAdded: (added: TriggerWithSecret) => void }) {
+export function TriggerForm({ trigger, onSubmit, error, errorTitle, children }: TriggerFormProps) {
   const { t } = useTranslation()
   const profiles = useQuery(profilesQuery()).data?.profiles ?? []
-  const add = useAddTrigger()
-  const { register, handleSubmit, formState, reset, control } = useForm<Values>({ defaultValues: EMPTY })
+  const images = useQuery(sandboxSpecsQuery()).data ?? []
+  const { register, handleSubmit, formState, reset, control } = useForm<Values>({
+    defaultValues: trigger ? valuesOf(trigger) : EMPTY,
+  })
   const events = useWatch({ control, name: 'events' })
   const has = (event: TriggerEvent) => events.includes(event)
   const submit = handleSubmit((values) => {
-    const wanted = {
-      repository: values.repository.trim(),
+    const fields: TriggerFields = {
       events: values.events,
       label: values.label.trim() || EMPTY.label,
       mention: values.mention.trim().replace(/^@/, '') || EMPTY.mention,
@@ -54,31 +72,30 @@ export function AddTriggerForm({ onAdded }: { onAdded: (added: TriggerWithSecret
       paths: values.paths.split(/[\s,]+/).filter(Boolean),
       instructions: values.instructions.trim(),
       llm_profile: values.profile || null,
+      sandbox_spec_id: values.image || null,
       opens_pull_request: values.opensPullRequest,
+      max_running: values.maxRunning,
     }
-    add.mutate(wanted, {
-      onSuccess: (added) => {
-        reset()
-        onAdded(added)
-      },
-    })
+    onSubmit(values.repository.trim(), fields, () => reset(trigger ? values : EMPTY))
   })
   const { errors } = formState
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
-      <Field
-        label={t('triggers.repository')}
-        hint={t('triggers.repository_hint')}
-        error={errors.repository && t('triggers.repository_required')}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            placeholder="https://github.com/owner/name"
-            {...register('repository', { validate: (text) => text.trim() !== '' })}
-          />
-        )}
-      </Field>
+    <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-3">
+      {!trigger && (
+        <Field
+          label={t('triggers.repository')}
+          hint={t('triggers.repository_hint')}
+          error={errors.repository && t('triggers.repository_required')}
+        >
+          {(ids) => (
+            <Input
+              {...ids}
+              placeholder="https://github.com/owner/name"
+              {...register('repository', { validate: (text) => text.trim() !== '' })}
+            />
+          )}
+        </Field>
+      )}
       <fieldset>
         <legend className="mb-1.5 text-sm font-medium">{t('triggers.events')}</legend>
         <div className="grid gap-x-4 gap-y-2 sm:grid-cols-2">
@@ -129,6 +146,38 @@ export function AddTriggerForm({ onAdded }: { onAdded: (added: TriggerWithSecret
             </Select>
           )}
         </Field>
+        {images.length > 0 && (
+          <Field label={t('triggers.image')}>
+            {(ids) => (
+              <Select {...ids} {...register('image')}>
+                <option value="">{t('triggers.image_usual')}</option>
+                {images.map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        )}
+        <Field
+          label={t('triggers.max_running')}
+          hint={t('triggers.max_running_hint')}
+          error={errors.maxRunning && t('triggers.max_running_invalid', { most: MOST_RUNNING })}
+        >
+          {(ids) => (
+            <Input
+              {...ids}
+              type="number"
+              min={1}
+              max={MOST_RUNNING}
+              {...register('maxRunning', {
+                valueAsNumber: true,
+                validate: (value) => Number.isInteger(value) && value >= 1 && value <= MOST_RUNNING,
+              })}
+            />
+          )}
+        </Field>
       </div>
       <Field
         label={t('triggers.instructions')}
@@ -153,16 +202,24 @@ export function AddTriggerForm({ onAdded }: { onAdded: (added: TriggerWithSecret
         />
         {t('triggers.opens_pull_request')}
       </label>
-      <Button
-        type="submit"
-        variant="primary"
-        icon={<Plus className="size-4" />}
-        isBusy={add.isPending}
-        className="self-start"
-      >
-        {t('triggers.add')}
-      </Button>
-      {add.isError && <ErrorState error={add.error} title={t('triggers.add_failed')} />}
+      <div className="flex flex-wrap gap-2">{children}</div>
+      {error && <ErrorState error={error} title={errorTitle} />}
     </form>
   )
+}
+
+function valuesOf(trigger: Trigger): Values {
+  return {
+    repository: trigger.repository,
+    events: trigger.events ?? [],
+    label: trigger.label ?? EMPTY.label,
+    mention: trigger.mention ?? EMPTY.mention,
+    branch: trigger.branch ?? '',
+    paths: (trigger.paths ?? []).join(', '),
+    instructions: trigger.instructions ?? '',
+    profile: trigger.llm_profile ?? '',
+    image: trigger.sandbox_spec_id ?? '',
+    opensPullRequest: trigger.opens_pull_request ?? true,
+    maxRunning: trigger.max_running ?? EMPTY.maxRunning,
+  }
 }

@@ -1,0 +1,122 @@
+"""Limits how many conversations of a repository's triggers work at once. What does not fit is held."""
+
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.core.database import Database, now
+from app_server.core.jobs.models import Job, JobState
+from app_server.core.jobs.policy import Handler, JobAttempt
+from app_server.core.jobs.queue import enqueue, wake_after_commit
+from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggeredConversation
+from app_server.triggers.receiving import KIND as HANDLE_KIND
+
+HELD_KIND: Final = "triggers.held"
+MAX_HELD: Final = 100
+AT_REST: Final = ("finished", "error", "stuck", "paused")
+_LOOK_AGAIN: Final = timedelta(minutes=10)
+_RELEASED_AT_ONCE = 3
+
+
+async def at_work(session: AsyncSession, trigger: Trigger) -> int:
+    """Returns how many conversations of the user's triggers for the same repository start, work, or wait for
+    the user.
+    """
+    query = (
+        select(func.count())
+        .select_from(TriggeredConversation)
+        .join(Trigger, Trigger.id == TriggeredConversation.trigger_id)
+        .join(Conversation, Conversation.id == TriggeredConversation.conversation_id)
+        .join(StartTask, StartTask.id == Conversation.id)
+        .where(
+            Trigger.user_id == trigger.user_id,
+            Trigger.origin == trigger.origin,
+            Trigger.repository == trigger.repository,
+            Conversation.deleted_at.is_(None),
+            StartTask.status != StartStatus.ERROR,
+            or_(Conversation.execution_status.is_(None), Conversation.execution_status.not_in(AT_REST)),
+        )
+    )
+    return await session.scalar(query) or 0
+
+
+async def waiting(session: AsyncSession, trigger: Trigger) -> int:
+    """Returns how many deliveries of the trigger are held."""
+    query = (
+        select(func.count())
+        .select_from(Job)
+        .where(Job.kind == HELD_KIND, Job.key == _key(trigger.id), Job.state == JobState.WAITING)
+    )
+    return await session.scalar(query) or 0
+
+
+async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
+    """Handles the delivery of this attempt again when there may be room, at the latest in ten minutes."""
+    job_id = uuid5(attempt.job_id, HELD_KIND)
+    if await session.get(Job, job_id) is not None:
+        return  # the server ended before it had noted that the attempt has ended
+    delivery = await session.get(TriggerDelivery, UUID(attempt.payload["delivery_id"]))
+    if delivery is None:
+        return
+    delivery.state, delivery.reason = DeliveryResult.WAITING, reason
+    payload: dict[str, Any] = {
+        "trigger_id": trigger_id.hex,
+        "delivery": {**attempt.payload, "was_held": True},
+    }
+    await enqueue(
+        session, HELD_KIND, payload, key=_key(trigger_id), run_at=now() + _LOOK_AGAIN, job_id=job_id
+    )
+
+
+async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
+    """Handles the oldest held deliveries of the repository now, if this conversation of a trigger rests."""
+    row = (
+        await session.execute(
+            select(Trigger, Conversation.execution_status, StartTask.status)
+            .join(TriggeredConversation, TriggeredConversation.trigger_id == Trigger.id)
+            .join(Conversation, Conversation.id == TriggeredConversation.conversation_id)
+            .join(StartTask, StartTask.id == Conversation.id)
+            .where(Conversation.id == conversation_id)
+        )
+    ).one_or_none()
+    if row is None or not (row[1] in AT_REST or row[2] is StartStatus.ERROR):
+        return
+    trigger = row[0]
+    same = select(Trigger.id).where(
+        Trigger.user_id == trigger.user_id,
+        Trigger.origin == trigger.origin,
+        Trigger.repository == trigger.repository,
+    )
+    keys = [_key(one) for one in await session.scalars(same)]
+    oldest = (
+        select(Job.id)
+        .where(Job.kind == HELD_KIND, Job.key.in_(keys), Job.state == JobState.WAITING)
+        .order_by(Job.run_at, Job.created_at)
+        .limit(_RELEASED_AT_ONCE)
+    )
+    ids = list(await session.scalars(oldest))
+    if ids:
+        is_waiting = Job.state == JobState.WAITING
+        await session.execute(update(Job).where(Job.id.in_(ids), is_waiting).values(run_at=now()))
+        wake_after_commit(session)
+
+
+def releaser(database: Database) -> Handler:
+    """Returns the handler that hands a held delivery to the jobs of its trigger."""
+
+    async def release(attempt: JobAttempt) -> None:
+        job_id = uuid5(attempt.job_id, HANDLE_KIND)
+        key = f"{HANDLE_KIND}:{attempt.payload['trigger_id']}"
+        async with database.session() as session:
+            if await session.get(Job, job_id) is None:
+                await enqueue(session, HANDLE_KIND, attempt.payload["delivery"], key=key, job_id=job_id)
+
+    return release
+
+
+def _key(trigger_id: UUID) -> str:
+    return f"{HELD_KIND}:{trigger_id.hex}"
