@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.sandbox_image import FLAVOUR
 from tests.support.scripted_llm import ScriptedLLM
+from tests.support.shared_in_process import share
 from tests.support.steady_chromium import STEADY_BIN
 
 pytest_plugins = [
@@ -18,6 +19,8 @@ pytest_plugins = [
     "tests.support.litellm_clients",
     "tests.support.running.plugin",
 ]
+
+share()
 
 # Every program of ours that tests start would compile all of its modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

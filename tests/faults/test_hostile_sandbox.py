@@ -82,9 +82,10 @@ class Hostile:
     def container(self) -> str:
         return f"slipway-sandbox-{self.id}"
 
-    def run(self, command: str) -> Json:
-        body = {"command": command, "timeout": 100}
-        reply = self.client.post(f"/app-conversations/{self.id}/execute-bash-command", json=body)
+    def run(self, command: str, seconds: int = 100) -> Json:
+        body = {"command": command, "timeout": seconds}
+        url = f"/app-conversations/{self.id}/execute-bash-command"
+        reply = self.client.post(url, json=body, timeout=seconds + 20)
         output: Json = reply.raise_for_status().json()
         return output
 
@@ -93,8 +94,9 @@ class Hostile:
 
     def answers(self) -> bool:
         try:
-            return self.says("echo alive") == "alive"
-        except httpx.HTTPStatusError:
+            # A call that is under way when the container goes may never be answered: a further one is.
+            return str(self.run("echo alive", 10)["stdout"]).strip() == "alive"
+        except httpx.HTTPError:
             return False
 
 

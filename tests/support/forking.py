@@ -1,13 +1,15 @@
-"""App servers without the two seconds that loading their modules takes: forked from one that has them loaded.
+"""App servers without the seconds that their start takes: forked from a process that has done most of it.
 
 server = ForkedAppServer(["serve"], environment, output)    # much like `subprocess.Popen`
 server.kill()                                               # a process of its own, with its own id
 
-Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, and does
-nothing but fork. What is forked runs the same `slipway` command, with its own environment and output.
+Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, has
+prepared its routes and compiled the usual SQL, and does nothing but fork. What is forked runs the same
+`slipway` command, with its own environment and output.
 `/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's.
 """
 
+import asyncio
 import gc
 import importlib
 import json
@@ -21,6 +23,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from tests.support.patience import PATIENCE_SECONDS
@@ -136,12 +139,60 @@ def _become(order: dict[str, Any], output: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_ASKED = (
+    "app-conversations/search",
+    "sandboxes/search",
+    "settings/profiles",
+    "users/me",
+    "secrets",
+    "api-keys",
+)
+
+
+async def _warm_up(home: Path) -> None:
+    """Serves a few requests, so that what every server does at its first ones is done.
+
+    The routes do not depend on the configuration.
+    """
+    import httpx
+
+    from app_server import serve
+    from app_server.core.config import Config
+    from app_server.lifespan import lifespan
+    from app_server.main import WithState
+    from app_server.users.service import create_api_key, find_owner
+    from tests.support.apps import inner_app, public_app
+    from tests.support.shared_in_process import share
+
+    for name in [name for name in os.environ if name.startswith("SLIPWAY_")]:
+        del os.environ[name]
+    share()
+    vars(serve).update(create_app=public_app, create_inner_app=inner_app)
+    config = Config(home=home, sandbox="process")
+    async with lifespan(config) as state:
+        async with state["database"].session() as session:
+            owner = await find_owner(session)
+            assert owner is not None
+            _, key = await create_api_key(session, owner, name="tests")
+        headers = {"Authorization": f"Bearer {key}"}
+        for app in (public_app(config), inner_app(config)):
+            transport = httpx.ASGITransport(WithState(app, state))
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://localhost:3000", headers=headers
+            ) as client:
+                for path in _ASKED:
+                    await client.get(f"/api/v1/{path}")
+
+
 def _main(orders: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
     orders.set_inheritable(False)
     gc.disable()
     for name in MODULES:
         importlib.import_module(name)
+    with TemporaryDirectory() as home:
+        asyncio.run(_warm_up(Path(home)))
+    assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
     gc.freeze()
     arguments = _serve(orders)
     gc.enable()

@@ -102,7 +102,7 @@ async def test_the_key_is_replaced_over_http(client: httpx.AsyncClient) -> None:
 async def test_an_expired_key_is_refused_with_its_reason_until_it_is_renewed(
     client: httpx.AsyncClient,
 ) -> None:
-    await replaced(client, KEY, expires_in_seconds=0.001)
+    await replaced(client, KEY, expires_in_seconds=0.000_001)
 
     assert await refusal(client, NEXT) == "401 session_key_expired"
     assert (await replaced(client, NEXT, expires_in_seconds=600)).status_code == 200
