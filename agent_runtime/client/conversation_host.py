@@ -38,7 +38,7 @@ class Household:
 
     def take_in(self, conversation: ConversationEngine) -> None:
         """Adds a conversation: `close` will close it, too. Its completion logs are written to files."""
-        conversation.on_completion = write_completion
+        conversation.run_context.on_completion = write_completion
         self._live[conversation.id] = conversation
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
@@ -96,7 +96,7 @@ class Household:
             return
         kept = {task.conversation_id for task in first.state.tasks.values() if task.status == "conflict"}
         for child_id in self._begun - kept:
-            await let_go(first.working_dir, child_id, self.trees)
+            await let_go(first.spec.working_dir, child_id, self.trees)
 
     def _directory(self, conversation_id: UUID) -> Path:
         return self._root / conversation_id.hex

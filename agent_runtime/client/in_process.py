@@ -168,7 +168,7 @@ class InProcess:
 
     async def load_plugin(self, plugin_ref: str) -> None:
         with self._refusals():
-            add_plugin(self._engine, await self._plugins.find(plugin_ref, self._engine.working_dir))
+            add_plugin(self._engine, await self._plugins.find(plugin_ref, self._engine.spec.working_dir))
 
     async def consent(self, hashes: Sequence[str]) -> None:
         with self._refusals():

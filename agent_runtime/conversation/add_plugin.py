@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent_runtime.agent.agent import Agent
 from agent_runtime.context.skills import SkillDiscovery
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.state import AGENT
+from agent_runtime.conversation.run.hook_dispatch import open_session, parse_hooks
 from agent_runtime.conversation.spec import Spec, mask
 from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
@@ -30,7 +32,7 @@ def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str
         consents = [*before.request.consent, consent]
         after = after.model_copy(update={"request": after.request.model_copy(update={"consent": consents})})
     servers = {**named_servers(plugin.mcp_config or {}), **named_servers(agent.mcp_config)}
-    conversation.adopt(after, agent.model_copy(update={"mcp_config": servers}))
+    _adopt(conversation, after, agent.model_copy(update={"mcp_config": servers}))
     known = {skill.name for skill in before.project.skills}
     told = render(
         "plugin_added.j2",
@@ -66,6 +68,18 @@ async def take_plugin_keys(
     if conversation.keys.are_lacking and (request.plugins or request.consent):
         bare = request.model_copy(update={"agent": {**request.agent, "mcp_config": {}}})
         conversation.keys.take((await offers.again(await store.expand(bare))).agent)
+
+
+def _adopt(conversation: ConversationEngine, spec: Spec, agent: Agent) -> None:
+    """Nothing has changed if this raises HookConfigError or pydantic.ValidationError."""
+    context = conversation.run_context
+    hooks = parse_hooks(spec.request.hook_config)
+    context.toolbox.extend(spec, agent)
+    context.log.set_spec(spec.model_dump_json())
+    if spec.request.hook_config != context.spec.request.hook_config:
+        context.hooks = open_session(context, hooks)
+    context.spec, context.agent = spec, agent
+    conversation.keys.keep()
 
 
 def _extended(spec: Spec, plugin: Plugin) -> Spec:

@@ -17,7 +17,7 @@ def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
         raise EventNotFoundError.of(event_id)
     conversation.emit(ConversationStateUpdateEvent(key=LEAF, value=event_id))
     # The event may have been a call, and its result is on the branch that was left.
-    give_up(conversation, by="by going back to this point")
+    give_up(conversation.run_context, by="by going back to this point")
     if conversation.state.status is not ExecutionStatus.IDLE:
         conversation.emit(status_update(ExecutionStatus.IDLE))
     conversation.publish_full_state()

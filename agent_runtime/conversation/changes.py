@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.state import CHILDREN
 from agent_runtime.conversation.run.budget import budget_update
-from agent_runtime.conversation.run.context import Running
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 
-def relabel(conversation: Running, *, title: str | None = None, tags: dict[str, str] | None = None) -> None:
+def relabel(
+    conversation: ConversationEngine, *, title: str | None = None, tags: dict[str, str] | None = None
+) -> None:
     """Sets the given title and tags. Given tags replace all earlier tags."""
     given = {"title": title, "tags": tags}
     changes = {key: value for key, value in given.items() if value is not None}
@@ -17,13 +19,13 @@ def relabel(conversation: Running, *, title: str | None = None, tags: dict[str, 
     conversation.publish_full_state()
 
 
-def set_budget(conversation: Running, dollars: float | None) -> None:
+def set_budget(conversation: ConversationEngine, dollars: float | None) -> None:
     """Sets the limit for the cost of the whole conversation, in dollars. None means no limit."""
-    conversation.emit(budget_update(conversation, dollars))
+    conversation.emit(budget_update(conversation.run_context, dollars))
     conversation.publish_full_state()
 
 
-def note_children(conversation: Running, children: Sequence[UUID]) -> None:
+def note_children(conversation: ConversationEngine, children: Sequence[UUID]) -> None:
     """Logs which of the conversations that this one has started still exist."""
     value = [str(child) for child in children]
     conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))

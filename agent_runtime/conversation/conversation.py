@@ -2,42 +2,34 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from agent_runtime.agent.agent import Agent, system_prompt_event
 from agent_runtime.conversation.approval.pending_actions import ANSWERED_BY_MESSAGE, rejections
-from agent_runtime.conversation.checkpoints.snapshots import Checkpoints
-from agent_runtime.conversation.checkpoints.triggers import Turns
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.event_log import frames
 from agent_runtime.conversation.event_log.history import Subscriber
 from agent_runtime.conversation.event_log.log import EventLog
-from agent_runtime.conversation.info import describe
+from agent_runtime.conversation.event_log.state import State
 from agent_runtime.conversation.keys import ConversationKeys
 from agent_runtime.conversation.message import message_event
 from agent_runtime.conversation.naming import Naming
-from agent_runtime.conversation.run.background_tasks import Aside
 from agent_runtime.conversation.run.condensing import Condensing
-from agent_runtime.conversation.run.deferred_completion import write_ending
+from agent_runtime.conversation.run.context import SECRETS, RunContext
+from agent_runtime.conversation.run.deferred_completion import log_end
 from agent_runtime.conversation.run.goal import interruption
 from agent_runtime.conversation.run.hook_dispatch import open_session, parse_hooks
 from agent_runtime.conversation.run.loop import run
-from agent_runtime.conversation.run.recovery import recover, unanswered
-from agent_runtime.conversation.run.slots import RunSlot, RunSlots
-from agent_runtime.conversation.run.task import RunTask
+from agent_runtime.conversation.run.recovery import recover, results_of_dangling_calls
+from agent_runtime.conversation.run.slots import RunSlots
 from agent_runtime.conversation.sealed_keys import Sealing
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.working import SECRETS, Working
 from agent_runtime.events.base import Event
 from agent_runtime.events.message import Message
 from agent_runtime.events.state import (
-    FULL_STATE,
-    ConversationStateUpdateEvent,
     ExecutionStatus,
     InterruptEvent,
     PauseEvent,
@@ -46,6 +38,7 @@ from agent_runtime.events.state import (
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
+from agent_runtime.tools.tool import AnyTool
 from agent_runtime.wire import ConversationInfo
 from agent_runtime.workspace import private_tree
 from agent_runtime.workspace.environment import BELONGS_TO, OF_CONVERSATION
@@ -58,12 +51,12 @@ _ENDED_BY_MESSAGE = {
 }
 
 
-class ConversationEngine(Working):
+class ConversationEngine:
     """A conversation: `send` messages, then `run` it. There is one live object per log. Use it from one event
     loop.
 
     The module `creation` creates and opens it. Functions that need only its public members are in other
-    modules: `changes`, `branches`, `run/recovery`.
+    modules: `changes`, `branches`, `run/recovery`. `run_context` has the parts that runs use.
     """
 
     def __init__(
@@ -79,42 +72,54 @@ class ConversationEngine(Working):
         sealing: Sealing | None = None,
     ) -> None:
         """Called by `creation`. Owns the log. The caller owns the client and the slots."""
-        super().__init__(directory, log, spec, agent, client, secrets or Secrets(), delegation)
-        self.keys = ConversationKeys(self, self._toolbox, sealing)
-        # Clients wait for this frame to know that the run is over: it comes last, when no run is going on.
-        self._run_task = RunTask(spec.id, on_end=self.publish_full_state, on_lost=self._owe_ending)
-        self.slots = slots or RunSlots()
-        self._turn: RunSlot | None = None
-        self._aside = Aside(spec.id)
-        self.condensing = Condensing(self, self._aside.begin)
-        self.naming = Naming(self, self._aside.begin)
-        self.checkpoints = Checkpoints(log, directory, spec.working_dir)
-        self.turns = Turns(self, self.checkpoints, self._aside.begin)
-        self.hooks = open_session(self, parse_hooks(spec.request.hook_config), self._aside.begin)
+        self.id = spec.id
+        self.directory = directory
+        self.log = log
+        self.secrets = secrets or Secrets()
+        self.run_context = RunContext(
+            directory, log, spec, agent, client, self.secrets, delegation, slots or RunSlots()
+        )
+        self.checkpoints = self.run_context.checkpoints
+        self.background = self.run_context.background
+        self.keys = ConversationKeys(self.run_context, sealing)
+        self.condensing = Condensing(self.run_context)
+        self.naming = Naming(self.run_context)
+        self.run_context.hooks = open_session(self.run_context, parse_hooks(spec.request.hook_config))
         self.is_closed = False
         self.is_deleted = False
 
     @property
+    def spec(self) -> Spec:
+        return self.run_context.spec
+
+    @property
+    def agent(self) -> Agent:
+        return self.run_context.agent
+
+    @property
+    def state(self) -> State:
+        return self.run_context.state
+
+    @property
+    def status(self) -> ExecutionStatus:
+        """See `RunContext.status`."""
+        return self.run_context.status
+
+    @property
+    def tools(self) -> Mapping[str, AnyTool]:
+        return self.run_context.tools
+
+    @property
     def is_running(self) -> bool:
-        return self._run_task.is_running
+        return self.run_context.is_running
 
     @property
     def is_busy(self) -> bool:
         """Whether it must stay open: a run or other work is going on, or a tool holds work such as a server
         in a shell.
         """
-        is_working = self.is_running or self.condensing.is_under_way or self._aside.is_busy
+        is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
-
-    @property
-    def status(self) -> ExecutionStatus:
-        """The current status: `running` only while a run is going on. If the log says `running` without a
-        run, the run was cut off and the status is `idle`.
-        """
-        if self.is_running:
-            return ExecutionStatus.RUNNING
-        stored = self.state.status
-        return ExecutionStatus.IDLE if stored is ExecutionStatus.RUNNING else stored
 
     @property
     def is_waiting(self) -> bool:
@@ -158,7 +163,7 @@ class ConversationEngine(Working):
         if not self.is_running and self.state.status in _ENDED_BY_MESSAGE:
             events.append(status_update(ExecutionStatus.IDLE))
         self.emit(*events)
-        if is_first and self.hooks is None:
+        if is_first and self.run_context.hooks is None:
             self.naming.begin_if_wanted()
         return True
 
@@ -168,12 +173,12 @@ class ConversationEngine(Working):
         Raises AlreadyRunningError if a run is going on.
         """
         if self.state.status is ExecutionStatus.RUNNING:
-            recover(self)
-        self._run_task.start(self._run)
+            recover(self.run_context)
+        self.run_context.task.start(self._run, on_end=self.publish_full_state, on_lost=self._log_end_later)
 
     async def wait(self) -> None:
         """Waits until no run is going on."""
-        await self._run_task.wait()
+        await self.run_context.task.wait()
 
     async def run(self) -> None:
         """Starts a run and waits for its end. Cancelling the wait does not stop the run."""
@@ -192,16 +197,16 @@ class ConversationEngine(Working):
             self.publish_full_state()
             return
         self.emit(PauseEvent())
-        if self._turn is not None:
-            self._turn.give_up()
+        if self.run_context.slot is not None:
+            self.run_context.slot.give_up()
 
     async def interrupt(self) -> None:
         """Stops a run at once: drops the model's reply, cancels a running tool and answers each open call."""
-        if await self._run_task.interrupt() and not self.is_closed:
-            self.beside(self.turns.end(), "checkpoint")
+        if await self.run_context.task.interrupt() and not self.is_closed:
+            self.background.begin(self.run_context.checkpoint_triggers.end(), "checkpoint")
             self.emit(
                 InterruptEvent(),
-                *unanswered(self, by="by the user"),
+                *results_of_dangling_calls(self.run_context, by="by the user"),
                 *interruption(self.state.goal),
                 status_update(ExecutionStatus.PAUSED),
             )
@@ -211,16 +216,6 @@ class ConversationEngine(Working):
         """Raises AlreadyRunningError while a run or a condensation is going on."""
         if self.is_running or self.condensing.is_under_way:
             raise AlreadyRunningError
-
-    def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Starts background work that is not part of a run. It ends when the conversation is closed, at the
-        latest.
-        """
-        return self._aside.begin(work, name)
-
-    def expect_other_tools(self) -> None:
-        """Makes the engine ask the MCP servers for their tools again before the model's next reply."""
-        self._toolbox.expect_changes()
 
     def keep_secrets(self) -> None:
         """Stores the names and descriptions of the secrets, and addresses without credentials. Stores their
@@ -237,28 +232,28 @@ class ConversationEngine(Working):
         if self.is_closed:
             return
         was_running = self.is_running
-        await self._run_task.cancel()
+        await self.run_context.task.cancel()
         await self.rest()
         if was_running and not self.is_deleted:
             # Or else what the agent did would look like the work of others.
-            await self.turns.end()
-        await self._aside.close()
+            await self.run_context.checkpoint_triggers.end()
+        await self.background.close()
         self.release()
 
     async def rest(self) -> None:
         """Ends the session: hooks, shells and other tools. The next run begins a new session."""
-        if self.hooks is not None:
-            await self.hooks.end()
-        await self._toolbox.close()
+        if self.run_context.hooks is not None:
+            await self.run_context.hooks.end()
+        await self.run_context.toolbox.close()
 
     def release(self) -> None:
         """Closes the log, so that it can be opened again. Call it only while nothing is going on."""
-        self.live.close()
-        self._history.save_snapshot()
-        self._history.save_summary()
+        self.run_context.live.close()
+        self.run_context.history.save_snapshot()
+        self.run_context.history.save_summary()
         self.log.close()
         self.is_closed = True
-        self._history.publish(frames.END)
+        self.run_context.history.publish(frames.END)
 
     async def delete(self) -> None:
         """Closes the conversation, ends the processes that its agent has left, and removes its directory.
@@ -274,60 +269,32 @@ class ConversationEngine(Working):
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Calls `subscriber` with every frame from now on. Returns a function that ends the subscription."""
-        return self._history.subscribe(subscriber)
+        return self.run_context.history.subscribe(subscriber)
 
     def info(self) -> ConversationInfo:
-        info = describe(self.spec, self.state, self.status, self.directory)
-        return info.model_copy(update={"secret_registry": {"secret_sources": self.secrets.keepable()}})
-
-    def full_state(self) -> ConversationStateUpdateEvent:
-        """Returns the whole state as one event. This event is published, never logged."""
-        value = self.info().model_dump(mode="json", exclude_none=True)
-        return ConversationStateUpdateEvent(key=FULL_STATE, value=value)
+        return self.run_context.info()
 
     def publish_full_state(self) -> None:
-        self._history.publish(frames.transient(self.full_state()))
+        self.run_context.publish_full_state()
 
-    def adopt(self, spec: Spec, agent: Agent) -> None:
-        """Adds skills, MCP servers and hooks to the conversation, as the new spec and agent say.
-
-        Raises HookConfigError or pydantic.ValidationError; nothing has changed then.
-        """
-        hooks = parse_hooks(spec.request.hook_config)
-        self._toolbox.extend(spec, agent)
-        self.log.set_spec(spec.model_dump_json())
-        if spec.request.hook_config != self.spec.request.hook_config:
-            self.hooks = open_session(self, hooks, self._aside.begin)
-        self.spec, self.agent = spec, agent
-        self.keys.keep()
+    def emit(self, *events: Event, seen_seq: int | None = None) -> None:
+        """See `History.emit`."""
+        self.run_context.emit(*events, seen_seq=seen_seq)
 
     async def _run(self) -> None:
         await self.condensing.wait()
-        with self.slots.turn() as self._turn:
-            if await self._turn.wait():
-                self._toolbox.expect_changes()
-                self.turns.begin()
-                await run(self)
-                if self.hooks is not None:
+        with self.run_context.slots.queued() as self.run_context.slot:
+            if await self.run_context.slot.wait():
+                self.run_context.toolbox.expect_changes()
+                self.run_context.checkpoint_triggers.begin()
+                await run(self.run_context)
+                if self.run_context.hooks is not None:
                     # Not before they have let the message pass.
                     self.naming.begin_if_wanted()
             else:
                 self.emit(*interruption(self.state.goal), status_update(ExecutionStatus.PAUSED))
-        self._history.save_snapshot()
-        self._history.save_summary()
+        self.run_context.history.save_snapshot()
+        self.run_context.history.save_summary()
 
-    @asynccontextmanager
-    async def making_room(self) -> AsyncIterator[None]:
-        """Gives up the run slot inside the `async with` block, so that other conversations can run.
-        Afterwards waits for a slot again.
-
-        Does not wait if a pause was requested, because the run only has to log the pause.
-        """
-        assert self._turn is not None, "only a run has a place to give"
-        self.slots.step_aside(self._turn)
-        yield
-        if not self.state.wants_pause:
-            await self.slots.come_back(self._turn)
-
-    def _owe_ending(self, cause: BaseException) -> None:
-        self._aside.begin(write_ending(self, cause), "ending")
+    def _log_end_later(self, cause: BaseException) -> None:
+        self.background.begin(log_end(self.run_context, cause), "end of a run")

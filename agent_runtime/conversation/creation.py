@@ -11,12 +11,12 @@ from agent_runtime.conversation.checkpoints.restore import complete
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.log import EventLog, LogMissingError
 from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.run.context import SECRETS
 from agent_runtime.conversation.run.hook_dispatch import parse_hooks
 from agent_runtime.conversation.run.slots import RunSlots
 from agent_runtime.conversation.sealed_keys import Sealing, keep, recall
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.toolbox import Toolbox
-from agent_runtime.conversation.working import SECRETS
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.delegation import ALONE, Delegation
@@ -87,7 +87,7 @@ def open_conversation(
         secrets.restore(kept.secrets if kept else {})
         opened = ConversationEngine(directory, log, spec, known, client, slots, secrets, delegation, sealing)
         if agent is None and opened.state.agent is not None:
-            opened.agent = Agent.model_validate(opened.state.agent)
+            opened.run_context.agent = Agent.model_validate(opened.state.agent)
         if agent is None and kept is not None:
             opened.keys.fill(Agent.model_validate(kept.agent))
         if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
@@ -97,7 +97,7 @@ def open_conversation(
         log.close()
         raise
     if any(one.restoring is not None for one in opened.checkpoints.made):
-        opened.beside(complete(opened, opened.checkpoints), "complete rewind")
+        opened.background.begin(complete(opened.run_context, opened.checkpoints), "complete rewind")
     return opened
 
 

@@ -45,9 +45,9 @@ async def fork(
     )
     copy = open_conversation(
         directory,
-        source.llm_client.inner,
+        source.run_context.llm_client.inner,
         agent=source.agent,
-        slots=source.slots,
+        slots=source.run_context.slots,
         delegation=delegation,
         sealing=source.keys.sealing,
         seal=source.log.seal,
@@ -55,7 +55,7 @@ async def fork(
     copy.secrets.adopt(source.secrets)
     copy.keep_secrets()
     # Calls that still run over there have no result here.
-    give_up(copy, by="by the fork of this conversation")
+    give_up(copy.run_context, by="by the fork of this conversation")
     if not wanted.reset_metrics:
         copy.emit(ConversationStateUpdateEvent(key="stats", value=stats))
     return copy
@@ -71,7 +71,7 @@ def _spec_of(source: ConversationEngine, wanted: ForkRequest, leaf: str | None) 
             "agent": now.agent,
             "confirmation_policy": now.confirmation_policy,
             "security_analyzer": now.security_analyzer,
-            "mcp_approved": source.mcp_approvals.approved(),
+            "mcp_approved": source.run_context.mcp_approvals.approved(),
         }
     )
     return source.spec.model_copy(

@@ -4,24 +4,22 @@ the log.
 
 from agent_runtime.agent.agent import Agent, secrets_of
 from agent_runtime.conversation.known_keys import with_keys
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.sealed_keys import Sealing, keep
-from agent_runtime.conversation.toolbox import Toolbox
-from agent_runtime.conversation.working import Working
 from agent_runtime.events.base import JsonObject
 
 
 class ConversationKeys:
     """`sealing`: encrypts the keys on disk; without it, keys are not stored."""
 
-    def __init__(self, conversation: Working, toolbox: Toolbox, sealing: Sealing | None) -> None:
-        self._conversation = conversation
-        self._toolbox = toolbox
+    def __init__(self, context: RunContext, sealing: Sealing | None) -> None:
+        self._context = context
         self.sealing = sealing
 
     @property
     def are_lacking(self) -> bool:
         """Whether secrets of MCP servers were not stored and have not been given again."""
-        return self._toolbox.lacks_keys
+        return self._context.toolbox.lacks_keys
 
     def take(self, given: JsonObject) -> None:
         """Takes the keys that a client gives again after a restart, because they were not stored.
@@ -30,15 +28,15 @@ class ConversationKeys:
         and InvalidSecretError.
         """
         agent = Agent.model_validate(given)
-        self._conversation.secrets.update(secrets_of(agent))
+        self._context.secrets.update(secrets_of(agent))
         self.fill(agent)
         self.keep()
 
     def fill(self, agent: Agent) -> None:
         """Copies the keys of the given agent into the parts that both agents have in common."""
-        self._conversation.agent = with_keys(self._conversation.agent, agent)
-        self._toolbox.take_keys(self._conversation.agent)
+        self._context.agent = with_keys(self._context.agent, agent)
+        self._context.toolbox.take_keys(self._context.agent)
 
     def keep(self) -> None:
         """Stores the current keys and secrets encrypted, if encryption is available."""
-        keep(self._conversation.log, self.sealing, self._conversation.agent, self._conversation.secrets)
+        keep(self._context.log, self.sealing, self._context.agent, self._context.secrets)

@@ -20,11 +20,11 @@ def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | 
     before = conversation.agent.llm
     budget = llm.max_budget_per_task or budget_of(conversation.state.stats, before)
     agent = with_llm(conversation.agent, llm, condenser_llm)
-    conversation.agent = agent
+    conversation.run_context.agent = agent
     conversation.keys.keep()
     conversation.emit(ConversationStateUpdateEvent(key=AGENT, value=mask(agent.model_dump(mode="json"))))
     if budget_of(conversation.state.stats, agent.llm) != budget:
-        conversation.emit(budget_update(conversation, budget))
+        conversation.emit(budget_update(conversation.run_context, budget))
     conversation.publish_full_state()
 
 

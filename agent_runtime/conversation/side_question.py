@@ -15,10 +15,10 @@ async def ask(conversation: ConversationEngine, question: str) -> str:
     """
     masker = conversation.secrets.masker
     asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}
-    messages = [*conversation.messages(), orjson.dumps(asked)]
+    messages = [*conversation.run_context.model_input.messages(), orjson.dumps(asked)]
     prompt = Prompt(messages=messages, role="ask", cache_key=str(conversation.id))
     try:
-        reply = await conversation.llm_client.complete(conversation.agent.llm, prompt)
+        reply = await conversation.run_context.llm_client.complete(conversation.agent.llm, prompt)
     except LLMError as error:
         raise ConversationError("llm_failed", f"{error.code}: {error}") from error
     return masker.text(reply.text)

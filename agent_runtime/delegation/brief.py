@@ -59,7 +59,7 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
             # Its client does not know of it, and will not answer.
             "client_tools": [],
             "ask_when_stuck": False,
-            "max_iterations": definition.max_iteration_per_run or parent.request.max_iterations,
+            "max_iterations": definition.max_iteration_per_run or parent.spec.request.max_iterations,
             "confirmation_policy": stricter(now.confirmation_policy, definition.permission_mode),
             "security_analyzer": now.security_analyzer,
             "secrets": {},

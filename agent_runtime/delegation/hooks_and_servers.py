@@ -51,7 +51,7 @@ def commands_of(
         for name, server in named_servers(parent.agent.mcp_config).items()
         if above.get(name) == server
     }
-    here = parent.working_dir.resolve()
+    here = parent.spec.working_dir.resolve()
     hooks = joined([spelled(top.spec.request.hook_config or {}), known_points(definition.hooks or {})])
     servers = {**({} if definition.tools else inherited), **definition.own_servers}
     return Commands(

@@ -25,10 +25,8 @@ def result_of(child: ConversationEngine, task_id: str, subagent: str) -> Result:
 
 
 def _why_not(child: ConversationEngine) -> str:
-    error = next(
-        (one for one in child.recent_events(_LOOK_BACK_EVENTS) if isinstance(one, ConversationErrorEvent)),
-        None,
-    )
+    recent = child.run_context.history.recent_events(_LOOK_BACK_EVENTS)
+    error = next((one for one in recent if isinstance(one, ConversationErrorEvent)), None)
     match child.status:
         case ExecutionStatus.STUCK:
             return "The sub-agent went in circles and was stopped."

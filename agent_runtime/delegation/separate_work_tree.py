@@ -22,7 +22,7 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
     DelegationError.
     """
     try:
-        return await apart.begin(parent.working_dir, trees / child_id.hex, child_id.hex)
+        return await apart.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:
         raise DelegationError(
             f"No work tree can be made: {error} Use the isolation `shared`, or commit something first."
@@ -36,7 +36,7 @@ async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, resu
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
     try:
-        returned = await apart.bring_back(parent.working_dir, trees / name, name)
+        returned = await apart.bring_back(parent.spec.working_dir, trees / name, name)
     except (GitError, OSError) as error:
         _note(parent, task_id, task, f"refs/slipway/tasks/{name}")
         return _undone(result, f"Its changes could not be brought into your working directory: {error}")
@@ -66,7 +66,7 @@ def repository_of(parent: ConversationEngine, home: Home) -> Path:
     above = parent.spec.parent_conversation_id
     while above is not None and (found := home.find(above)) is not None:
         parent, above = found, found.spec.parent_conversation_id
-    return parent.working_dir
+    return parent.spec.working_dir
 
 
 async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:

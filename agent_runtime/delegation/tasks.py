@@ -64,7 +64,7 @@ class SubAgents:
         assert parent is not None, "it is at work"
         task_id, child, notes = await self._take_up(parent, wanted)
         # It runs in its parent's place: if it waited for a second place, both would wait for ever.
-        child.slots = RunSlots()
+        child.run_context.slots = RunSlots()
         with Following(parent, child, task_id) as following:
             following.note()
             await self._see_through(child)
@@ -140,7 +140,7 @@ class SubAgents:
             raise DelegationError(f"{task_id} is still being worked on.")
         if task.isolation == "worktree":
             await set_apart(parent, child.id, self._home.trees)
-        recover(child)
+        recover(child.run_context)
         child.send(Message.of("user", wanted.prompt), message_id=wanted.call_id)
         set_budget(
             child, _allowed(parent, self._kinds.get(task.subagent), spent=total_cost(child.state.stats))
@@ -169,7 +169,7 @@ class SubAgents:
             place = (
                 await set_apart(parent, conversation_id, self._home.trees)
                 if isolation == "worktree"
-                else parent.working_dir
+                else parent.spec.working_dir
             )
             brief = Brief(
                 definition=definition,

@@ -24,8 +24,8 @@ async def test_it_opens_from_its_snapshot_and_what_came_after_it(scripted_llm: S
     for number in range(EVENTS):
         first.send(Message.of("user", f"number {number}"))
     whole = fold_log(first.log, "agent")
-    assert (whole.state, whole.view.messages()) == (first.state, first.messages())
-    state, messages = first.state, first.messages()
+    assert (whole.state, whole.view.messages()) == (first.state, first.run_context.model_input.messages())
+    state, messages = first.state, first.run_context.model_input.messages()
     first.log.close()  # as if the process had been killed
     with closing(sqlite3.connect(directory / LOG_NAME)) as log, log:
         # Whoever reads one of the early events now, fails. The first one begins the turn.
@@ -34,7 +34,7 @@ async def test_it_opens_from_its_snapshot_and_what_came_after_it(scripted_llm: S
 
     again = open_conversation(directory, client)
 
-    assert (again.state, again.messages()) == (state, messages)
+    assert (again.state, again.run_context.model_input.messages()) == (state, messages)
     scripted_llm.script(say("I have read it all."))
     await again.run()
     assert len(scripted_llm.requests[0].messages) == EVENTS + 1

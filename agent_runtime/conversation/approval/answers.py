@@ -6,6 +6,7 @@ from agent_runtime.conversation.approval.pending_actions import approval, reject
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import ConfirmationOutdatedError, NothingToConfirmError
 from agent_runtime.conversation.event_log.state import ANALYZER, POLICY
+from agent_runtime.conversation.run.tool_setup import apply_analyzer
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
 from agent_runtime.security.analyzers import read_analyzer
@@ -16,7 +17,10 @@ async def until_answers_are_taken(conversation: ConversationEngine) -> None:
     """Waits until the run that asks has ended. Its question is in the log a moment earlier, while files are
     still being kept.
     """
-    if conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION and conversation.turns.is_ending:
+    if (
+        conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION
+        and conversation.run_context.checkpoint_triggers.is_ending
+    ):
         await conversation.wait()
 
 
@@ -66,7 +70,7 @@ def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) 
     """Sets which analyzer rates the risk of actions, from the next reply on. Raises UnsupportedKindError."""
     known = read_analyzer(analyzer)
     _set(conversation, ANALYZER, known.model_dump(mode="json") if known else None)
-    conversation.apply_analyzer()
+    apply_analyzer(conversation.run_context)
 
 
 def check(

@@ -13,13 +13,13 @@ def answer_mcp_change(
     `fingerprint`: identifies the change that the user saw. Raises McpChangeOutdatedError if it is not the
     current change.
     """
-    approvals = conversation.mcp_approvals.approvals
+    approvals = conversation.run_context.mcp_approvals.approvals
     change = approvals.change_of(server, tool)
     if change is None or change.fingerprint != fingerprint:
         raise McpChangeOutdatedError
     if accept:
         approvals.approve(server, change)
-        conversation.expect_other_tools()
+        conversation.run_context.toolbox.expect_changes()
     else:
         approvals.refuse(server, change)
-    conversation.emit(*conversation.mcp_approvals.keep())
+    conversation.emit(*conversation.run_context.mcp_approvals.keep())

@@ -7,7 +7,7 @@ import logging
 from agent_runtime.conversation.checkpoints.snapshots import Checkpoint, Checkpoints, Restoring, read
 from agent_runtime.conversation.checkpoints.triggers import position
 from agent_runtime.conversation.errors import CheckpointsUnavailableError, RewindIncompleteError
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.wire import CheckpointKind
@@ -19,12 +19,12 @@ REWIND = "rewind"
 """The key in an update of the agent's state: the point to which files or chat went back."""
 
 
-def tell(conversation: Running, what: JsonObject) -> None:
+def tell(context: RunContext, what: JsonObject) -> None:
     """Logs that files or chat went back."""
-    conversation.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
+    context.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
 
-async def carry_out(conversation: Running, checkpoints: Checkpoints, intended: Checkpoint) -> None:
+async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
     """Puts the files back. The caller must hold the lock. Raises RewindIncompleteError or
     CheckpointsUnavailableError.
     """
@@ -35,20 +35,20 @@ async def carry_out(conversation: Running, checkpoints: Checkpoints, intended: C
     except (GitError, OSError) as error:
         failure = error
     found = await checkpoints.look()
-    at = position(conversation)
+    at = position(context.state)
     await checkpoints.add(CheckpointKind.REWOUND, at, found, before=expected or found.tree)
     checkpoints.put(intended.model_copy(update={"restoring": None}))
-    tell(conversation, intended.restoring.told)
+    tell(context, intended.restoring.told)
     if failure is not None:
         raise RewindIncompleteError(f"Not all files could be put back: {failure}") from failure
 
 
-async def complete(conversation: Running, checkpoints: Checkpoints) -> None:
+async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
     """Completes a rewind that was cut off, if there is one."""
     async with checkpoints.lock:
         for intended in [one for one in checkpoints.made if one.restoring is not None]:
             try:
-                await carry_out(conversation, checkpoints, intended)
+                await carry_out(context, checkpoints, intended)
             except (RewindIncompleteError, CheckpointsUnavailableError) as error:
                 logger.warning("a rewind that was cut off cannot be completed: %s", error)
 

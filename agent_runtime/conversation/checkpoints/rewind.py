@@ -29,7 +29,7 @@ async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRe
     has changed.
     """
     outcome: list[RewindResult | ConversationError] = []
-    work = conversation.beside(_noted(conversation, number, wanted, outcome), "rewind")
+    work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")
     await asyncio.wait([work])
     match outcome:
         case [RewindResult() as result]:
@@ -40,7 +40,7 @@ async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRe
             raise RewindIncompleteError
 
 
-async def _noted(
+async def _rewind_alone(
     conversation: ConversationEngine,
     number: int,
     wanted: RewindRequest,
@@ -61,7 +61,7 @@ async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindR
     found = await checkpoints.look()
     conflicts = await _conflicts(conversation, target, found.tree, wanted)
     leave = conflicts.edited | conflicts.blocked
-    at, before = position(conversation), checkpoints.last_tree or found.tree
+    at, before = position(conversation.state), checkpoints.last_tree or found.tree
     safety = await checkpoints.add(CheckpointKind.REWIND, at, found, before=before)
     changes = await checkpoints.shadow.changes(found.tree, target.tree) if wanted.files else []
     # From here to the end of the chat's part nothing else can come in between.
@@ -76,9 +76,9 @@ async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindR
     if wanted.chat and target.leaf != conversation.state.leaf_event_id:
         go_back(conversation, target.leaf)
     if intended is None:
-        tell(conversation, told)
+        tell(conversation.run_context, told)
     else:
-        await carry_out(conversation, checkpoints, intended)
+        await carry_out(conversation.run_context, checkpoints, intended)
     return result
 
 

@@ -1,28 +1,26 @@
 """Makes checkpoints: before the agent works on a message of the user, and when the work has ended."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from agent_runtime.conversation.checkpoints.snapshots import Checkpoints, Position
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.event_log.state import State
+from agent_runtime.conversation.run.background_tasks import Begin
+from agent_runtime.conversation.run.model_input import ModelInput
 from agent_runtime.events.message import MessageEvent
 from agent_runtime.wire import CheckpointKind
 
-Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
-
-class Turns:
-    """Makes the checkpoints of a conversation's turns. The model is asked meanwhile; only tools wait for the
+class CheckpointTriggers:
+    """Makes the checkpoints of a conversation. The model is asked meanwhile; only tools wait for the
     checkpoint.
     """
 
-    def __init__(self, conversation: Running, checkpoints: Checkpoints, begin: Begin) -> None:
+    def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
         """`begin`: starts and owns the background tasks."""
-        self._conversation = conversation
+        self._model_input = model_input
         self._checkpoints = checkpoints
         self._begin = begin
-        self._noted = {one.info.event_id for one in checkpoints.made}
+        self._noted_ids = {one.info.event_id for one in checkpoints.made}
         self._taking: asyncio.Task[None] | None = None
         self.is_ending = False
         """True while the checkpoint at the end of the agent's work is made."""
@@ -33,7 +31,7 @@ class Turns:
         """
         message = self._new_message()
         if message is None:
-            self._take(CheckpointKind.EDITS, position(self._conversation), by_others=True)
+            self._take(CheckpointKind.EDITS, position(self._model_input.state), by_others=True)
         else:
             self._take(CheckpointKind.TURN, self._before(message), by_others=True)
 
@@ -54,19 +52,20 @@ class Turns:
         """Makes a checkpoint when the agent has ended its work or was stopped."""
         self.is_ending = True
         try:
-            await self._checkpoints.take(CheckpointKind.END, position(self._conversation), by_others=False)
+            at = position(self._model_input.state)
+            await self._checkpoints.take(CheckpointKind.END, at, by_others=False)
         finally:
             self.is_ending = False
         if self._checkpoints.is_untidy:
             self._begin(self._checkpoints.tidy(), "tidy checkpoints")
 
     def _new_message(self) -> MessageEvent | None:
-        return self._conversation.first_unseen_message(self._noted)
+        return self._model_input.first_unseen_message(self._noted_ids)
 
     def _before(self, message: MessageEvent) -> Position:
-        # Those that wait with it belong to the same turn.
-        seqs = {event_id: seq for seq, event_id in self._conversation.state.unseen_messages}
-        self._noted |= seqs.keys()
+        # Those that wait with it belong to the same checkpoint.
+        seqs = {event_id: seq for seq, event_id in self._model_input.state.unseen_messages}
+        self._noted_ids |= seqs.keys()
         return Position(seq=seqs[message.id], leaf=message.parent_id, event_id=message.id)
 
     def _take(self, kind: CheckpointKind, at: Position, *, by_others: bool) -> None:
@@ -74,6 +73,6 @@ class Turns:
         self._taking = self._begin(work, "checkpoint")
 
 
-def position(conversation: Running) -> Position:
+def position(state: State) -> Position:
     """Returns the current position of the conversation."""
-    return Position(seq=conversation.state.last_seq, leaf=conversation.state.leaf_event_id)
+    return Position(seq=state.last_seq, leaf=state.leaf_event_id)

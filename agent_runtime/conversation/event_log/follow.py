@@ -45,10 +45,10 @@ async def follow(
     live = _Listener(conversation)
     try:
         # A run may end while earlier frames are read: its last word would be missed without this one.
-        now = conversation.full_state()
+        now = conversation.run_context.full_state()
         if told is None or told.value != now.value:
             yield frames.transient(now)
-        if printed := conversation.live.now():
+        if printed := conversation.run_context.live.now():
             yield frames.output(printed)
         while True:
             yield await live.next()

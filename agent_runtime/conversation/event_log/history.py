@@ -2,7 +2,7 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from agent_runtime.context.view import View
@@ -18,7 +18,7 @@ from agent_runtime.events.base import Event, encode
 from agent_runtime.events.message import MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, UserRejectObservation
 from agent_runtime.events.state import ConversationStateUpdateEvent
-from agent_runtime.events.union import AnyEvent
+from agent_runtime.events.union import AnyEvent, parse_event
 from agent_runtime.secrets.masking import Masker
 
 logger = logging.getLogger(__name__)
@@ -90,6 +90,10 @@ class History:
         for _, record in batch:
             self.publish(frames.durable(record.seq, record.body))
         self.save_snapshot(after_events=SNAPSHOT_EVENTS_WHILE_RUNNING)
+
+    def recent_events(self, limit: int) -> Iterator[AnyEvent]:
+        """Yields the newest events, newest first, read one by one."""
+        return map(parse_event, self._log.newest(limit))
 
     def publish(self, frame: EventFrame) -> None:
         for subscriber in tuple(self._subscribers):

@@ -2,14 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
 logger = logging.getLogger(__name__)
 
+Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
+"""Starts background work. The text is the name of the task."""
 
-class Aside:
+
+class BackgroundTasks:
     """Owns the background tasks. `close` ends them."""
 
     def __init__(self, conversation_id: UUID) -> None:
@@ -37,6 +40,4 @@ class Aside:
         try:
             await work
         except Exception:
-            logger.exception(
-                "work beside the runs failed", extra={"conversation_id": str(self._conversation_id)}
-            )
+            logger.exception("background work failed", extra={"conversation_id": str(self._conversation_id)})

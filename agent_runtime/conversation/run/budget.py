@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agent_runtime.agent.step import ModelTurn
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.events.base import Event
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.state import ConversationStateUpdateEvent
@@ -47,42 +47,42 @@ class Budget:
             raise RunError("EmptyReply", "The model sent nothing, several times in a row.", empty)
 
 
-def check_cost(conversation: Running) -> None:
+def check_cost(context: RunContext) -> None:
     """Raises RunError if the budget is used up. Running again allows the same amount once more."""
-    limit, spent = _limit(conversation), total_cost(conversation.state.stats)
+    limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
         return
     stopped = ErrorClassification(kind="quota", retryable=True, user_action="settings")
     raise RunError(
         BUDGET_REACHED,
         f"Paused: {_dollars(spent)} are spent, and the budget is {_dollars(limit)}. "
-        f"Run it again to allow another {_dollars(_share(conversation, limit))}, "
+        f"Run it again to allow another {_dollars(_share(context, limit))}, "
         "or set another budget.",
         stopped,
     )
 
 
-def renewed(conversation: Running) -> list[Event]:
+def renewed(context: RunContext) -> list[Event]:
     """Returns the event that raises a used-up budget by the same amount when a run begins. Returns no event
     if the budget is not used up, or if there is none.
     """
-    limit, spent = _limit(conversation), total_cost(conversation.state.stats)
+    limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
         return []
-    return [budget_update(conversation, spent + _share(conversation, limit))]
+    return [budget_update(context, spent + _share(context, limit))]
 
 
-def budget_update(conversation: Running, dollars: float | None) -> ConversationStateUpdateEvent:
-    """Returns the event that sets the budget of the whole conversation. `dollars`: None means no limit."""
-    stats = with_budget(conversation.state.stats, conversation.agent.llm, dollars)
+def budget_update(context: RunContext, dollars: float | None) -> ConversationStateUpdateEvent:
+    """Returns the event that sets the budget of the whole context. `dollars`: None means no limit."""
+    stats = with_budget(context.state.stats, context.agent.llm, dollars)
     return ConversationStateUpdateEvent(key="stats", value=stats)
 
 
-def check_price(conversation: Running, reply: Reply) -> None:
+def check_price(context: RunContext, reply: Reply) -> None:
     """Raises RunError if there is a budget but the reply's price is unknown, because the budget could not be
     kept.
     """
-    if _limit(conversation) is None or reply.usage.cost is not None:
+    if _limit(context) is None or reply.usage.cost is not None:
         return
     unpriced = ErrorClassification(kind="config", retryable=True, user_action="settings")
     raise RunError(
@@ -99,22 +99,22 @@ def _dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}"
 
 
-def _limit(conversation: Running) -> float | None:
-    return budget_of(conversation.state.stats, conversation.agent.llm)
+def _limit(context: RunContext) -> float | None:
+    return budget_of(context.state.stats, context.agent.llm)
 
 
-def _share(conversation: Running, limit: float) -> float:
+def _share(context: RunContext, limit: float) -> float:
     """What one more run may cost."""
-    return conversation.agent.llm.max_budget_per_task or limit
+    return context.agent.llm.max_budget_per_task or limit
 
 
-def settle(conversation: Running, llm: LLM, reply: Reply) -> None:
+def settle(context: RunContext, llm: LLM, reply: Reply) -> None:
     """Counts the cost of a reply that is not the agent's. Raises RunError if the budget cannot be kept."""
-    count_reply(conversation, llm, reply)
-    check_price(conversation, reply)
+    count_reply(context, llm, reply)
+    check_price(context, reply)
 
 
-def count_reply(conversation: Running, llm: LLM, reply: Reply) -> None:
+def count_reply(context: RunContext, llm: LLM, reply: Reply) -> None:
     """Counts the cost of a reply. `llm`: the model under whose usage id it is counted."""
-    stats = add_usage(conversation.state.stats, llm, reply)
-    conversation.emit(ConversationStateUpdateEvent(key="stats", value=stats))
+    stats = add_usage(context.state.stats, llm, reply)
+    context.emit(ConversationStateUpdateEvent(key="stats", value=stats))

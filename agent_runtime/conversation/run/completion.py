@@ -1,34 +1,34 @@
 """Checks whether the work is really done when the agent says so."""
 
 from agent_runtime.conversation.run.budget import check_cost
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.critic_review import is_refined
 from agent_runtime.conversation.run.goal_audit import audit
 from agent_runtime.conversation.run.nudge import go_on_or_finish
 from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
-async def is_sent_back(conversation: Running) -> bool:
+async def is_sent_back(context: RunContext) -> bool:
     """Whether the agent must continue. The reason is in the log then."""
-    if conversation.state.must_ask:
+    if context.state.must_ask:
         return False  # it is the user's turn
-    if _is_told_to_go_on(conversation) or is_questioned(conversation):
+    if _is_told_to_go_on(context) or is_questioned(context):
         return True
-    hooks = conversation.hooks
-    if (hooks is not None and await hooks.object_to_stop(conversation)) or is_refined(conversation):
+    hooks = context.hooks
+    if (hooks is not None and await hooks.object_to_stop(context)) or is_refined(context):
         return True
-    await audit(conversation)
-    if conversation.state.has_work:
+    await audit(context)
+    if context.state.has_work:
         return True
-    report(conversation)
+    report(context)
     return False
 
 
-def _is_told_to_go_on(conversation: Running) -> bool:
+def _is_told_to_go_on(context: RunContext) -> bool:
     """Once after each call, so that an agent that insists on its words is believed."""
-    state = conversation.state
-    if not (conversation.request.expects_finish and state.replied_without_call) or state.told_to_finish:
+    state = context.state
+    if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:
         return False
-    check_cost(conversation)
-    conversation.emit(go_on_or_finish())
+    check_cost(context)
+    context.emit(go_on_or_finish())
     return True

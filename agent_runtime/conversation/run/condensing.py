@@ -1,25 +1,19 @@
 """Condensations that a user requests: made at once, or by the run that is going on."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from agent_runtime.context.condense import summarizer
 from agent_runtime.conversation.errors import NoCondenserError, NothingToCondenseError
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.loop import condense
 from agent_runtime.events.condensation import CondensationRequest
-
-BeginAside = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
-"""Starts background work. The text is the name of the task."""
 
 
 class Condensing:
     """Makes condensations, one at a time."""
 
-    def __init__(self, conversation: Running, begin: BeginAside) -> None:
-        self._conversation = conversation
-        self._begin = begin
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -35,15 +29,15 @@ class Condensing:
         Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is
         logged.
         """
-        if summarizer(self._conversation.agent.condenser) is None:
+        if summarizer(self._context.agent.condenser) is None:
             raise NoCondenserError
         if self._task is None:
-            if self._conversation.plan_condensation(is_requested=True) is None:
+            if self._context.model_input.plan_condensation(self._context.agent, is_requested=True) is None:
                 raise NothingToCondenseError
-            self._conversation.emit(CondensationRequest())
-            if self._conversation.is_running:
+            self._context.emit(CondensationRequest())
+            if self._context.is_running:
                 return
-            self._task = self._begin(self._condense(), "condense")
+            self._task = self._context.background.begin(self._condense(), "condense")
         await asyncio.wait([self._task])
 
     async def wait(self) -> None:
@@ -53,7 +47,7 @@ class Condensing:
 
     async def _condense(self) -> None:
         try:
-            await condense(self._conversation)
+            await condense(self._context)
         finally:
             self._task = None
-        self._conversation.publish_full_state()
+        self._context.publish_full_state()

@@ -1,90 +1,177 @@
-"""The interfaces through which the modules of a run use the conversation."""
+"""What a run works with: the log and the state made of it, the agent, its tools, and the model's input."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
+import orjson
+
 from agent_runtime.agent.agent import Agent
-from agent_runtime.agent.stuck import Loop
-from agent_runtime.context.condense import CondensationPlan
+from agent_runtime.conversation.approval.mcp_approvals import McpApprovals
+from agent_runtime.conversation.approval.mcp_questions import McpQuestions
+from agent_runtime.conversation.approval.pending_actions import analyzer_of
+from agent_runtime.conversation.checkpoints.snapshots import Checkpoints
+from agent_runtime.conversation.checkpoints.triggers import CheckpointTriggers
+from agent_runtime.conversation.event_log import frames
+from agent_runtime.conversation.event_log.history import History
+from agent_runtime.conversation.event_log.log import EventLog
 from agent_runtime.conversation.event_log.state import State
+from agent_runtime.conversation.info import describe
+from agent_runtime.conversation.run.background_tasks import BackgroundTasks
+from agent_runtime.conversation.run.model_input import ModelInput
+from agent_runtime.conversation.run.slots import RunSlot, RunSlots
+from agent_runtime.conversation.run.task import RunTask
+from agent_runtime.conversation.spec import Spec
+from agent_runtime.conversation.toolbox import Toolbox
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event
-from agent_runtime.events.message import MessageEvent
-from agent_runtime.events.observation import ToolResult
-from agent_runtime.events.union import AnyEvent
+from agent_runtime.events.message import LLMCompletionLogEvent, MessageEvent
+from agent_runtime.events.state import FULL_STATE, ConversationStateUpdateEvent, ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
-from agent_runtime.llm.messages import Prompt, StreamListener
+from agent_runtime.llm.completion_log import CompletionLog, LoggingClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.secrets.registry import Secrets
+from agent_runtime.security.analyzers import asks_model
+from agent_runtime.tools.delegation import Delegation
+from agent_runtime.tools.live_output import LiveOutputs
 from agent_runtime.tools.tool import AnyTool
-from agent_runtime.wire import StartConversationRequest
+from agent_runtime.wire import ConversationInfo, StartConversationRequest
 
-
-class ItemStream(StreamListener, Protocol):
-    """Publishes a reply while the model writes it."""
-
-    def end(self) -> None:
-        """Ends the stream: the reply is complete."""
-
-    def drop(self, reason: str) -> None:
-        """Ends the stream: the reply will not become an event."""
+SECRETS = "secrets"
 
 
 class SessionHooks(Protocol):
     """The hooks of a conversation, for as long as it is open."""
 
-    async def admit(self, conversation: "Running", messages: Sequence[MessageEvent]) -> None: ...
-    async def call(self, conversation: "Running", action: ActionEvent) -> None: ...
-    async def object_to_stop(self, conversation: "Running") -> bool: ...
+    async def admit(self, context: "RunContext", messages: Sequence[MessageEvent]) -> None: ...
+    async def call(self, context: "RunContext", action: ActionEvent) -> None: ...
+    async def object_to_stop(self, context: "RunContext") -> bool: ...
     async def end(self) -> None: ...
 
 
-class TurnWatch(Protocol):
-    """Makes checkpoints of the files before the agent changes them."""
+class RunContext:
+    """The parts of one conversation that its runs use. There is one for each open conversation."""
 
-    def steer(self) -> None: ...
-    async def ready(self) -> None: ...
-    async def end(self) -> None: ...
+    def __init__(
+        self,
+        directory: Path,
+        log: EventLog,
+        spec: Spec,
+        agent: Agent,
+        client: LLMClient,
+        secrets: Secrets,
+        delegation: Delegation,
+        slots: RunSlots,
+    ) -> None:
+        self.directory = directory
+        self.log = log
+        self.spec = spec
+        self.agent = agent
+        # Called with each log of a completion. The owner of a conversation may keep these logs.
+        self.on_completion: Callable[[LLM, LLMCompletionLogEvent], None] | None = None
+        self.llm_client = LoggingClient(client, self._publish_completion)
+        self.secrets = secrets
+        self.secrets.restore(orjson.loads(log.get_meta(SECRETS) or "{}"))
+        self.hooks: SessionHooks | None = None
+        self.mcp_approvals = McpApprovals(log, spec.request.mcp_approved)
+        self.live = LiveOutputs(lambda shown: self.history.publish(frames.output(shown)))
+        self.mcp_questions = McpQuestions(log, self.emit)
+        self.toolbox = Toolbox(
+            spec,
+            agent,
+            directory,
+            secrets,
+            delegation,
+            self.mcp_approvals.approvals,
+            self.live,
+            self.mcp_questions.ask,
+        )
+        self.history = History(log, agent.llm.usage_id, secrets.masker)
+        self.toolbox.ask_about_calls(asks_model(analyzer_of(spec, self.state)))
+        self.model_input = ModelInput(spec.id, log, self.history, self.toolbox)
+        self.task = RunTask(spec.id)
+        self.background = BackgroundTasks(spec.id)
+        self.checkpoints = Checkpoints(log, directory, spec.working_dir)
+        self.checkpoint_triggers = CheckpointTriggers(
+            self.model_input, self.checkpoints, self.background.begin
+        )
+        self.slots = slots
+        self.slot: RunSlot | None = None
 
-
-class Running(Protocol):
-    """The part of a conversation that the run loop needs."""
-
     @property
-    def state(self) -> State: ...
-    @property
-    def agent(self) -> Agent: ...
-    @property
-    def tools(self) -> Mapping[str, AnyTool]: ...
-    @property
-    def llm_client(self) -> LLMClient: ...
-    @property
-    def request(self) -> StartConversationRequest: ...
-    @property
-    def is_running(self) -> bool: ...
+    def id(self) -> UUID:
+        return self.spec.id
 
     @property
-    def id(self) -> UUID: ...
-    @property
-    def working_dir(self) -> Path: ...
-    @property
-    def hooks(self) -> SessionHooks | None: ...
-    @property
-    def turns(self) -> TurnWatch: ...
+    def state(self) -> State:
+        return self.history.state
 
-    async def prepare_tools(self) -> None: ...
-    def messages(self) -> Sequence[bytes]: ...
-    def prompt(self) -> Prompt: ...
-    def kept_words(self, plan: CondensationPlan) -> str: ...
-    def recent_events(self, limit: int) -> Iterator[AnyEvent]: ...
-    def unseen_messages(self) -> Sequence[MessageEvent]: ...
-    def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None: ...
-    def plan_condensation(self, *, is_requested: bool = False) -> CondensationPlan | None: ...
-    def find_loop(self) -> Loop | None: ...
-    def review(self, events: Sequence[Event]) -> list[Event]: ...
-    def instructed(self, result: ToolResult) -> ToolResult: ...
-    def stream(self, item_id: str) -> ItemStream: ...
-    def emit(self, *events: Event, seen_seq: int | None = None) -> None: ...
-    def making_room(self) -> AbstractAsyncContextManager[None]: ...
-    def publish_full_state(self) -> None: ...
+    @property
+    def tools(self) -> Mapping[str, AnyTool]:
+        return self.toolbox.tools
+
+    @property
+    def working_dir(self) -> Path:
+        return self.spec.working_dir
+
+    @property
+    def request(self) -> StartConversationRequest:
+        """The request that began the conversation, without secrets."""
+        return self.spec.request
+
+    @property
+    def is_running(self) -> bool:
+        return self.task.is_running
+
+    @property
+    def status(self) -> ExecutionStatus:
+        """The current status: `running` only while a run is going on. If the log says `running` without a
+        run, the run was cut off and the status is `idle`.
+        """
+        if self.is_running:
+            return ExecutionStatus.RUNNING
+        stored = self.state.status
+        return ExecutionStatus.IDLE if stored is ExecutionStatus.RUNNING else stored
+
+    def emit(self, *events: Event, seen_seq: int | None = None) -> None:
+        """Appends events in one transaction, updates the state and publishes them. See `History.emit`."""
+        self.history.emit(*events, seen_seq=seen_seq)
+
+    def info(self) -> ConversationInfo:
+        info = describe(self.spec, self.state, self.status, self.directory)
+        return info.model_copy(update={"secret_registry": {"secret_sources": self.secrets.keepable()}})
+
+    def full_state(self) -> ConversationStateUpdateEvent:
+        """Returns the whole state as one event. This event is published, never logged."""
+        value = self.info().model_dump(mode="json", exclude_none=True)
+        return ConversationStateUpdateEvent(key=FULL_STATE, value=value)
+
+    def publish_full_state(self) -> None:
+        self.history.publish(frames.transient(self.full_state()))
+
+    @asynccontextmanager
+    async def making_room(self) -> AsyncIterator[None]:
+        """Gives up the run slot inside the `async with` block, so that other conversations can run.
+        Afterwards waits for a slot again.
+
+        Does not wait if a pause was requested, because the run only has to log the pause.
+        """
+        assert self.slot is not None, "only a run has a slot"
+        self.slots.step_aside(self.slot)
+        yield
+        if not self.state.wants_pause:
+            await self.slots.come_back(self.slot)
+
+    def _publish_completion(self, log: CompletionLog) -> None:
+        hidden = self.secrets.masker.value(log.body)
+        event = LLMCompletionLogEvent(
+            filename=log.filename,
+            log_data=orjson.dumps(hidden).decode(),
+            model_name=log.llm.model,
+            usage_id=log.llm.usage_id,
+        )
+        self.history.publish(frames.transient(event))
+        if self.on_completion is not None:
+            self.on_completion(log.llm, event)

@@ -10,9 +10,10 @@ from agent_runtime.agent.critic import AgentFinishedCritic, Critic, LLMCritic, P
 from agent_runtime.agent.step import ModelTurn
 from agent_runtime.agent.verdict import ask_verdict, record
 from agent_runtime.context.system_prompt import render
+from agent_runtime.conversation.event_log.reply_stream import ReplyStream
 from agent_runtime.conversation.event_log.state import FINISH
 from agent_runtime.conversation.run.budget import check_cost, count_reply
-from agent_runtime.conversation.run.context import ItemStream, Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event
 from agent_runtime.events.critic import CriticResult
@@ -24,16 +25,16 @@ from agent_runtime.workspace import git
 USAGE_ID = "critic"
 
 
-async def criticised(conversation: Running, turn: ModelTurn, stream: ItemStream) -> ModelTurn:
+async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) -> ModelTurn:
     """Returns the turn with the critic's result on its last event, if the critic looks at such turns.
 
     If the critic cannot be asked, the reply is kept and the failure is logged.
     """
-    critic, subject = conversation.agent.critic, turn.events[-1]
+    critic, subject = context.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):
         return turn
     try:
-        result = await _evaluate(critic, subject, conversation)
+        result = await _evaluate(critic, subject, context)
     except LLMError as error:
         failure = {"critic_failure": {"code": error.code, "detail": str(error)}}
         notice = ConversationStateUpdateEvent(key="agent_state", value=failure)
@@ -45,22 +46,22 @@ async def criticised(conversation: Running, turn: ModelTurn, stream: ItemStream)
     return replace(turn, events=(*turn.events[:-1], judged))
 
 
-def is_refined(conversation: Running) -> bool:
+def is_refined(context: RunContext) -> bool:
     """Whether the critic sends the agent back to work. The critic's message is in the log then."""
-    critic, critique = conversation.agent.critic, conversation.state.critique
+    critic, critique = context.agent.critic, context.state.critique
     limits = critic.iterative_refinement if critic is not None else None
     if limits is None or critique is None or critique.score >= limits.success_threshold:
         return False
-    if conversation.state.critiques > limits.max_iterations:
+    if context.state.critiques > limits.max_iterations:
         return False
-    check_cost(conversation)
+    check_cost(context)
     text = render(
         "critic_unmet.j2",
         score=critique.score,
         threshold=limits.success_threshold,
         message=critique.message,
     )
-    conversation.emit(told(text))
+    context.emit(told(text))
     return True
 
 
@@ -83,34 +84,34 @@ def _is_finish(subject: Event) -> bool:
     return isinstance(subject, ActionEvent) and subject.tool_name == FINISH and subject.action is not None
 
 
-async def _evaluate(critic: Critic, subject: Event, conversation: Running) -> CriticResult:
+async def _evaluate(critic: Critic, subject: Event, context: RunContext) -> CriticResult:
     match critic:
         case PassCritic():
             return CriticResult(score=1, message="Everything is good enough.")
         case LLMCritic():
-            return await _ask(critic, subject, conversation)
+            return await _ask(critic, subject, context)
         case AgentFinishedCritic() if not _is_finish(subject):
             return CriticResult(score=0, message="The agent has not called `finish`.")
         case _:
-            return await _look_at_changes(conversation)
+            return await _look_at_changes(context)
 
 
-async def _ask(critic: LLMCritic, subject: Event, conversation: Running) -> CriticResult:
-    messages = [*conversation.messages(), _as_said(subject)]
+async def _ask(critic: LLMCritic, subject: Event, context: RunContext) -> CriticResult:
+    messages = [*context.model_input.messages(), _as_said(subject)]
     opinion = await ask_verdict(
         _Opinion,
         lambda chars: render("critic.j2", criteria=critic.criteria, messages=record(messages, chars)),
-        critic.llm or conversation.agent.llm,
-        conversation.llm_client,
+        critic.llm or context.agent.llm,
+        context.llm_client,
         usage_id=USAGE_ID,
-        on_reply=lambda llm, reply: count_reply(conversation, llm, reply),
+        on_reply=lambda llm, reply: count_reply(context, llm, reply),
     )
     return CriticResult(score=opinion.score, message=opinion.feedback.strip())
 
 
-async def _look_at_changes(conversation: Running) -> CriticResult:
+async def _look_at_changes(context: RunContext) -> CriticResult:
     try:
-        changes = await git.changes(conversation.working_dir)
+        changes = await git.changes(context.working_dir)
     except git.GitError as error:
         return CriticResult(score=0, message=f"No changes can be seen: {error}")
     if not changes:

@@ -6,7 +6,7 @@ Otherwise the log would say `running` until the next request opens the conversat
 import asyncio
 import sqlite3
 
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.goal import interruption
 from agent_runtime.conversation.run.loop import unexpected
 from agent_runtime.events.state import ExecutionStatus, status_update
@@ -15,21 +15,21 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
 
 
-async def write_ending(conversation: Running, cause: BaseException) -> None:
+async def log_end(context: RunContext, cause: BaseException) -> None:
     """Tries again until the end of the run is logged or a new run has begun."""
     pause = FIRST_PAUSE_SECONDS
     while True:
         await asyncio.sleep(pause)
-        if conversation.is_running or conversation.state.status is not ExecutionStatus.RUNNING:
+        if context.is_running or context.state.status is not ExecutionStatus.RUNNING:
             return
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         try:
-            conversation.emit(
+            context.emit(
                 unexpected(cause),
-                *interruption(conversation.state.goal),
+                *interruption(context.state.goal),
                 status_update(ExecutionStatus.ERROR),
             )
-            conversation.publish_full_state()
+            context.publish_full_state()
         except sqlite3.Error:
             continue
         return

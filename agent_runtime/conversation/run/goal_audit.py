@@ -3,36 +3,36 @@
 from agent_runtime.agent.verdict import ask_verdict, record
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.run.budget import check_cost, settle
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.goal import GOAL, Goal, GoalVerdict
 from agent_runtime.events.base import Event
 from agent_runtime.events.message import told
 
 
-async def audit(conversation: Running) -> None:
+async def audit(context: RunContext) -> None:
     """Audits the active goal, if there is one, and logs the result. Raises LLMError if there
     is no verdict.
     """
-    goal = conversation.state.goal
+    goal = context.state.goal
     if goal is None or not goal.active:
         return
-    check_cost(conversation)
-    verdict = await _judge(conversation, goal)
-    if conversation.state.goal != goal:
+    check_cost(context)
+    verdict = await _judge(context, goal)
+    if context.state.goal != goal:
         return  # stopped while the judge was thinking
     audited = goal.audited(verdict)
-    conversation.emit(audited.to_event(), *(_objections(audited, verdict) if audited.active else []))
+    context.emit(audited.to_event(), *(_objections(audited, verdict) if audited.active else []))
 
 
-async def _judge(conversation: Running, goal: Goal) -> GoalVerdict:
-    messages = conversation.messages()
+async def _judge(context: RunContext, goal: Goal) -> GoalVerdict:
+    messages = context.model_input.messages()
     return await ask_verdict(
         GoalVerdict,
         lambda chars: render("goal.j2", objective=goal.objective, messages=record(messages, chars)),
-        conversation.agent.llm,
-        conversation.llm_client,
+        context.agent.llm,
+        context.llm_client,
         usage_id=GOAL,
-        on_reply=lambda llm, reply: settle(conversation, llm, reply),
+        on_reply=lambda llm, reply: settle(context, llm, reply),
     )
 
 

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from agent_runtime.agent.execute import execute
 from agent_runtime.conversation.errors import HookConfigError
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.path_rules import with_rules
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.prompt_hooks import ask_hook
 from agent_runtime.conversation.run.result_reuse import LOOK_BACK_EVENTS, reused
 from agent_runtime.events.action import ActionEvent
@@ -17,9 +18,9 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.hook import HookPoint
 from agent_runtime.events.message import MessageEvent, told
-from agent_runtime.events.observation import ObservationEvent, UserRejectObservation
+from agent_runtime.events.observation import ObservationEvent, ToolResult, UserRejectObservation
 from agent_runtime.hooks.config import HookConfig
-from agent_runtime.hooks.hooks import Begin, Hooks, Occasion
+from agent_runtime.hooks.hooks import Hooks, Occasion
 
 MAX_STOP_DENIALS = 5
 """How often Stop hooks may send the agent back. After that the run ends, so that the user can look at it."""
@@ -38,19 +39,17 @@ def parse_hooks(config: JsonObject | None) -> HookConfig | None:
     return None if parsed.is_empty else parsed
 
 
-def open_session(conversation: Running, config: HookConfig | None, begin: Begin) -> "OpenSession | None":
-    """Returns the session of the hooks. Returns None if there are no hooks. `begin`: starts background tasks
-    and owns them.
-    """
+def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession | None":
+    """Returns the session of the hooks. Returns None if there are no hooks."""
     if config is None:
         return None
     hooks = Hooks(
         config,
-        session_id=str(conversation.id),
-        working_dir=conversation.working_dir,
-        ask_model=partial(ask_hook, conversation),
-        emit=conversation.emit,
-        begin=begin,
+        session_id=str(context.id),
+        working_dir=context.working_dir,
+        ask_model=partial(ask_hook, context),
+        emit=context.emit,
+        begin=context.background.begin,
     )
     return OpenSession(hooks)
 
@@ -63,7 +62,7 @@ class OpenSession:
         self._has_started = False
         self._admitted: set[str] = set()
 
-    async def admit(self, conversation: Running, messages: Sequence[MessageEvent]) -> None:
+    async def admit(self, context: RunContext, messages: Sequence[MessageEvent]) -> None:
         """Runs the hooks for the start of the session and for new messages of the user, before the model sees
         them.
 
@@ -71,40 +70,38 @@ class OpenSession:
         """
         if not self._has_started:
             self._has_started = True
-            await self._run(conversation, Occasion(HookPoint.SESSION_START, {}))
+            await self._run(context, Occasion(HookPoint.SESSION_START, {}))
         for message in messages:
             if message.id not in self._admitted:
                 said = {"message": message.llm_message.text}
-                await self._run(
-                    conversation, Occasion(HookPoint.USER_PROMPT_SUBMIT, said, message_id=message.id)
-                )
+                await self._run(context, Occasion(HookPoint.USER_PROMPT_SUBMIT, said, message_id=message.id))
         self._admitted = {message.id for message in messages}
 
-    async def call(self, conversation: Running, action: ActionEvent) -> None:
+    async def call(self, context: RunContext, action: ActionEvent) -> None:
         """Runs the action if the hooks allow it, and logs the result."""
         if (refusal := await self._objection(action)) is not None:
-            conversation.emit(refusal)
+            context.emit(refusal)
             return
-        result = await execute(action, conversation.tools)
-        conversation.emit(conversation.instructed(result))
+        result = await execute(action, context.tools)
+        context.emit(_with_rules(context, result))
         if isinstance(result, ObservationEvent):
             response = {"tool_response": result.observation}
             occasion = _tool_use(HookPoint.POST_TOOL_USE, action, response)
-            refused = await self._run(conversation, occasion)
+            refused = await self._run(context, occasion)
             if refused is not None:
-                conversation.emit(told(f"A hook looked at what `{action.tool_name}` did: {refused}"))
+                context.emit(told(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
-    async def object_to_stop(self, conversation: Running) -> bool:
+    async def object_to_stop(self, context: RunContext) -> bool:
         """Whether the hooks send the agent back to work. Their objection is in the log then."""
-        denials = conversation.state.stop_denials
+        denials = context.state.stop_denials
         occasion = Occasion(HookPoint.STOP, {"stop_hook_active": denials > 0})
-        refused = await self._run(conversation, occasion)
+        refused = await self._run(context, occasion)
         if refused is None:
             return False
         if denials >= MAX_STOP_DENIALS:
-            conversation.emit(_overruled(refused))
+            context.emit(_overruled(refused))
             return False
-        conversation.emit(told(f"You are not done yet. A hook says: {refused}"))
+        context.emit(told(f"You are not done yet. A hook says: {refused}"))
         return True
 
     async def end(self) -> None:
@@ -128,29 +125,34 @@ class OpenSession:
             action_id=action.id,
         )
 
-    async def _run(self, conversation: Running, occasion: Occasion) -> str | None:
+    async def _run(self, context: RunContext, occasion: Occasion) -> str | None:
         """The refusal, if there is one. What the hooks want the agent to know is in the log."""
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):
-            conversation.emit(told(verdict.context))
+            context.emit(told(verdict.context))
         return verdict.refusal
 
 
-async def call_tool(conversation: Running, action: ActionEvent) -> None:
+async def call_tool(context: RunContext, action: ActionEvent) -> None:
     """Runs the action and logs the result. Cancelling it interrupts the tool."""
-    if conversation.hooks is not None:
-        await conversation.hooks.call(conversation, action)
+    if context.hooks is not None:
+        await context.hooks.call(context, action)
         return
     # Not beside hooks, which are commands that may have changed anything.
-    known = reused(action, conversation.recent_events(LOOK_BACK_EVENTS), conversation.tools)
-    conversation.emit(known or conversation.instructed(await execute(action, conversation.tools)))
+    known = reused(action, context.history.recent_events(LOOK_BACK_EVENTS), context.tools)
+    context.emit(known or _with_rules(context, await execute(action, context.tools)))
 
 
-async def has_something_to_answer(conversation: Running) -> bool:
+def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
+    """The result of a pending call, with the rules for paths that the call was the first to touch."""
+    return with_rules(result, context.state, context.tools, context.spec)
+
+
+async def has_something_to_answer(context: RunContext) -> bool:
     """Runs the hooks on new messages and returns whether there is still work for the agent."""
-    if conversation.hooks is not None and not conversation.state.pending:
-        await conversation.hooks.admit(conversation, conversation.unseen_messages())
-    return conversation.state.has_work
+    if context.hooks is not None and not context.state.pending:
+        await context.hooks.admit(context, context.model_input.unseen_messages())
+    return context.state.has_work
 
 
 def _tool_use(point: HookPoint, action: ActionEvent, more: JsonObject) -> Occasion:

@@ -9,7 +9,7 @@ from agent_runtime.agent.verdict import ask_verdict
 from agent_runtime.context.excerpts import shortened
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.run.budget import count_reply
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.events.base import JsonObject
 from agent_runtime.hooks.outcome import Outcome, failed
 from agent_runtime.llm.errors import LLMError
@@ -24,7 +24,7 @@ class _Decision(BaseModel):
     reason: str = ""
 
 
-async def ask_hook(conversation: Running, instruction: str, told: JsonObject) -> Outcome:
+async def ask_hook(context: RunContext, instruction: str, told: JsonObject) -> Outcome:
     """Returns the model's decision. If the model cannot be asked, the hook refuses nothing."""
     asked = instruction.replace(_PLACEHOLDER, "the input below")
     described = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
@@ -32,10 +32,10 @@ async def ask_hook(conversation: Running, instruction: str, told: JsonObject) ->
         verdict = await ask_verdict(
             _Decision,
             lambda chars: render("hook.j2", instruction=asked, input=shortened(described, chars)),
-            conversation.agent.llm,
-            conversation.llm_client,
+            context.agent.llm,
+            context.llm_client,
             usage_id=USAGE_ID,
-            on_reply=lambda llm, reply: count_reply(conversation, llm, reply),
+            on_reply=lambda llm, reply: count_reply(context, llm, reply),
         )
     except LLMError as error:
         return failed(f"{error.code}: {error}")

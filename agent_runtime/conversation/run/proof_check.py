@@ -4,7 +4,7 @@ import re
 
 from agent_runtime.conversation.event_log.proof import Work
 from agent_runtime.conversation.run.budget import check_cost
-from agent_runtime.conversation.run.context import Running
+from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.unproven import unproven
 
 # Deliberately narrow: what it misses is shown as unverified, what it finds wrongly costs a call of the model.
@@ -21,24 +21,24 @@ _DENIAL = re.compile(
 )
 
 
-def is_questioned(conversation: Running) -> bool:
+def is_questioned(context: RunContext) -> bool:
     """Whether the agent is told that the log does not bear out its last words. The log then has the message.
 
     Happens once for each message of the user.
     """
-    work = conversation.state.work
-    if work.is_questioned or (problem := _problem(work, conversation.state.final_response)) is None:
+    work = context.state.work
+    if work.is_questioned or (problem := _problem(work, context.state.final_response)) is None:
         return False
-    check_cost(conversation)
-    conversation.emit(unproven(problem))
+    check_cost(context)
+    context.emit(unproven(problem))
     return True
 
 
-def report(conversation: Running) -> None:
+def report(context: RunContext) -> None:
     """Logs whether the work is verified, if something was changed and this was not said yet."""
-    work = conversation.state.work
+    work = context.state.work
     if work.is_changed and not work.is_reported:
-        conversation.emit(work.to_event())
+        context.emit(work.to_event())
 
 
 def claims_tests(text: str) -> bool:

@@ -46,10 +46,10 @@ class RunSlots:
 
     @property
     def waiting(self) -> int:
-        return sum(turn.is_waiting for turn in self._waiting)
+        return sum(slot.is_waiting for slot in self._waiting)
 
     @contextmanager
-    def turn(self) -> Iterator[RunSlot]:
+    def queued(self) -> Iterator[RunSlot]:
         """Queues for a slot. Leaving the `with` block frees the slot for the next run."""
         mine = RunSlot()
         self._waiting.append(mine)
@@ -60,17 +60,17 @@ class RunSlots:
             mine.give_up()
             self.step_aside(mine)
 
-    def step_aside(self, turn: RunSlot) -> None:
+    def step_aside(self, slot: RunSlot) -> None:
         """Frees the slot, so that the next run can start."""
-        self._at_work.discard(turn)
+        self._at_work.discard(slot)
         self._admit()
 
-    async def come_back(self, turn: RunSlot) -> bool:
+    async def come_back(self, slot: RunSlot) -> bool:
         """Queues again behind the waiting runs. Returns the result of `RunSlot.wait`."""
-        turn.queue_again()
-        self._waiting.append(turn)
+        slot.queue_again()
+        self._waiting.append(slot)
         self._admit()
-        return await turn.wait()
+        return await slot.wait()
 
     def _admit(self) -> None:
         while self._waiting and (self._limit is None or len(self._at_work) < self._limit):

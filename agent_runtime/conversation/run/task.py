@@ -15,29 +15,33 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """Owns the task of a run.
+    """Owns the task of a run."""
 
-    `on_end`: called when a run has ended by itself and none is going on any more. `on_lost`: called before
-    `on_end`, with the cause, if the end could not be logged.
-    """
-
-    def __init__(
-        self, conversation_id: UUID, on_end: Callable[[], None], on_lost: Callable[[BaseException], None]
-    ) -> None:
+    def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id
-        self._on_end = on_end
-        self._on_lost = on_lost
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_running(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Starts a run. Raises AlreadyRunningError if a run is going on."""
+    def start(
+        self,
+        work: Callable[[], Coroutine[Any, Any, None]],
+        *,
+        on_end: Callable[[], None],
+        on_lost: Callable[[BaseException], None],
+    ) -> None:
+        """Starts a run. Raises AlreadyRunningError if a run is going on.
+
+        `on_end`: called when the run has ended by itself and none is going on any more. `on_lost`: called
+        before `on_end`, with the cause, if the end could not be logged.
+        """
         if self.is_running:
             raise AlreadyRunningError
-        self._task = asyncio.create_task(self._run(work), name=f"run {self._conversation_id}")
+        self._task = asyncio.create_task(
+            self._run(work, on_end, on_lost), name=f"run {self._conversation_id}"
+        )
 
     async def wait(self) -> None:
         """Waits until no run is going on."""
@@ -70,7 +74,12 @@ class RunTask:
         self._task = task if not task.done() else None
         return True
 
-    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _run(
+        self,
+        work: Callable[[], Coroutine[Any, Any, None]],
+        on_end: Callable[[], None],
+        on_lost: Callable[[BaseException], None],
+    ) -> None:
         try:
             await work()
         except (Exception, asyncio.CancelledError) as error:
@@ -80,6 +89,6 @@ class RunTask:
             logger.exception(
                 "a run ended without a record", extra={"conversation_id": str(self._conversation_id)}
             )
-            self._on_lost(error)
+            on_lost(error)
         self._task = None
-        self._on_end()
+        on_end()

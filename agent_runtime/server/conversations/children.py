@@ -114,7 +114,7 @@ class Children:
                 note_children(parent, [one for one in parent.state.children if one != child_id])
                 await work_tree.remove(self._tree_of(child_id))
                 raise
-            child.agent = parent.agent
+            child.run_context.agent = parent.agent
             child.secrets.adopt(parent.secrets)
             child.keep_secrets()
             child.send(Message.of("user", wanted.task))
@@ -155,7 +155,7 @@ class Children:
             await let_go(repository_of(parent, self), conversation_id, self._root)
         elif (tree := self._tree_of(conversation_id)).exists():
             await work_tree.remove(tree)
-        await self._tidy(conversation.working_dir)
+        await self._tidy(conversation.spec.working_dir)
         if parent is not None:
             note_children(parent, [one for one in parent.state.children if one != conversation_id])
 
@@ -167,16 +167,16 @@ class Children:
         Without a repository the child shares its parent's directory.
         """
         if isolation == "shared":
-            return parent.working_dir, "shared"
+            return parent.spec.working_dir, "shared"
         try:
             place = await work_tree.add(
-                parent.working_dir, self._tree_of(child_id), f"child/{child_id.hex[:12]}"
+                parent.spec.working_dir, self._tree_of(child_id), f"child/{child_id.hex[:12]}"
             )
         except (GitError, OSError) as error:
             raise ServerProblem(
                 422, "worktree_failed", f"No work tree can be made: {error}", "Use the isolation `shared`."
             ) from error
-        return (parent.working_dir, "shared") if place is None else (place, "worktree")
+        return (parent.spec.working_dir, "shared") if place is None else (place, "worktree")
 
     def _tree_of(self, conversation_id: UUID) -> Path:
         return self._root / conversation_id.hex

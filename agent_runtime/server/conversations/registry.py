@@ -193,7 +193,7 @@ class Registry:
         if wishes.agent is not None:
             self._agents[wishes.conversation_id] = Agent.model_validate(wishes.agent)
         conversation = self.get(wishes.conversation_id)
-        settle(conversation, by="by the export of this conversation")
+        settle(conversation.run_context, by="by the export of this conversation")
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
@@ -371,7 +371,7 @@ class Registry:
             return
         if self._is_task(conversation):
             # Its parent is told that it was interrupted, and decides whether it goes on.
-            settle(conversation, by="by a restart")
+            settle(conversation.run_context, by="by a restart")
         elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
             # A log from a backup lacks events that the app server has, and must get them first.
             self._reporter.when_current(conversation.id, partial(self._go_on, conversation))

@@ -79,12 +79,12 @@ async def test_the_branch_is_the_same_after_a_restart(
     conversation = await talked(conversations, scripted_llm)
     go_back(conversation, event_id(conversation, "One."))
     conversation.send(user("Third?"))
-    seen, state = conversation.messages(), conversation.state
+    seen, state = conversation.run_context.model_input.messages(), conversation.state
     await conversation.close()
 
     again = conversations.reopen()
 
-    assert again.messages() == seen
+    assert again.run_context.model_input.messages() == seen
     assert again.state == state
 
 

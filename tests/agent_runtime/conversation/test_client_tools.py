@@ -111,7 +111,7 @@ async def test_a_call_waits_on_over_a_restart_and_its_answer_counts(
     await conversation.close()
 
     again = conversations.reopen()
-    recover(again)
+    recover(again.run_context)
     answer = [TextContent(text="Yes, red.")]
     if comes == "afterwards":
         again.start()

@@ -256,7 +256,9 @@ async def test_policy_and_analyzer_can_be_changed_and_stay_so(conversations: Con
 
 
 def required(conversation: ConversationEngine) -> list[str]:
-    terminal = next(s for s in conversation.schemas if s["function"]["name"] == "terminal")
+    terminal = next(
+        s for s in conversation.run_context.toolbox.schemas if s["function"]["name"] == "terminal"
+    )
     found: list[str] = terminal["function"]["parameters"]["required"]
     return found
 

@@ -254,12 +254,12 @@ async def test_a_prompt_that_a_hook_refuses_never_reaches_a_model(
 
     scripted_llm.fallback = lambda _: say("Hello.")
     await say_to(conversation, "Hi.")
-    reopened_view = conversation.messages()
+    reopened_view = conversation.run_context.model_input.messages()
     await conversation.close()
 
     assert "hunter2" not in json.dumps(scripted_llm.requests[0].body)
     assert "Hi." in scripted_llm.requests[0].last_text
-    assert conversations.reopen().messages() == reopened_view
+    assert conversations.reopen().run_context.model_input.messages() == reopened_view
 
 
 async def test_a_prompt_is_looked_at_once_and_what_the_hook_adds_is_read_with_it(
@@ -315,7 +315,7 @@ async def test_a_session_starts_with_the_first_run_and_ends_with_the_conversatio
     log = (conversations.workspace / "log").read_text().split()
     reopened = conversations.reopen()
     ends = [e["hook_event_type"] for e in hook_events(reopened)]
-    reopened.agent = conversation.agent
+    reopened.run_context.agent = conversation.agent
     await say_to(reopened)
 
     assert log == ["start", "end"]
@@ -451,7 +451,7 @@ async def test_without_hooks_there_is_no_trace_of_them(
 
     await say_to(conversation)
 
-    assert conversation.hooks is None
+    assert conversation.run_context.hooks is None
     assert "HookExecutionEvent" not in kinds_of(conversation)
 
 

@@ -57,8 +57,10 @@ async def test_a_form_is_answered_with_its_defaults_for_what_is_left_out(
 
     question = await asked(conversation, watch)
     with pytest.raises(McpAnswerInvalidError, match="name"):
-        conversation.mcp_questions.answer(question["id"], ElicitationResponse("accept", {"metres": 20}))
-    conversation.mcp_questions.answer(
+        conversation.run_context.mcp_questions.answer(
+            question["id"], ElicitationResponse("accept", {"metres": 20})
+        )
+    conversation.run_context.mcp_questions.answer(
         question["id"], ElicitationResponse("accept", {"name": "Fram", "power": False})
     )
     await run
@@ -69,7 +71,7 @@ async def test_a_form_is_answered_with_its_defaults_for_what_is_left_out(
     assert told(conversation) == {"action": "accept", "content": content}
     assert questions_of(conversation) == []
     with pytest.raises(McpQuestionClosedError):
-        conversation.mcp_questions.answer(question["id"], ElicitationResponse("decline"))
+        conversation.run_context.mcp_questions.answer(question["id"], ElicitationResponse("decline"))
 
 
 async def test_a_question_can_be_declined_and_takes_no_time_of_its_call(
@@ -85,7 +87,7 @@ async def test_a_question_can_be_declined_and_takes_no_time_of_its_call(
 
     question = await asked(conversation, watch)
     done, _ = await asyncio.wait([run], timeout=1)
-    conversation.mcp_questions.answer(question["id"], ElicitationResponse("decline"))
+    conversation.run_context.mcp_questions.answer(question["id"], ElicitationResponse("decline"))
     await run
 
     assert not done
@@ -107,7 +109,9 @@ async def test_a_question_is_closed_with_the_run_that_it_belongs_to(
     await watch.until(lambda frame: not questions_of(conversation))
 
     with pytest.raises(McpQuestionClosedError):
-        conversation.mcp_questions.answer(question["id"], ElicitationResponse("accept", {"name": "Fram"}))
+        conversation.run_context.mcp_questions.answer(
+            question["id"], ElicitationResponse("accept", {"name": "Fram"})
+        )
 
 
 async def test_without_a_user_a_server_is_told_that_it_cannot_ask(

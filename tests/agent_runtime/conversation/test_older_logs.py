@@ -95,14 +95,14 @@ async def test_the_log_is_read_when_the_snapshot(
     conversations: Conversations, scripted_llm: ScriptedLLM, change: str
 ):
     conversation = await long_conversation(conversations, scripted_llm)
-    state, messages = conversation.state, conversation.messages()
+    state, messages = conversation.state, conversation.run_context.model_input.messages()
     await conversation.close()
     put_snapshot(conversations, change)
 
     again = conversations.reopen()
 
     assert again.state == state
-    assert again.messages() == messages
+    assert again.run_context.model_input.messages() == messages
 
 
 @contextmanager

@@ -170,8 +170,8 @@ async def test_after_a_crash_every_call_that_can_have_begun_may_have_run(
     await conversation.close()  # leaves the log as a crash does
 
     again = conversations.reopen()
-    recover(again)
-    recover(again)
+    recover(again.run_context)
+    recover(again.run_context)
 
     errors = [event["error"] for event in of_kind(again, "AgentErrorEvent")]
     assert ["may have run" in error for error in errors] == [True, True, False]

@@ -171,7 +171,7 @@ async def test_what_was_given_outlives_condensations_restarts_and_a_replay(
     await conversation.run()
     await conversation.close()
     again = conversations.reopen()
-    again.agent = conversation.agent
+    again.run_context.agent = conversation.agent
     again.send(user("Once more."))
 
     await again.run()

@@ -208,8 +208,8 @@ async def test_a_run_that_something_inside_it_cancels_is_told_to_be_over():
     async def work() -> None:
         raise asyncio.CancelledError
 
-    run = RunTask(uuid4(), on_end=lambda: ends.append(run.is_running), on_lost=lost.append)
-    run.start(work)
+    run = RunTask(uuid4())
+    run.start(work, on_end=lambda: ends.append(run.is_running), on_lost=lost.append)
     await run.wait()
 
     assert ends == [False]

@@ -60,7 +60,11 @@ class History:
     @property
     def chat(self) -> list[bytes]:
         # The system prompt comes with the first message.
-        return [message for message in self.conversation.messages() if b'"role":"system"' not in message]
+        return [
+            message
+            for message in self.conversation.run_context.model_input.messages()
+            if b'"role":"system"' not in message
+        ]
 
     def edit(self, command: str) -> None:
         before, last = self.files, self.last_id

@@ -66,7 +66,9 @@ async def test_a_replay_gives_every_prompt_and_the_state(
     assert [[orjson.loads(m) for m in prompt.messages] for prompt in prompts] == sent
     assert again == prompts
     assert fold_log(conversation.log, "agent").state == conversation.state
-    assert fold_log(conversation.log, "agent").view.messages() == conversation.messages()
+    assert (
+        fold_log(conversation.log, "agent").view.messages() == conversation.run_context.model_input.messages()
+    )
 
 
 async def test_a_snapshot_and_what_follows_is_the_same_as_the_whole_log(
@@ -92,13 +94,13 @@ async def test_a_snapshot_that_cannot_be_read_is_not_needed(
     snapshot: str, conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     conversation = await plain(conversations, scripted_llm)
-    seen, state = conversation.messages(), conversation.state
+    seen, state = conversation.run_context.model_input.messages(), conversation.state
     conversation.log.set_meta("snapshot", snapshot)
     await conversation.close()
 
     again = conversations.reopen()
 
-    assert (again.messages(), again.state) == (seen, state)
+    assert (again.run_context.model_input.messages(), again.state) == (seen, state)
 
 
 async def test_a_long_conversation_opens_without_reading_its_old_events(
@@ -120,5 +122,5 @@ async def test_a_long_conversation_opens_without_reading_its_old_events(
     again = conversations.reopen()
 
     assert spoiled.rowcount > 1_800
-    assert again.messages() == whole.view.messages()
+    assert again.run_context.model_input.messages() == whole.view.messages()
     assert again.state == whole.state

@@ -237,7 +237,7 @@ async def test_after_a_restart_values_have_to_be_set_again_but_addresses_are_kno
         call("terminal", command="echo $TOKEN"), call("terminal", command="echo $FOUND"), say("Done.")
     )
     again.send(user("Again."))
-    again.agent = conversation.agent
+    again.run_context.agent = conversation.agent
     await again.run()
 
     first, second = outputs_of(again)[-2:]

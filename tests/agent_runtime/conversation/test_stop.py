@@ -129,8 +129,8 @@ async def test_a_closed_conversation_goes_on_where_it_was(
     await conversation.close()
 
     again = conversations.reopen()
-    recover(again)
-    recover(again)
+    recover(again.run_context)
+    recover(again.run_context)
     await again.run()
 
     (error,) = of_kind(again, "AgentErrorEvent")

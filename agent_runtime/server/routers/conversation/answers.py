@@ -35,5 +35,6 @@ async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success
 )
 async def answer_question(conversation: Found, answer: McpQuestionAnswer) -> Success:
     """Answers a question that an MCP server asked the user during a call."""
-    conversation.mcp_questions.answer(answer.question_id, ElicitationResponse(answer.action, answer.content))
+    response = ElicitationResponse(answer.action, answer.content)
+    conversation.run_context.mcp_questions.answer(answer.question_id, response)
     return Success()

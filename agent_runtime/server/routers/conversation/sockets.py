@@ -71,7 +71,7 @@ async def events(
     mode = "all" if resend_all else resend_mode
     with socket.app.state.registry.using(conversation.id):
         after = _resend_after(conversation, mode, after_timestamp)
-        told = conversation.full_state()
+        told = conversation.run_context.full_state()
         await _send_text(socket, _bare(frames.transient(told)))
         await until_either_ends(
             _send_all(socket, conversation, _events(conversation, after, told)),

@@ -1,0 +1,22 @@
+"""The security review of the actions in a reply of the model."""
+
+from collections.abc import Sequence
+
+from agent_runtime.conversation.approval.pending_actions import review, reviewer_of
+from agent_runtime.conversation.run.context import RunContext
+from agent_runtime.events.action import ActionEvent
+from agent_runtime.events.base import Event
+from agent_runtime.events.observation import AgentErrorEvent
+
+
+def review_actions(context: RunContext, events: Sequence[Event]) -> list[Event]:
+    """Returns the security analysis of the actions in one reply, and the event that makes them wait, if they
+    must.
+    """
+    if context.state.must_ask:
+        return []  # all of them will be refused
+    answered = {event.tool_call_id for event in events if isinstance(event, AgentErrorEvent)}
+    actions = [
+        event for event in events if isinstance(event, ActionEvent) and event.tool_call_id not in answered
+    ]
+    return review(reviewer_of(context.spec, context.state, context.tools), actions)

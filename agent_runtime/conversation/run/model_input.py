@@ -1,0 +1,79 @@
+"""What the agent's model is asked: its messages, and which of them are condensed."""
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from agent_runtime.agent.agent import Agent
+from agent_runtime.context.condense import CondensationPlan, plan, summarizer
+from agent_runtime.conversation.event_log.history import History
+from agent_runtime.conversation.event_log.log import EventLog
+from agent_runtime.conversation.event_log.state import State
+from agent_runtime.conversation.run.keepsakes import keepsakes
+from agent_runtime.conversation.toolbox import Toolbox
+from agent_runtime.events.message import MessageEvent
+from agent_runtime.llm.capabilities import listed
+from agent_runtime.llm.messages import Prompt
+
+
+class ModelInput:
+    """Reads the input of the model from the log. Writes nothing."""
+
+    def __init__(self, conversation_id: UUID, log: EventLog, history: History, toolbox: Toolbox) -> None:
+        self._conversation_id = conversation_id
+        self._log = log
+        self._history = history
+        self._toolbox = toolbox
+
+    @property
+    def state(self) -> State:
+        return self._history.state
+
+    def messages(self) -> Sequence[bytes]:
+        """Returns the messages that the model sees. They are complete whenever no call is unanswered."""
+        return self._history.view.messages()
+
+    def prompt(self) -> Prompt:
+        """Returns the agent's next prompt, as `step` sends it."""
+        return Prompt(
+            messages=self.messages(), tools=self._toolbox.schemas, cache_key=str(self._conversation_id)
+        )
+
+    def unseen_messages(self) -> Sequence[MessageEvent]:
+        """Returns the user's messages that the model has not seen yet."""
+        records = [self._log.get(message_id) for _, message_id in self.state.unseen_messages]
+        said = [record.body for record in records if record is not None and record.source == "user"]
+        return [MessageEvent.model_validate_json(body) for body in said]
+
+    def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
+        """Returns the user's oldest unseen message whose id is not in `passed`, or None. Reads no later
+        messages from the log.
+        """
+        for _, message_id in self.state.unseen_messages:
+            record = self._log.get(message_id) if message_id not in passed else None
+            if record is not None and record.source == "user":
+                return MessageEvent.model_validate_json(record.body)
+        return None
+
+    def plan_condensation(self, agent: Agent, *, is_requested: bool = False) -> CondensationPlan | None:
+        """Returns what the agent's condenser should forget now, or None. `is_requested`: plan it even if it
+        is not time yet.
+        """
+        condenser = summarizer(agent.condenser)
+        if condenser is None:
+            return None
+        return plan(
+            self._history.view.passages,
+            condenser,
+            context_tokens=self._history.context_tokens,
+            window_tokens=agent.llm.max_input_tokens
+            or self._history.window_tokens
+            or listed(agent.llm).window,
+            is_requested=is_requested or self.state.wants_condensation,
+        )
+
+    def kept_words(self, plan: CondensationPlan) -> str:
+        """Returns what stays word for word after the summary of what the plan forgets."""
+        message_id = self.state.last_user_message_id
+        record = self._log.get(message_id) if message_id is not None else None
+        order = None if record is None else MessageEvent.model_validate_json(record.body)
+        return keepsakes(plan, self._history.view.passages, order, self.state.work)

@@ -1,0 +1,22 @@
+"""Makes the agent's tools ready before the model is asked."""
+
+from agent_runtime.conversation.approval.pending_actions import analyzer_of, reviewer_of
+from agent_runtime.conversation.run.context import RunContext
+from agent_runtime.events.state import ConversationStateUpdateEvent
+from agent_runtime.security.analyzers import asks_model
+from agent_runtime.security.policy import NeverConfirm
+
+
+async def prepare_tools(context: RunContext) -> None:
+    """Connects to the agent's MCP servers, and logs what they offer or why they offer nothing."""
+    context.mcp_questions.close_lost()
+    policy = reviewer_of(context.spec, context.state, context.tools).policy
+    news = await context.toolbox.prepare(asks=not isinstance(policy, NeverConfirm))
+    if news is not None:
+        context.emit(ConversationStateUpdateEvent(key="agent_state", value={"mcp_servers": news}))
+    context.emit(*context.mcp_approvals.keep())
+
+
+def apply_analyzer(context: RunContext) -> None:
+    """Sets in each tool's schema what the model says about its calls for the analyzer."""
+    context.toolbox.ask_about_calls(asks_model(analyzer_of(context.spec, context.state)))
