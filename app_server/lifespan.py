@@ -25,16 +25,16 @@ from app_server.callbacks.matching import KIND as DELIVER_KIND
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
 from app_server.conversations.git_access import git_work_of
 from app_server.conversations.in_sandbox import (
+    attribution_of,
     folder_of,
     llm_caller_of,
-    occupants_of,
     owner_of_conversation,
     program_of,
     works_in,
 )
 from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.sharing.link_readers import LinkReaders
-from app_server.conversations.start.log_reconciliation import catch_up_all
+from app_server.conversations.start.log_reconciliation import reconcile_all
 from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
 from app_server.conversations.titles import Titles
@@ -51,7 +51,7 @@ from app_server.core.pubsub import PubSub, make_pubsub, require_redis
 from app_server.departures.deletion import KIND as DELETE_PERSON_KIND
 from app_server.departures.deletion import POLICY as DELETE_PERSON_POLICY
 from app_server.departures.deletion import deleter
-from app_server.egress.egress_log import Ledger
+from app_server.egress.egress_log import EgressLog
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.tls.authority import load_authority
 from app_server.events.log import read_body
@@ -153,7 +153,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
         sandboxes.listen(
             on_change=start_worker.announce_sandbox,
             on_return=start_worker.bring_back,
-            on_restored=partial(catch_up_all, database),
+            on_restored=partial(reconcile_all, database),
             position=partial(position_of, database),
         )
         mcp_sign_ins = SignIns()
@@ -182,7 +182,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             database,
             cipher,
             authority,
-            Ledger(database, tell_of_refusal),
+            EgressLog(database, tell_of_refusal),
             repositories_of,
             upstream=upstream,
         )
@@ -236,7 +236,7 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             "exposed_urls": exposed_urls,
             "agent_server_key": agent_server_key,
             "works_in": works_in,
-            "occupants_of": occupants_of,
+            "attribution_of": attribution_of,
             "owner_of_conversation": owner_of_conversation,
             "git_tokens": git_tokens,
             "git_moves": Moves(),

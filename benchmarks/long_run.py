@@ -48,7 +48,7 @@ async def _measure(path: Path, llm: ScriptedLLM, steps: int) -> None:
         print(f"opened from its snapshot in {milliseconds:.1f} ms")
         milliseconds, whole = _timed(lambda: fold_log(again.log, "agent"))
         print(f"folded from all {again.log.last_seq} events in {milliseconds:.1f} ms")
-        assert (whole.state, whole.view.messages()) == (again.state, again.messages())
+        assert (whole.state, whole.view.run_context.model_input.messages()) == (again.state, again.messages())
         await again.close()
     finally:
         await client.close()

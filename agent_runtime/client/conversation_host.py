@@ -20,7 +20,7 @@ from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import StartConversationRequest
 
 
-class Household:
+class InProcessHost:
     """Owns the sub-agents' conversations. Their logs lie beside the log of the main conversation."""
 
     def __init__(self, root: Path, client: LLMClient) -> None:

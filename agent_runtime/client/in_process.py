@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.client.agent_data import wanted_switch
-from agent_runtime.client.conversation_host import Household
+from agent_runtime.client.conversation_host import InProcessHost
 from agent_runtime.client.link import LinkLostError
 from agent_runtime.conversation.add_plugin import add_plugin, take_plugin_keys, take_up
 from agent_runtime.conversation.approval.answers import set_analyzer, set_policy
@@ -37,7 +37,7 @@ from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.plugins.plugin import PluginError
 from agent_runtime.plugins.store import PluginStore
-from agent_runtime.project_executables.approved import ApprovedOffers
+from agent_runtime.project_executables.approved import ApprovedExecutables
 from agent_runtime.secrets.sources import InvalidSecretError
 from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import (
@@ -74,22 +74,22 @@ class InProcess:
         self._persistence_dir = persistence_dir
         self._root = persistence_dir or Path(tempfile.mkdtemp(prefix="slipway-"))
         self._plugins = PluginStore(self._root / "plugins", Path(request.workspace.working_dir))
-        self._approved = ApprovedOffers(self._root / "approved")
+        self._approved = ApprovedExecutables(self._root / "approved")
 
     async def open(self) -> None:
         self._client = LLMClient()
-        self._household = Household(self._root, self._client)
+        self._conversation_host = InProcessHost(self._root, self._client)
         try:
             self._engine = await self._open_engine()
-            self._household.take_in(self._engine)
+            self._conversation_host.take_in(self._engine)
         except BaseException:
             await self._give_back()
             raise
 
     async def close(self) -> None:
-        await self._household.close()
+        await self._conversation_host.close()
         if self._persistence_dir is None:
-            await self._household.forget(self._engine)
+            await self._conversation_host.forget(self._engine)
         await self._give_back()
 
     async def frames(self, after_seq: int) -> AsyncGenerator[bytes, None]:
@@ -144,7 +144,7 @@ class InProcess:
         assert wanted.id is not None
         twin = type(self)(wanted.id, self._agent, self._request, self._persistence_dir)
         try:
-            delegation = self._household.delegation_of(wanted.id)
+            delegation = self._conversation_host.delegation_of(wanted.id)
             copy = await fork(self._engine, twin._directory, wanted, delegation)  # noqa: SLF001 (one of us)
         except FileExistsError as error:
             raise ConversationError("conversation_exists", f"There is a conversation {wanted.id}.") from error
@@ -187,7 +187,7 @@ class InProcess:
         answer_client_call(self._engine, answer.action_id, answer.content, is_error=answer.is_error)
 
     async def reject(self, reason: str) -> None:
-        reject(self._engine, self._household, reason)
+        reject(self._engine, self._conversation_host, reason)
 
     async def final_response(self) -> str:
         return self._engine.state.final_response
@@ -199,7 +199,7 @@ class InProcess:
     async def _open_engine(self) -> ConversationEngine:
         with self._refusals():
             try:
-                delegation = self._household.delegation_of(self.id)
+                delegation = self._conversation_host.delegation_of(self.id)
                 engine = open_conversation(self._directory, self._client, delegation=delegation)
             except LogMissingError:
                 request = await self._approved.expand(await self._plugins.expand(self._request))

@@ -11,7 +11,7 @@ from typing import Self
 from agent_runtime.client.errors import WorkspaceError
 from agent_runtime.client.loop_thread import run_sync
 from agent_runtime.client.workspace import CommandResult, FileOperationResult, GitChange, GitDiff
-from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.wire import Offer
 from agent_runtime.workspace import git
 from agent_runtime.workspace.environment import bash_path, command_environment
@@ -94,7 +94,7 @@ class LocalWorkspace:
         """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins. Only reads
         files.
         """
-        return find_offers(Path(self.working_dir))
+        return find_executables(Path(self.working_dir))
 
     def close(self) -> None:
         """Does nothing: a local workspace holds no resources."""

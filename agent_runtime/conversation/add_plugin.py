@@ -15,7 +15,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
-from agent_runtime.project_executables.approved import ApprovedOffers
+from agent_runtime.project_executables.approved import ApprovedExecutables
 from agent_runtime.tools.mcp.config import named_servers
 
 
@@ -48,7 +48,9 @@ def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str
     conversation.publish_full_state()
 
 
-async def take_up(conversation: ConversationEngine, offers: ApprovedOffers, hashes: Sequence[str]) -> None:
+async def take_up(
+    conversation: ConversationEngine, offers: ApprovedExecutables, hashes: Sequence[str]
+) -> None:
     """Adds the project's offers with these hashes, to which the user has consented. Raises PluginError, and
     the errors of `add_plugin`.
     """
@@ -59,7 +61,7 @@ async def take_up(conversation: ConversationEngine, offers: ApprovedOffers, hash
 
 
 async def take_plugin_keys(
-    conversation: ConversationEngine, store: PluginStore, offers: ApprovedOffers
+    conversation: ConversationEngine, store: PluginStore, offers: ApprovedExecutables
 ) -> None:
     """Loads the conversation's plugins and offers again to get the secrets that its MCP servers lack. Raises
     PluginError.

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from agent_runtime.conversation.approval import answers as consent
 from agent_runtime.conversation.conversation import ConversationEngine
-from agent_runtime.delegation.host import Home
+from agent_runtime.delegation.host import ConversationHost
 from agent_runtime.events.state import ExecutionStatus, status_update
 
 
 def approve(
     conversation: ConversationEngine,
-    home: Home,
+    host: ConversationHost,
     *,
     remember: bool = False,
     action_ids: Sequence[str] | None = None,
@@ -20,11 +20,11 @@ def approve(
 
     Raises NothingToConfirmError or ConfirmationOutdatedError.
     """
-    asking = asking_below(conversation, home)
+    asking = asking_below(conversation, host)
     if asking:
         consent.check(conversation, action_ids)
         for child in asking.values():
-            approve(child, home, remember=remember)
+            approve(child, host, remember=remember)
         conversation.start()
     else:
         consent.approve(conversation, remember=remember, action_ids=action_ids)
@@ -32,7 +32,7 @@ def approve(
 
 def reject(
     conversation: ConversationEngine,
-    home: Home,
+    host: ConversationHost,
     reason: str,
     *,
     action_ids: Sequence[str] | None = None,
@@ -44,16 +44,16 @@ def reject(
     `approved`: the ids of actions that run anyway, at once. For the actions of a sub-agent, give the id of
     the call that started the sub-agent.
     """
-    asking = asking_below(conversation, home)
+    asking = asking_below(conversation, host)
     if not asking:
         consent.reject(conversation, reason, action_ids=action_ids, approved=approved)
         return
     consent.check(conversation, action_ids, approved)
     for call_id, child in asking.items():
         if call_id in approved:
-            approve(child, home)
+            approve(child, host)
         else:
-            reject(child, home, reason)
+            reject(child, host, reason)
     if approved:
         conversation.start()
         return
@@ -61,17 +61,17 @@ def reject(
     conversation.publish_full_state()
 
 
-def go_on_above(conversation: ConversationEngine, home: Home) -> None:
+def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
     """Continues the conversations that wait for this sub-agent, after it was answered directly. A parent
     keeps waiting if another of its sub-agents asks.
     """
-    parent = _parent_of(conversation, home)
-    if parent is not None and parent.is_waiting and not asking_below(parent, home):
+    parent = _parent_of(conversation, host)
+    if parent is not None and parent.is_waiting and not asking_below(parent, host):
         parent.start()
-        go_on_above(parent, home)
+        go_on_above(parent, host)
 
 
-def asking_below(conversation: ConversationEngine, home: Home) -> dict[str, ConversationEngine]:
+def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
     """Returns the sub-agents that the conversation waits for and that ask the user, by the ids
     of its calls.
     """
@@ -79,13 +79,13 @@ def asking_below(conversation: ConversationEngine, home: Home) -> dict[str, Conv
         return {}
     calls = {action.id for action in conversation.state.pending}
     waited_for = (task for task in conversation.state.tasks.values() if task.action_id in calls)
-    found = ((task.action_id, home.find(task.conversation_id)) for task in waited_for)
+    found = ((task.action_id, host.find(task.conversation_id)) for task in waited_for)
     return {call_id: child for call_id, child in found if child is not None and child.is_waiting}
 
 
-def _parent_of(conversation: ConversationEngine, home: Home) -> ConversationEngine | None:
+def _parent_of(conversation: ConversationEngine, host: ConversationHost) -> ConversationEngine | None:
     parent_id: UUID | None = conversation.spec.parent_conversation_id
-    parent = None if parent_id is None else home.find(parent_id)
+    parent = None if parent_id is None else host.find(parent_id)
     if parent is None:
         return None
     calls = {action.id for action in parent.state.pending}

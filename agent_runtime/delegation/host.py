@@ -10,7 +10,7 @@ from agent_runtime.secrets.registry import Secrets
 from agent_runtime.wire import StartConversationRequest
 
 
-class Home(Protocol):
+class ConversationHost(Protocol):
     """An agent server or the process of a program. `trees`: the directory of the work trees."""
 
     @property
@@ -34,11 +34,11 @@ class Home(Protocol):
         """
 
 
-def above(conversation: ConversationEngine, home: Home) -> list[ConversationEngine]:
+def above(conversation: ConversationEngine, host: ConversationHost) -> list[ConversationEngine]:
     """Returns the parent of the conversation, its parent's parent, and so on, nearest first."""
     found: list[ConversationEngine] = []
     parent_id = conversation.spec.parent_conversation_id
-    while parent_id is not None and (parent := home.find(parent_id)) is not None:
+    while parent_id is not None and (parent := host.find(parent_id)) is not None:
         found.append(parent)
         parent_id = parent.spec.parent_conversation_id
     return found

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.sub_agent_task import Task
-from agent_runtime.delegation.host import Home
+from agent_runtime.delegation.host import ConversationHost
 from agent_runtime.tools.delegation import DelegationError, Result
 from agent_runtime.workspace import apart
 from agent_runtime.workspace.apart import Return
@@ -59,12 +59,12 @@ def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
     return any(one.conversation_id == child_id and one.isolation == "worktree" for one in tasks)
 
 
-def repository_of(parent: ConversationEngine, home: Home) -> Path:
+def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
     """Returns a directory that is certainly in the repository: the top conversation's, as a parent's work
     tree may be removed already.
     """
     above = parent.spec.parent_conversation_id
-    while above is not None and (found := home.find(above)) is not None:
+    while above is not None and (found := host.find(above)) is not None:
         parent, above = found, found.spec.parent_conversation_id
     return parent.spec.working_dir
 

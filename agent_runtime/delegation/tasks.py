@@ -16,7 +16,7 @@ from agent_runtime.conversation.run.slots import RunSlots
 from agent_runtime.delegation.brief import Brief, request_of
 from agent_runtime.delegation.following import Following
 from agent_runtime.delegation.hooks_and_servers import commands_of, granted
-from agent_runtime.delegation.host import Home, above
+from agent_runtime.delegation.host import ConversationHost, above
 from agent_runtime.delegation.kinds import kinds_for
 from agent_runtime.delegation.report import result_of
 from agent_runtime.delegation.separate_work_tree import bring_home, let_go, repository_of, set_apart
@@ -44,13 +44,13 @@ _TOOL = "task_tool_set"
 
 
 class SubAgents:
-    """The sub-agents of the conversation with the id `parent_id`. `home` must hold that conversation before
+    """The sub-agents of the conversation with the id `parent_id`. `host` must hold that conversation before
     the first task.
     """
 
-    def __init__(self, parent_id: UUID, home: Home) -> None:
+    def __init__(self, parent_id: UUID, host: ConversationHost) -> None:
         self._parent_id = parent_id
-        self._home = home
+        self._host = host
         self._kinds: dict[str, SubAgent] = {}
         # One after the other: each merges with what the ones before have brought.
         self._merging = asyncio.Lock()
@@ -60,7 +60,7 @@ class SubAgents:
         return list(self._kinds.values())
 
     async def work(self, wanted: Assignment) -> Result:
-        parent = self._home.find(self._parent_id)
+        parent = self._host.find(self._parent_id)
         assert parent is not None, "it is at work"
         task_id, child, notes = await self._take_up(parent, wanted)
         # It runs in its parent's place: if it waited for a second place, both would wait for ever.
@@ -70,11 +70,11 @@ class SubAgents:
             await self._see_through(child)
             result = self._conclude(parent, child, task_id, following)
         if not child.is_busy:
-            await self._home.put_away(child)
+            await self._host.put_away(child)
         result = replace(result, note=" ".join((result.note, *notes)))
         if result.is_completed and parent.state.tasks[task_id].isolation == "worktree":
             async with self._merging:
-                return await bring_home(parent, task_id, self._home.trees, result)
+                return await bring_home(parent, task_id, self._host.trees, result)
         return result
 
     async def _see_through(self, child: ConversationEngine) -> None:
@@ -121,7 +121,7 @@ class SubAgents:
         return await self._new(parent, wanted)
 
     def _child(self, parent: ConversationEngine, task_id: str) -> ConversationEngine:
-        child = self._home.find(parent.state.tasks[task_id].conversation_id)
+        child = self._host.find(parent.state.tasks[task_id].conversation_id)
         if child is None or child.spec.parent_conversation_id != parent.id:
             raise DelegationError(f"The conversation of {task_id} is not there any more: start a new task.")
         definition = self._kinds.get(parent.state.tasks[task_id].subagent)
@@ -139,7 +139,7 @@ class SubAgents:
         if child.is_running:
             raise DelegationError(f"{task_id} is still being worked on.")
         if task.isolation == "worktree":
-            await set_apart(parent, child.id, self._home.trees)
+            await set_apart(parent, child.id, self._host.trees)
         recover(child.run_context)
         child.send(Message.of("user", wanted.prompt), message_id=wanted.call_id)
         set_budget(
@@ -153,7 +153,7 @@ class SubAgents:
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
         definition, left_out = granted(self._definition(wanted.subagent))
-        callers = above(parent, self._home)
+        callers = above(parent, self._host)
         if len(callers) >= MAX_DEPTH:
             raise DelegationError("A sub-agent of a sub-agent cannot have sub-agents: do it yourself.")
         if self._tasks_below([parent, *callers][-1]) >= MAX_TASKS:
@@ -167,7 +167,7 @@ class SubAgents:
         conversation_id = uuid4()
         try:
             place = (
-                await set_apart(parent, conversation_id, self._home.trees)
+                await set_apart(parent, conversation_id, self._host.trees)
                 if isolation == "worktree"
                 else parent.spec.working_dir
             )
@@ -193,14 +193,14 @@ class SubAgents:
         except BaseException:
             # No other code knows of it yet, so it has to be ended here.
             if isolation == "worktree":
-                await let_go(repository_of(parent, self._home), conversation_id, self._home.trees)
+                await let_go(repository_of(parent, self._host), conversation_id, self._host.trees)
             raise
         return task_id, child, [*notes, *left_out]
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
         """Returns the number of its tasks and of all tasks of its sub-agents."""
         tasks = conversation.state.tasks.values()
-        children = [child for task in tasks if (child := self._home.find(task.conversation_id)) is not None]
+        children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
         return len(tasks) + sum(map(self._tasks_below, children))
 
     def _begin(
@@ -209,7 +209,7 @@ class SubAgents:
         # Before it is there: a child that its parent does not know of would outlive it.
         note_children(parent, [*parent.state.children, task.conversation_id])
         try:
-            child = self._home.create(request_of(parent, brief), parent.secrets)
+            child = self._host.create(request_of(parent, brief), parent.secrets)
         except BaseException:
             note_children(parent, [one for one in parent.state.children if one != task.conversation_id])
             raise
@@ -225,7 +225,7 @@ class SubAgents:
     def _model(self, parent: ConversationEngine, definition: SubAgent) -> tuple[LLM, Sequence[str]]:
         if definition.model == "inherit":
             return parent.agent.llm, ()
-        if (found := self._home.model(definition.model)) is not None:
+        if (found := self._host.model(definition.model)) is not None:
             return found, ()
         return parent.agent.llm, (f"It worked with your model: {definition.model} is not known here.",)
 

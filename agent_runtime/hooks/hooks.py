@@ -74,7 +74,7 @@ class Hooks:
         contexts: list[str] = []
         for hook in self._config.of(occasion.point, occasion.tool_name):
             if hook.is_async:
-                self._begin(self._run_aside(hook, occasion), f"hook {occasion.point}")
+                self._begin(self._run_in_background(hook, occasion), f"hook {occasion.point}")
                 continue
             outcome = await self._run(hook, occasion)
             self._emit(_event(hook, occasion, outcome))
@@ -84,7 +84,7 @@ class Hooks:
                 return Verdict(outcome.reason or "A hook refused it.", "\n\n".join(contexts))
         return Verdict(context="\n\n".join(contexts))
 
-    async def _run_aside(self, hook: HookDefinition, occasion: Occasion) -> None:
+    async def _run_in_background(self, hook: HookDefinition, occasion: Occasion) -> None:
         self._emit(_event(hook, occasion, await self._run(hook, occasion)))
 
     async def _run(self, hook: HookDefinition, occasion: Occasion) -> Outcome:

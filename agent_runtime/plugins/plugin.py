@@ -44,7 +44,7 @@ class PluginNotFoundError(PluginError):
     code = "plugin_not_found"
 
 
-class ConsentRequiredError(PluginError):
+class TrustGrantRequiredError(PluginError):
     """The plugin belongs to the project. Its code runs only with the user's consent to its hash."""
 
     code = "consent_required"

@@ -8,11 +8,11 @@ from pathlib import Path
 from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.fetch import Fetched, fetch
 from agent_runtime.plugins.plugin import (
-    ConsentRequiredError,
     Plugin,
     PluginError,
     PluginNotFetchedError,
     PluginNotFoundError,
+    TrustGrantRequiredError,
     is_plugin,
     load,
 )
@@ -64,13 +64,13 @@ class PluginStore:
     async def find(self, ref: str, project: Path) -> Plugin:
         """Returns one of the user's plugins by its name, or a plugin from a source.
 
-        Raises PluginError, and ConsentRequiredError for a plugin of the project.
+        Raises PluginError, and TrustGrantRequiredError for a plugin of the project.
         """
         for plugin in await asyncio.to_thread(self.local, project, with_user=True):
             if plugin.name == ref and not plugin.path.is_relative_to(project):
                 return plugin
             if plugin.name == ref:
-                raise ConsentRequiredError(
+                raise TrustGrantRequiredError(
                     f"The plugin {ref} is a part of the project: it is loaded with consent to what it is now."
                 )
         if not _SOURCE.search(ref):

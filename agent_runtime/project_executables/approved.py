@@ -20,7 +20,7 @@ from agent_runtime.hooks.config import HookConfig, known_points
 from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.plugin import Manifest, Plugin, PluginError, load
 from agent_runtime.plugins.sub_agent_parts import checked
-from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.tools.mcp.config import named_servers
 from agent_runtime.wire import Offer, OfferedFile, StartConversationRequest
 from agent_runtime.workspace.front_matter import UnusableFileError, read_text
@@ -29,13 +29,13 @@ _OFFER = "offer.json"
 _CONTENT = "content"
 
 
-class OfferChangedError(PluginError):
+class ExecutableChangedError(PluginError):
     """What the user consented to has changed or does not exist any more."""
 
     code = "offer_changed"
 
 
-class ApprovedOffers:
+class ApprovedExecutables:
     """`directory`: where the approved files are stored, by hash."""
 
     def __init__(self, directory: Path) -> None:
@@ -48,7 +48,7 @@ class ApprovedOffers:
         if not request.consent:
             return request
         project = Path(request.workspace.working_dir)
-        offers = await asyncio.to_thread(find_offers, project)
+        offers = await asyncio.to_thread(find_executables, project)
         wanted = [offer for offer in offers if offer.hash in request.consent and _joins(offer)]
         plugins = [await asyncio.to_thread(self._take, offer, project) for offer in wanted]
         taken = [offer.hash for offer in wanted]
@@ -57,18 +57,18 @@ class ApprovedOffers:
     async def take(self, project: Path, hashes: Collection[str]) -> list[tuple[Offer, Plugin]]:
         """Stores the offers with these hashes, and returns each with its content as a plugin.
 
-        Raises OfferChangedError if the project does not offer one of them now; nothing is stored then.
+        Raises ExecutableChangedError if the project does not offer one of them now; nothing is stored then.
         """
-        offers = {offer.hash: offer for offer in await asyncio.to_thread(find_offers, project)}
+        offers = {offer.hash: offer for offer in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
         if unknown:
-            raise OfferChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
+            raise ExecutableChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
         wanted = [offer for offer in offers.values() if offer.hash in hashes]
         return [(offer, await asyncio.to_thread(self._take, offer, project)) for offer in wanted]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns the request with the offers that it consented to earlier, as they were then. Raises
-        OfferChangedError.
+        ExecutableChangedError.
         """
         project = Path(request.workspace.working_dir)
         homes = [self._home(project, one) for one in request.consent]
@@ -92,14 +92,14 @@ def _joins(offer: Offer) -> bool:
 
 
 def _copy(offer: Offer, project: Path, home: Path) -> None:
-    """All of it, or nothing. OfferChangedError for files that are others than the offer says."""
+    """All of it, or nothing. ExecutableChangedError for files that are others than the offer says."""
     fresh = home.with_name(f".{uuid4().hex}")
     try:
         for file in offer.files:
             source, target = project / file.path, fresh / _CONTENT / file.path
             content = source.read_bytes()
             if hashlib.sha256(content).hexdigest() != file.sha256:
-                raise OfferChangedError(f"{file.path} has changed while it was looked at.")
+                raise ExecutableChangedError(f"{file.path} has changed while it was looked at.")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
             target.chmod(source.stat().st_mode & 0o777 | 0o600)
@@ -108,7 +108,7 @@ def _copy(offer: Offer, project: Path, home: Path) -> None:
         if not home.exists():
             fresh.rename(home)
     except OSError as error:
-        raise OfferChangedError(f"{offer.path} cannot be kept: {error.strerror}.") from error
+        raise ExecutableChangedError(f"{offer.path} cannot be kept: {error.strerror}.") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -117,7 +117,7 @@ def _kept(home: Path, project: Path) -> Plugin:
     try:
         offer = Offer.model_validate_json((home / _OFFER).read_bytes())
     except (OSError, ValidationError) as error:
-        raise OfferChangedError("What was consented to is not kept here any more.") from error
+        raise ExecutableChangedError("What was consented to is not kept here any more.") from error
     guard = _guard(offer, home / _CONTENT, project.resolve())
     if offer.kind == "plugin":
         plugin = load(home / _CONTENT / offer.path)
@@ -144,7 +144,7 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
     try:
         agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
     except UnusableFileError as error:
-        raise OfferChangedError(f"{file.name} cannot be used: {error}.") from error
+        raise ExecutableChangedError(f"{file.name} cannot be used: {error}.") from error
     return Plugin(path=project, manifest=Manifest(name="repository"), agents=(agent,))
 
 

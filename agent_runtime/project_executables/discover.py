@@ -20,7 +20,7 @@ from agent_runtime.hooks.discover import FILES, HooksFileError, read_hooks
 from agent_runtime.plugins.plugin import Plugin, PluginError, is_plugin, load
 from agent_runtime.plugins.store import DIRECTORIES
 from agent_runtime.plugins.sub_agent_parts import checked, fault
-from agent_runtime.project_executables.named import MAX_FILES, Files, UnreadableOfferError
+from agent_runtime.project_executables.named import MAX_FILES, Files, UnreadableExecutableError
 from agent_runtime.tools.mcp.config import McpServer, named_servers
 from agent_runtime.wire import Offer, OfferKind
 from agent_runtime.workspace.front_matter import is_utf8
@@ -32,7 +32,7 @@ _PLUGIN_PARTS = (".plugin", ".claude-plugin", "skills", "commands", "agents", "h
 """What counts where the repository itself is the plugin: all else in it is the project."""
 
 
-def find_offers(project: Path) -> list[Offer]:
+def find_executables(project: Path) -> list[Offer]:
     """Returns all offers, in the order in which they would run. An offer that cannot be read in full has a
     `problem`.
     """
@@ -71,7 +71,7 @@ def _hooks(project: Path) -> Iterator[Offer]:
 def _mcp_servers(project: Path) -> Iterator[Offer]:
     try:
         servers = _mcp_file(project)
-    except UnreadableOfferError as error:
+    except UnreadableExecutableError as error:
         yield Offer.of("mcp_server", MCP_FILE, MCP_FILE, files=[], problem=str(error))
         return
     for name, definition in servers.items():
@@ -90,9 +90,9 @@ def _mcp_file(project: Path) -> dict[str, Any]:
     try:
         content = orjson.loads(Files(project).add(file))
     except orjson.JSONDecodeError as error:
-        raise UnreadableOfferError(f"{MCP_FILE} is not JSON: {error}.") from error
+        raise UnreadableExecutableError(f"{MCP_FILE} is not JSON: {error}.") from error
     if not isinstance(content, dict):
-        raise UnreadableOfferError(f"{MCP_FILE} is not a JSON object.")
+        raise UnreadableExecutableError(f"{MCP_FILE} is not a JSON object.")
     return named_servers(content)
 
 
@@ -137,7 +137,7 @@ def _plugin(project: Path, place: Path) -> Offer:
         return Offer.of("plugin", path, place.name, files=[], problem=fault(error))
     try:
         own = _files_of(place, is_project=place == project)
-    except UnreadableOfferError as error:
+    except UnreadableExecutableError as error:
         return Offer.of("plugin", path, plugin.name, files=[], problem=str(error))
     # Its path is not part of its content.
     shown = [text.replace(str(place), "${PLUGIN_ROOT}") for text in runs]
@@ -155,7 +155,7 @@ def _files_of(place: Path, *, is_project: bool) -> list[Path]:
             linked = [name for name in directories if Path(directory, name).is_symlink()]
             found += [Path(directory, name) for name in [*names, *linked]]
             if len(found) > MAX_FILES:
-                raise UnreadableOfferError(f"It consists of more than {MAX_FILES} files.")
+                raise UnreadableExecutableError(f"It consists of more than {MAX_FILES} files.")
     return found
 
 
@@ -174,7 +174,7 @@ def _offer(
     problem = None
     try:
         files.add_with_named(own, runs)
-    except UnreadableOfferError as error:
+    except UnreadableExecutableError as error:
         problem = str(error)
     return Offer.of(
         kind,

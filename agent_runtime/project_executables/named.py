@@ -23,7 +23,7 @@ _WORD = re.compile(r"[\w@%+./-]+")
 _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 
 
-class UnreadableOfferError(Exception):
+class UnreadableExecutableError(Exception):
     """The offer cannot be shown in full, so a user cannot consent to it. The text says why."""
 
 
@@ -39,17 +39,17 @@ class Files:
         return [self._found[path] for path in sorted(self._found)]
 
     def add(self, file: Path) -> bytes:
-        """Adds a file and returns its content. Raises UnreadableOfferError."""
+        """Adds a file and returns its content. Raises UnreadableExecutableError."""
         path = str(file.relative_to(self._project))
         if not is_utf8(path) or not path.isprintable() or "\\" in path:
-            raise UnreadableOfferError("One of its files has a name that cannot be shown.")
+            raise UnreadableExecutableError("One of its files has a name that cannot be shown.")
         if not file.resolve().is_relative_to(self._project):
-            raise UnreadableOfferError(f"{path} is a link that leads out of the repository.")
+            raise UnreadableExecutableError(f"{path} is a link that leads out of the repository.")
         content = _content(file, path)
         if path not in self._found:
             self._found[path] = self._offered(path, content)
             if len(self._found) > MAX_FILES:
-                raise UnreadableOfferError(f"It consists of more than {MAX_FILES} files.")
+                raise UnreadableExecutableError(f"It consists of more than {MAX_FILES} files.")
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
@@ -76,7 +76,7 @@ class Files:
         text = _text(content)
         self._shown_bytes += len(content) if text is not None else 0
         if self._shown_bytes > MAX_TEXT_BYTES:
-            raise UnreadableOfferError("Together its files are longer than anybody would read.")
+            raise UnreadableExecutableError("Together its files are longer than anybody would read.")
         sha256 = hashlib.sha256(content).hexdigest()
         return OfferedFile(path=path, sha256=sha256, size=len(content), text=text)
 
@@ -108,13 +108,13 @@ def _exists(path: Path) -> bool:
 
 def _content(file: Path, path: str) -> bytes:
     if not file.is_file():  # a pipe would keep us waiting for ever
-        raise UnreadableOfferError(f"{path} is not a file.")
+        raise UnreadableExecutableError(f"{path} is not a file.")
     try:
         if file.stat().st_size > MAX_FILE_BYTES:
-            raise UnreadableOfferError(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MiB.")
+            raise UnreadableExecutableError(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MiB.")
         return file.read_bytes()
     except OSError as error:
-        raise UnreadableOfferError(f"{path} cannot be read: {error.strerror}.") from error
+        raise UnreadableExecutableError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _text(content: bytes) -> str | None:

@@ -13,7 +13,7 @@ from agent_runtime.wire.bash import (
 )
 from agent_runtime.wire.basics import (
     API_KEY_HEADER,
-    GIT_OUTLET_HEADER,
+    GIT_RELAY_HEADER,
     INIT_KEY_HEADER,
     PROGRAM_KEY_HEADER,
     ReplaceSessionKeyRequest,
@@ -131,7 +131,7 @@ from agent_runtime.wire.tools import ToolCatalogEntry, ToolCatalogResponse
 
 __all__ = [
     "API_KEY_HEADER",
-    "GIT_OUTLET_HEADER",
+    "GIT_RELAY_HEADER",
     "INIT_KEY_HEADER",
     "MAX_MESSAGE_BYTES",
     "MAX_MISSING_EVENTS",

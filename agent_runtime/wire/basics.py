@@ -5,7 +5,7 @@ keys, and the request for a new session key.
 from pydantic import BaseModel, Field, SecretStr
 
 API_KEY_HEADER = "X-Session-API-Key"
-GIT_OUTLET_HEADER = "X-Slipway-Git-Outlet"
+GIT_RELAY_HEADER = "X-Slipway-Git-Outlet"
 """Tells the app server at which address git of commands reaches it."""
 PROGRAM_KEY_HEADER = "X-Slipway-Program-Key"
 """The header with which the agent server's relay passes on the model key of a program."""

@@ -14,7 +14,7 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ImageLocation:
     """The images of one engine.
 
     `images`: the images that are stored there or were removed. `host`: the sandbox host; None for this
@@ -31,7 +31,7 @@ class Shelf:
         return f"  {self.host}" if self.host else ""
 
 
-async def shelves(config: Config, *, prune: bool) -> list[Shelf]:
+async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]:
     """Returns the images of each engine. With `prune`, removes unused images and returns the removed ones.
 
     Raises StartFailure if this machine's engine does not answer, Unavailable if the images that users have
@@ -42,12 +42,16 @@ async def shelves(config: Config, *, prune: bool) -> list[Shelf]:
         hosts = (_of_host(told, config, chosen, prune=prune) for told in config.sandbox_hosts)
         return list(await asyncio.gather(*hosts))
     current = await asyncio.to_thread(current_images, config, chosen)
-    return [Shelf(await asyncio.to_thread(ask_engine, prune_images if prune else stored_images, current))]
+    return [
+        ImageLocation(await asyncio.to_thread(ask_engine, prune_images if prune else stored_images, current))
+    ]
 
 
-async def _of_host(told: SandboxHost, config: Config, chosen: Collection[str], *, prune: bool) -> Shelf:
+async def _of_host(
+    told: SandboxHost, config: Config, chosen: Collection[str], *, prune: bool
+) -> ImageLocation:
     try:
         async with open_host(told, config) as host:
-            return Shelf(await host.images(chosen, prune=prune), told.name)
+            return ImageLocation(await host.images(chosen, prune=prune), told.name)
     except StartFailure as failure:
-        return Shelf([], told.name, failure)
+        return ImageLocation([], told.name, failure)

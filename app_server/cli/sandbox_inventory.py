@@ -16,8 +16,8 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.errors import NotFound, Unavailable
 from app_server.sandbox_backends.backend import Backend, LastWords
-from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, Members
-from app_server.sandbox_backends.remote.host_inventory import Hosted
+from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, WarmPoolRegistry
+from app_server.sandbox_backends.remote.host_inventory import HostInventory
 from app_server.sandbox_backends.selection import choose_backend
 from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatus
 
@@ -38,10 +38,10 @@ class Entry:
 
 
 class Inventory:
-    def __init__(self, database: Database, backend: Backend, members: Members) -> None:
+    def __init__(self, database: Database, backend: Backend, registry: WarmPoolRegistry) -> None:
         self._database = database
         self._backend = backend
-        self._members = members
+        self._registry = registry
 
     async def entries(self) -> list[Entry]:
         """Returns the sandboxes, newest first. Raises StartFailure if the engine does not answer."""
@@ -64,7 +64,7 @@ class Inventory:
 
     def spare(self) -> int:
         """Returns how many machines are ready or being prepared for new sandboxes. Blocks."""
-        return len(self._members.free())
+        return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
         """Returns the end of the agent server's output. prefix: of the sandbox's id. Raises NotFound,
@@ -102,7 +102,7 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
     try:
         backend, _ = await choose_backend(config)
         try:
-            yield Inventory(database, backend, Members(config.home / POOL_FOLDER))
+            yield Inventory(database, backend, WarmPoolRegistry(config.home / POOL_FOLDER))
         finally:
             await backend.close()
     finally:
@@ -115,7 +115,7 @@ async def chosen_bases(config: Config) -> set[str]:
 
     Raises Unavailable if this cannot be determined.
     """
-    of_a_host = await asyncio.to_thread(Hosted(config.home).bases)
+    of_a_host = await asyncio.to_thread(HostInventory(config.home).bases)
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return of_a_host
     database = Database(config.resolved_database_url)

@@ -12,7 +12,7 @@ from app_server.core.config import Config, SandboxFlavour
 from app_server.core.errors import AppError, StartFailure
 
 if TYPE_CHECKING:
-    from app_server.cli.image_locations import Shelf
+    from app_server.cli.image_locations import ImageLocation
     from app_server.doctor.findings import Finding
     from app_server.sandbox_images.custom_base import BaseSource
 
@@ -51,7 +51,7 @@ def build_image(
     from app_server.sandbox_backends.docker.backend import DockerBackend
 
     async def build() -> str | None:
-        base = await _own_base(configuration(sandbox_flavour=flavour), dockerfile, devcontainer, context)
+        base = await _custom_base(configuration(sandbox_flavour=flavour), dockerfile, devcontainer, context)
         backend = DockerBackend(configuration(sandbox_flavour=flavour, sandbox_base_image=base))
         try:
             await backend.open()
@@ -67,12 +67,12 @@ def build_image(
 def list_images(home: Home = None) -> None:
     """Show the sandbox images here, or on the sandbox hosts, and what they are still good for."""
     has_silent = False
-    for shelf in _shelves(home, prune=False):
-        for image in shelf.images:
+    for location in _image_locations(home, prune=False):
+        for image in location.images:
             use = "current" if image.is_current else "in use" if image.is_used else "left over"
             line = f"{image.name}  {image.created_at[:19]}  {_megabytes(image.bytes):>8}  {use}"
-            typer.echo(f"{line}{shelf.where}")
-        has_silent |= _tell(shelf)
+            typer.echo(f"{line}{location.where}")
+        has_silent |= _tell(location)
     raise typer.Exit(1 if has_silent else 0)
 
 
@@ -80,11 +80,11 @@ def list_images(home: Home = None) -> None:
 def prune_images(home: Home = None) -> None:
     """Remove images that were built here, are not current and are needed by no container and no user."""
     has_silent, count = False, 0
-    for shelf in _shelves(home, prune=True):
-        for image in shelf.images:
-            typer.echo(f"Removed {image.name}{shelf.where}")
-        count += len(shelf.images)
-        has_silent |= _tell(shelf)
+    for location in _image_locations(home, prune=True):
+        for image in location.images:
+            typer.echo(f"Removed {image.name}{location.where}")
+        count += len(location.images)
+        has_silent |= _tell(location)
     typer.echo(f"Removed {count} that nothing needs any more.")
     raise typer.Exit(1 if has_silent else 0)
 
@@ -165,13 +165,13 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
         leave(f"{error.detail}\nFix: {error.fix}\nCode: {error.code}")
 
 
-async def _own_base(
+async def _custom_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
     """Returns the name of the user's base image if one is requested, else None. Raises BadRequest,
     StartFailure.
     """
-    from app_server.sandbox_images.custom_base import ensure_own_base
+    from app_server.sandbox_images.custom_base import ensure_custom_base
 
     base = _base_of(dockerfile, devcontainer, context)
     if base is None:
@@ -179,7 +179,7 @@ async def _own_base(
     if config.sandbox_image:
         leave("SLIPWAY_SANDBOX_IMAGE is set: sandboxes start from it, whatever it is built on. Unset it.")
     if not isinstance(base, str):
-        base = await ensure_own_base(base, config.sandbox_flavour, typer.echo)
+        base = await ensure_custom_base(base, config.sandbox_flavour, typer.echo)
     typer.echo(f"The base image is {base}. For sandboxes on it: SLIPWAY_SANDBOX_BASE_IMAGE={base}")
     return base
 
@@ -205,17 +205,17 @@ def _base_of(
     return resolved_source(dockerfile, context) if dockerfile else None
 
 
-def _shelves(home: Path | None, *, prune: bool) -> "list[Shelf]":
-    from app_server.cli.image_locations import shelves
+def _image_locations(home: Path | None, *, prune: bool) -> "list[ImageLocation]":
+    from app_server.cli.image_locations import image_locations
 
-    return _answered(shelves(configuration(home=home), prune=prune))
+    return _answered(image_locations(configuration(home=home), prune=prune))
 
 
-def _tell(shelf: "Shelf") -> bool:
+def _tell(location: "ImageLocation") -> bool:
     """Prints the failure of a host that could not be asked. Returns whether there was one."""
-    if shelf.failure is None:
+    if location.failure is None:
         return False
-    typer.secho(f"{shelf.failure.cause}\nFix: {shelf.failure.fix}", fg=typer.colors.RED, err=True)
+    typer.secho(f"{location.failure.cause}\nFix: {location.failure.fix}", fg=typer.colors.RED, err=True)
     return True
 
 

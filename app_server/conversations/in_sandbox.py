@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 
 from app_server.conversations.models import Conversation
 from app_server.core.database import now
-from app_server.egress.attribution import Occupant, Occupants
+from app_server.egress.attribution import AttributedConversation, Attribution
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.program_routes import Program
 from app_server.sandbox_records.models import Sandbox
@@ -31,8 +31,8 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
     return None if conversation is None or conversation.deleted_at else conversation.user_id
 
 
-async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Occupants:
-    """Returns the user's conversations in these sandboxes, see OccupantsOf."""
+async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
+    """Returns the user's conversations in these sandboxes, see AttributionOf."""
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
         .where(
@@ -42,9 +42,9 @@ async def occupants_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collec
         )
         .order_by(Conversation.created_at, Conversation.id)
     )
-    found: dict[UUID, list[Occupant]] = defaultdict(list)
+    found: dict[UUID, list[AttributedConversation]] = defaultdict(list)
     for sandbox_id, conversation_id, title, since in await session.execute(query):
-        found[sandbox_id].append(Occupant(conversation_id, title, since))
+        found[sandbox_id].append(AttributedConversation(conversation_id, title, since))
     return found
 
 

@@ -1,6 +1,6 @@
 """Finds the conversations that may have made a request of a sandbox: all that worked there at that time.
 
-The proxy knows only sandboxes. `OccupantsOf` is the interface to the code that knows conversations.
+The proxy knows only sandboxes. `AttributionOf` is the interface to the code that knows conversations.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from app_server.core.database import Id
 
 
 @dataclass(frozen=True)
-class Occupant:
+class AttributedConversation:
     """A conversation that works in a sandbox, and the time since when."""
 
     id: UUID
@@ -32,14 +32,14 @@ class OccupantInfo(BaseModel):
     title: str | None
 
 
-Occupants = Mapping[UUID, Sequence[Occupant]]
+Attribution = Mapping[UUID, Sequence[AttributedConversation]]
 """The conversations of each sandbox, oldest first. A sandbox without conversations is not in it."""
 
-OccupantsOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Occupants]]
+AttributionOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Attribution]]
 """Returns the user's conversations in these sandboxes, without deleted ones."""
 
 
-def possible(occupants: Occupants, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:
+def possible(attribution: Attribution, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:
     """Returns the conversations that were in the sandbox at that moment."""
-    there = (each for each in occupants.get(sandbox_id, ()) if each.since <= moment)
+    there = (each for each in attribution.get(sandbox_id, ()) if each.since <= moment)
     return [OccupantInfo.model_validate(each) for each in there]

@@ -53,7 +53,7 @@ class _Batch:
     is_written: bool = False
 
 
-class Ledger:
+class EgressLog:
     """Writes records; records that come at the same time are written together.
 
     `on_refused(sandbox_id)` is called for a new refusal.

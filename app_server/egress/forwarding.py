@@ -11,7 +11,7 @@ from app_server.egress.package_cache.cache import SENT, CacheWriter
 from app_server.egress.pinned_connector import PinnedConnection
 from app_server.egress.tunnel import Traffic
 from app_server.http.outgoing_proxy import UpstreamProxy
-from app_server.http.response_redaction import Echoes
+from app_server.http.response_redaction import ResponseRedaction
 
 ANSWER_SECONDS = 600.0
 
@@ -29,8 +29,8 @@ class Broken(Exception):
 class Changes:
     """Changes to a request and its reply on the way.
 
-    `dropped`: header names to remove, in lower case. added: headers to add; `echoes` masks their secrets in
-    the reply. proxy: set if `world` is a connection to this proxy instead of the host. keeper: stores the
+    `dropped`: header names to remove, in lower case. added: headers to add; `redaction` masks their secrets
+    in the reply. proxy: set if `world` is a connection to this proxy instead of the host. keeper: stores the
     reply in the package cache; the request is then sent with the headers SENT instead of the client's.
     """
 
@@ -38,7 +38,7 @@ class Changes:
     proxy: UpstreamProxy | None = None
     dropped: frozenset[bytes] = frozenset()
     added: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
-    echoes: Echoes = field(default_factory=lambda: Echoes(()))
+    redaction: ResponseRedaction = field(default_factory=lambda: ResponseRedaction(()))
     keeper: CacheWriter | None = None
 
 
@@ -117,22 +117,24 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
 async def _answer(
     client: ClientSide, changes: Changes, http: h11.Connection, world: PinnedConnection, traffic: Traffic
 ) -> None:
-    echoes, keeper = changes.echoes, changes.keeper
+    redaction, keeper = changes.redaction, changes.keeper
     while True:
         event = await _next_event(http, world, traffic)
         if isinstance(event, h11.Response):
-            headers = [(name, echoes.hide(value)) for name, value in event.headers if name not in _HOP_BY_HOP]
+            headers = [
+                (name, redaction.hide(value)) for name, value in event.headers if name not in _HOP_BY_HOP
+            ]
             if keeper:
                 await keeper.begin(event)
             await client.send(
                 h11.Response(
-                    status_code=event.status_code, headers=headers, reason=echoes.hide(bytes(event.reason))
+                    status_code=event.status_code, headers=headers, reason=redaction.hide(bytes(event.reason))
                 )
             )
         elif isinstance(event, h11.Data):
-            await _pass_piece(client, keeper, echoes.feed(bytes(event.data)))
+            await _pass_piece(client, keeper, redaction.feed(bytes(event.data)))
         elif isinstance(event, h11.EndOfMessage):
-            await _pass_piece(client, keeper, echoes.flush())
+            await _pass_piece(client, keeper, redaction.flush())
             if keeper:
                 await keeper.finish()
             await client.send(h11.EndOfMessage())

@@ -81,7 +81,7 @@ class AllowedRoute:
         return await connect(self.addresses, self.target.port, tls, tunnel)
 
 
-class Judge:
+class PolicyDecisions:
     """Checks each request separately, so that changed settings apply at once."""
 
     def __init__(

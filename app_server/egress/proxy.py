@@ -16,16 +16,16 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import Unavailable
 from app_server.egress import answers
 from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malformed, of_host
-from app_server.egress.egress_log import EgressTarget, Ledger
+from app_server.egress.egress_log import EgressLog, EgressTarget
 from app_server.egress.forwarding import Broken, Changes, pass_on
 from app_server.egress.open_connections import ConnectionSlot, OpenConnections
 from app_server.egress.package_cache.cache import PackageCache
 from app_server.egress.pinned_connector import PinnedConnection, Refused, connect_to_proxy
 from app_server.egress.policy import Reason
-from app_server.egress.policy_decision import AllowedRoute, Judge, RepositoriesOf
+from app_server.egress.policy_decision import AllowedRoute, PolicyDecisions, RepositoriesOf
 from app_server.egress.tls.authority import Authority
 from app_server.egress.tls.client_hello import HANDSHAKE_RECORD, NotTls, read_hello
-from app_server.egress.tls.interception import TLS_PORT, Speaking
+from app_server.egress.tls.interception import TLS_PORT, TlsInterception
 from app_server.egress.tunnel import Traffic, close, join
 from app_server.http.connection_limits import HEAD_SECONDS
 from app_server.http.guarded_client import Resolver, system_resolver
@@ -49,20 +49,22 @@ class EgressProxy:
         database: Database,
         cipher: Cipher,
         authority: Authority,
-        ledger: Ledger,
+        egress_log: EgressLog,
         repositories_of: RepositoriesOf,
         resolve: Resolver = system_resolver,
         outside: ssl.SSLContext | None = None,
         upstream: Upstream | None = None,
         head_seconds: float = HEAD_SECONDS,
     ) -> None:
-        self._ledger = ledger
+        self._egress_log = egress_log
         self._head_seconds = head_seconds
         self.packages = PackageCache(config)
-        self._judge = Judge(
+        self._decisions = PolicyDecisions(
             config, database, cipher, repositories_of, resolve, upstream or Upstream(), self.packages.knows
         )
-        self._speaking = Speaking(database, ledger, self._judge, authority, self.packages, outside)
+        self._interception = TlsInterception(
+            database, egress_log, self._decisions, authority, self.packages, outside
+        )
         self._open = OpenConnections()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,7 +80,7 @@ class EgressProxy:
     async def end_forbidden(self) -> None:
         """Closes open connections that are no longer allowed. Must be called repeatedly."""
         for sandbox_id, targets in self._open.targets().items():
-            self._open.end(sandbox_id, await self._judge.ended(sandbox_id, targets))
+            self._open.end(sandbox_id, await self._decisions.ended(sandbox_id, targets))
 
     async def _answer(self, line: PinnedConnection, client: ClientSide) -> None:
         try:
@@ -94,7 +96,7 @@ class EgressProxy:
             # The relay adds it to the first request of a connection only, which may outlast it.
             key = _key_of(asked)
             try:
-                sandbox = await (self._judge.sandbox(key) if key else self._judge.again(sandbox))
+                sandbox = await (self._decisions.sandbox(key) if key else self._decisions.again(sandbox))
             except Unavailable:
                 return await client.refuse(answers.KEY_EXPIRED)
             if sandbox is None:
@@ -119,15 +121,15 @@ class EgressProxy:
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
             return None
-        if asked.port == PLAIN_PORT or self._speaking.reads(way):
+        if asked.port == PLAIN_PORT or self._interception.reads(way):
             early = await client.open_tunnel()
             return await self._speak(line, early, way, sandbox, place)
-        world = await self._reach(client, way, way.connect())
+        world = await self._await_connection(client, way, way.connect())
         if world is None:
             return None
         traffic = Traffic()
         try:
-            await self._ledger.note(way.target)
+            await self._egress_log.note(way.target)
             early = await client.open_tunnel()
             await self._tunnel(line, early, way.target, world, traffic)
         finally:
@@ -141,7 +143,7 @@ class EgressProxy:
             async with asyncio.timeout(HELLO_SECONDS):
                 early = early or await line.reader.read(PIECE_BYTES)
             if way.held or way.target.port == TLS_PORT or early.startswith(HANDSHAKE_RECORD):
-                return await self._speaking.serve(line, early, way, sandbox)
+                return await self._interception.serve(line, early, way, sandbox)
         return await self._speak_plainly(line, early, way, sandbox, place)
 
     async def _speak_plainly(
@@ -155,7 +157,7 @@ class EgressProxy:
         )
         try:
             while asked := await inside.next_request():
-                if await self._judge.again(sandbox) is None:
+                if await self._decisions.again(sandbox) is None:
                     return await inside.refuse(answers.NOT_A_SANDBOX)
                 if not await self._pass(inside, asked, sandbox, place):
                     return None
@@ -172,16 +174,16 @@ class EgressProxy:
             return False
         wanted = self.packages.wanted(asked, way, "http", None)
         if wanted and await wanted.serve(client):
-            await self._ledger.note(way.target)
+            await self._egress_log.note(way.target)
             return True
         # A proxy takes plain requests as they are, and rarely lets tunnels lead to the port of http.
         connecting = connect_to_proxy(way.proxy) if way.proxy else way.connect()
-        world = await self._reach(client, way, connecting)
+        world = await self._await_connection(client, way, connecting)
         if world is None:
             return False
         traffic = Traffic()
         try:
-            await self._ledger.note(way.target)
+            await self._egress_log.note(way.target)
             changes = Changes(proxy=way.proxy, keeper=wanted.keeper() if wanted else None)
             await pass_on(client, replace(asked, host=way.target.host), world, traffic, changes)
         finally:
@@ -193,7 +195,7 @@ class EgressProxy:
     ) -> AllowedRoute | None:
         target = EgressTarget(sandbox.id, sandbox.user_id, _shown(asked.host), asked.port, asked.client)
         try:
-            way = await self._judge.way(target, asked.host, "http" if asked.path else "https")
+            way = await self._decisions.way(target, asked.host, "http" if asked.path else "https")
             if asked.path is not None:
                 way.check(asked)
         except Refused as refused:
@@ -202,7 +204,7 @@ class EgressProxy:
         place.target = way.target
         return way
 
-    async def _reach(
+    async def _await_connection(
         self, client: ClientSide, way: AllowedRoute, connecting: Awaitable[PinnedConnection]
     ) -> PinnedConnection | None:
         try:
@@ -212,12 +214,12 @@ class EgressProxy:
             return None
 
     async def _refuse(self, client: ClientSide, target: EgressTarget, reason: Reason) -> None:
-        await self._ledger.note(target, reason)
+        await self._egress_log.note(target, reason)
         await client.refuse(answers.answer_to(reason, target.host, target.port))
 
     async def _ended(self, target: EgressTarget, world: PinnedConnection, traffic: Traffic) -> None:
         await close(world)
-        await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
+        await self._egress_log.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
 
     async def _tunnel(
         self,
@@ -231,7 +233,7 @@ class EgressProxy:
             await join(line, world, traffic, lambda: _first_words(line, target, early))
         except _Disguised as disguise:
             line.writer.write(disguise.alert)
-            await self._ledger.note(target, disguise.reason)
+            await self._egress_log.note(target, disguise.reason)
 
 
 class _Begun:

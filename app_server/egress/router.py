@@ -15,7 +15,7 @@ from app_server.core.database import ReadSession, Session
 from app_server.core.errors import BadRequest
 from app_server.core.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.egress import settings
-from app_server.egress.attribution import OccupantsOf
+from app_server.egress.attribution import AttributionOf
 from app_server.egress.log_records import search
 from app_server.egress.models import EgressSetting
 from app_server.egress.policy import EgressMode, known_hosts
@@ -90,10 +90,10 @@ async def search_network_records(
     before = position_of(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
     page, more = found[:limit], found[limit:]
-    occupants_of: OccupantsOf = request.state.occupants_of
-    occupants = await occupants_of(session, user.id, [record.sandbox_id for record in page])
+    attribution_of: AttributionOf = request.state.attribution_of
+    attribution = await attribution_of(session, user.id, [record.sandbox_id for record in page])
     return NetworkRecordPage(
-        items=[NetworkRecord.of(record, occupants) for record in page],
+        items=[NetworkRecord.of(record, attribution) for record in page],
         next_page_id=encode_page_id(page[-1].last_at.isoformat(timespec="microseconds"), page[-1].id.hex)
         if more
         else None,

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 from app_server.core.addresses import parse_rule
 from app_server.core.database import Id, Timestamp
 from app_server.core.pagination import Page
-from app_server.egress.attribution import OccupantInfo, Occupants, possible
+from app_server.egress.attribution import Attribution, OccupantInfo, possible
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressRecord, EgressSetting
 from app_server.egress.policy import EgressMode, Reason
 from app_server.egress.settings import MAX_HOSTS
@@ -88,11 +88,11 @@ class NetworkRecord(BaseModel):
     last_at: Timestamp
 
     @classmethod
-    def of(cls, record: EgressRecord, occupants: Occupants) -> "NetworkRecord":
+    def of(cls, record: EgressRecord, attribution: Attribution) -> "NetworkRecord":
         return cls(
             id=record.id,
             sandbox_id=record.sandbox_id,
-            conversations=possible(occupants, record.sandbox_id, record.last_at),
+            conversations=possible(attribution, record.sandbox_id, record.last_at),
             host=record.host,
             port=record.port,
             reason=Reason(record.reason) if record.reason else None,

@@ -19,7 +19,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, NotAuthenticated
 from app_server.gateway import links
 from app_server.gateway.links import PreviewGrant
-from app_server.gateway.preview_origins import Below, Place
+from app_server.gateway.preview_origins import Below, PreviewLocation
 from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS
 
 KEY_PARAMETER: Final = "session_api_key"
@@ -90,7 +90,7 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
     return replace(grant, is_key=True)
 
 
-def asks_for_health(connection: HTTPConnection, place: Place) -> UUID | None:
+def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID | None:
     """Returns the sandbox that a request without a key asks about. Returns None for other requests."""
     if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
         return None

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_runtime.relay.http import relay_http
 from agent_runtime.relay.sockets import refuse_socket, relay_socket
-from agent_runtime.relay.target import Header, Target, Unanswered, first
+from agent_runtime.relay.target import Header, NoAnswerError, Target, first
 from agent_runtime.wire import NOT_ANSWERED_HEADER, relay_path
 from app_server.access.credentials_in_use import CredentialEnded
 from app_server.access.permissions import Permission
@@ -35,7 +35,7 @@ from app_server.gateway.headers import (
 from app_server.gateway.links import PreviewGrant
 from app_server.gateway.needed_names import needs_name, needs_name_problem
 from app_server.gateway.pages import refusal
-from app_server.gateway.preview_origins import OPEN_PATH, Below, OwnName, Place, PreviewOrigins
+from app_server.gateway.preview_origins import OPEN_PATH, Below, OwnName, PreviewLocation, PreviewOrigins
 from app_server.gateway.rewriting import Addition, rewriting, unpacked, wants_page
 from app_server.gateway.schemas import PLUGINS_OF_PORTS
 from app_server.http.middleware import RequestContext, is_safe
@@ -83,7 +83,7 @@ class Gateway:
             response = await on_database_error(Request(scope), error)
         await response(scope, receive, send)
 
-    async def _answer(self, connection: HTTPConnection, place: Place) -> Response | None:
+    async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
         """Returns the gateway's own response. Returns None if the request goes on to the sandbox."""
         if connection.scope["type"] == "websocket":
             return None
@@ -118,7 +118,9 @@ class Gateway:
         )
         return response
 
-    async def _relay(self, connection: HTTPConnection, place: Place, receive: Receive, send: Send) -> None:
+    async def _relay(
+        self, connection: HTTPConnection, place: PreviewLocation, receive: Receive, send: Send
+    ) -> None:
         grant = self._grant(connection, place)
         await _require_maker(connection, grant)
         client = await self._client(connection, grant, place)
@@ -153,14 +155,14 @@ class Gateway:
                 except BadGateway as error:
                     await _start_plugin(connection, client, grant, place, error)
                     await relay()
-        except Unanswered as error:
+        except NoAnswerError as error:
             raise _unreachable(str(error)) from error
         except (TimeoutError, CredentialEnded):
             logger.info("a link ended while it was in use", extra={"sandbox_id": grant.sandbox_id.hex})
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": _CLOSE_POLICY, "reason": "link_expired"})
 
-    def _grant(self, connection: HTTPConnection, place: Place) -> PreviewGrant:
+    def _grant(self, connection: HTTPConnection, place: PreviewLocation) -> PreviewGrant:
         if isinstance(place, Below):
             sandbox_id = agent_keys.sandbox_of(place.token)
             if sandbox_id is not None:
@@ -176,7 +178,9 @@ class Gateway:
         _require_own_page(connection, place)
         return links.read(connection.state.cipher, token)
 
-    async def _client(self, connection: HTTPConnection, grant: PreviewGrant, place: Place) -> AgentClient:
+    async def _client(
+        self, connection: HTTPConnection, grant: PreviewGrant, place: PreviewLocation
+    ) -> AgentClient:
         """Returns the client of the link's sandbox.
 
         Raises Gone `link_expired` and Conflict `sandbox_not_running`.
@@ -204,7 +208,7 @@ class Gateway:
         is_https = self._config.base_url.startswith("https:")
         return PREVIEW_COOKIES[0 if is_https else 1]
 
-    def _framed_by(self, place: Place) -> list[str]:
+    def _framed_by(self, place: PreviewLocation) -> list[str]:
         told = urlsplit(self._config.base_url)
         sources = ["'self'", f"{told.scheme}://{told.netloc}"]
         if self._config.preview_suffix == "localhost":
@@ -214,7 +218,7 @@ class Gateway:
         return sources
 
 
-async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: Place) -> None:
+async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: PreviewLocation) -> None:
     """Refuses a runtime plugin that runs but cannot be shown below a path.
 
     Raises Conflict `host_name_needed`.
@@ -228,7 +232,11 @@ async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: 
 
 
 async def _start_plugin(
-    connection: HTTPConnection, client: AgentClient, grant: PreviewGrant, place: Place, error: BadGateway
+    connection: HTTPConnection,
+    client: AgentClient,
+    grant: PreviewGrant,
+    place: PreviewLocation,
+    error: BadGateway,
 ) -> None:
     """Starts the runtime plugin that should answer on this port.
 
@@ -287,7 +295,9 @@ async def _require_maker(connection: HTTPConnection, grant: PreviewGrant) -> Non
         ) from None
 
 
-def _target(connection: HTTPConnection, place: Place, grant: PreviewGrant, client: AgentClient) -> Target:
+def _target(
+    connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant, client: AgentClient
+) -> Target:
     address = urlsplit(client.url)
     assert address.hostname
     path: bytes = connection.scope["raw_path"]
@@ -316,7 +326,7 @@ def _method(connection: HTTPConnection) -> str:
     return "WEBSOCKET" if scope["type"] == "websocket" else str(scope["method"])
 
 
-def _addition(connection: HTTPConnection, place: Place, grant: PreviewGrant) -> Addition | None:
+def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
     """Returns what a page needs added so that it works at this place. Returns None if nothing is to be added,
     for example if the program was told its path.
     """

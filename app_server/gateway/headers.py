@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from agent_runtime.relay.target import Header, end_to_end, without
 from agent_runtime.wire import RELAY_KEY_HEADER
-from app_server.gateway.preview_origins import Below, OwnName, Place
+from app_server.gateway.preview_origins import Below, OwnName, PreviewLocation
 from app_server.http.middleware import SESSION_COOKIES
 from app_server.users.tokens import API_KEY_PREFIX
 
@@ -37,7 +37,9 @@ _HARMLESS = frozenset(
 _OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads"
 
 
-def request_headers(given: Iterable[Header], place: Place, port: int, session_key: str) -> list[Header]:
+def request_headers(
+    given: Iterable[Header], place: PreviewLocation, port: int, session_key: str
+) -> list[Header]:
     """Returns the headers of a browser's request as the agent server gets them.
 
     The program in the sandbox sees a visit from pages on its own machine.
@@ -60,7 +62,9 @@ def request_headers(given: Iterable[Header], place: Place, port: int, session_ke
     return [*passed, (_KEY, session_key.encode())]
 
 
-def reply_headers(given: list[Header], place: Place, port: int, framed_by: Sequence[str]) -> list[Header]:
+def reply_headers(
+    given: list[Header], place: PreviewLocation, port: int, framed_by: Sequence[str]
+) -> list[Header]:
     """Returns the headers of a sandbox's reply as the browser gets them.
 
     `framed_by`: the origins whose pages may frame this page.
@@ -92,7 +96,7 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
     return name in _CREDENTIALS and API_KEY_PREFIX.encode() in value
 
 
-def _localised(url: bytes, place: Place, port: int) -> bytes:
+def _localised(url: bytes, place: PreviewLocation, port: int) -> bytes:
     """Returns an address of the page's own place as the program knows it, `http://localhost:PORT`. Returns
     other addresses unchanged.
     """

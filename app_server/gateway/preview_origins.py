@@ -47,7 +47,7 @@ class Below:
     path: str
 
 
-Place = OwnName | Below
+PreviewLocation = OwnName | Below
 
 
 class PreviewOrigins:
@@ -57,7 +57,7 @@ class PreviewOrigins:
         suffix = config.preview_suffix
         self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
 
-    def find(self, scope: Scope) -> Place | None:
+    def find(self, scope: Scope) -> PreviewLocation | None:
         """Returns the sandbox place that this request is for. Returns None if the request is for Slipway
         itself.
         """

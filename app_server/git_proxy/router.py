@@ -10,7 +10,7 @@ import httpx
 from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
-from agent_runtime.wire import GIT_OUTLET_HEADER
+from agent_runtime.wire import GIT_RELAY_HEADER
 from app_server.git_proxy import large_files as large
 from app_server.git_proxy import refusal, upstream
 from app_server.git_proxy.access import RepositoryAccess
@@ -108,7 +108,7 @@ async def locks() -> Response:
 
 def _seen_from_the_sandbox(request: Request) -> str:
     """Returns the beginning of addresses as git in the sandbox calls them: its outlet names it."""
-    outlet = request.headers.get(GIT_OUTLET_HEADER, "")
+    outlet = request.headers.get(GIT_RELAY_HEADER, "")
     return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"
 
 
@@ -183,7 +183,7 @@ async def _pass_on(
         reply = await _called(access, "git-receive-pack", request, body())
     except Refusal as no:
         reasons = {command.ref: str(no) for command in pushed.commands}
-        await access.settle(ids, {} if isinstance(no, upstream.Unanswered) else reasons)
+        await access.settle(ids, {} if isinstance(no, upstream.NoAnswer) else reasons)
         await reader.drain()
         return refusal.to_push(refused(pushed, reasons, str(no)))
     return Push(reply, access, ids, has_sideband=pushed.has_sideband)

@@ -14,7 +14,7 @@ MIN_CHARACTERS = 8
 """Shorter values are not removed: they would match text that is only similar by chance."""
 
 
-class Echoes:
+class ResponseRedaction:
     """Removes values from one reply.
 
     `values`: the texts to remove. Values with fewer than `min_characters` characters are not removed.

@@ -4,7 +4,7 @@ credentials it was sent.
 
 from collections.abc import AsyncIterable, AsyncIterator, Collection
 
-from app_server.http.response_redaction import Echoes
+from app_server.http.response_redaction import ResponseRedaction
 
 HIDDEN = b"[hidden]"
 MIN_CHARACTERS = 16
@@ -19,9 +19,9 @@ async def masked(pieces: AsyncIterable[bytes], values: Collection[str]) -> Async
     """
     # Also the part after the scheme, as in `Bearer TOKEN`.
     parts = {part for value in values for part in (value, value.rpartition(" ")[2])}
-    echoes = Echoes(parts, min_characters=MIN_CHARACTERS, instead=HIDDEN)
+    redaction = ResponseRedaction(parts, min_characters=MIN_CHARACTERS, instead=HIDDEN)
     async for piece in pieces:
-        if ready := echoes.feed(piece):
+        if ready := redaction.feed(piece):
             yield ready
-    if held := echoes.flush():
+    if held := redaction.flush():
         yield held

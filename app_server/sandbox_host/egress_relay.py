@@ -32,7 +32,7 @@ class _Fetched:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Outlet:
+class EgressRelay:
     def __init__(self) -> None:
         self._control: WebSocket | None = None
         self._waiting: dict[str, asyncio.Future[_Fetched]] = {}

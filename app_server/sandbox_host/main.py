@@ -52,7 +52,7 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
         await work.backend.open()
         await work.backend.secure()
         for socket in listen(work.backend.inner_addresses(), config.inner_port, "inner-port", stack):
-            inner = await asyncio.start_server(work.outlet.serve, sock=socket)
+            inner = await asyncio.start_server(work.egress_relay.serve, sock=socket)
             stack.callback(inner.close)
         work.background.run_forever(work.tend, name="spare sandboxes", interval_seconds=TEND_SECONDS)
         server = Server(

@@ -164,7 +164,7 @@ async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRe
             await asyncio.to_thread(work.believe, body.authority)
         await work.backend.prepare(report, base_by_name(body.base, work.config) if body.base else None)
         async with work.locks[sandbox_id]:
-            work.hosted.add(sandbox_id, body.base)
+            work.inventory.add(sandbox_id, body.base)
             machine = await work.backend.start(sandbox_id, body.session_key, report, body.base)
         return Step(
             machine=HostedMachine(
@@ -195,7 +195,7 @@ async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
     """Halts the machine with all its programs. A start continues them."""
     work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
-        if sandbox_id in work.hosted:
+        if sandbox_id in work.inventory:
             await work.backend.freeze(sandbox_id)
 
 
@@ -204,7 +204,7 @@ async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
     """Ends the sandbox's machine. Its workspace stays. Does nothing if there is no machine."""
     work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
-        if sandbox_id in work.hosted:
+        if sandbox_id in work.inventory:
             await work.backend.stop(sandbox_id)
 
 
@@ -213,9 +213,9 @@ async def delete_sandbox(request: Request, sandbox_id: UUID) -> None:
     """Deletes the sandbox's machine and workspace. Does nothing if there is no such sandbox."""
     work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
-        if sandbox_id in work.hosted:
+        if sandbox_id in work.inventory:
             await work.backend.delete(sandbox_id)
-            work.hosted.remove(sandbox_id)
+            work.inventory.remove(sandbox_id)
 
 
 @router.get(
@@ -236,7 +236,7 @@ async def export_workspace(
     breaks off, the export has failed.
     """
     work: HostServices = request.state.work
-    if sandbox_id not in work.hosted:
+    if sandbox_id not in work.inventory:
         raise workspace_missing()
     await work.ready_to_carry()
     sink = SinkOfReply()
@@ -269,19 +269,19 @@ async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
     work: HostServices = request.state.work
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
-        work.hosted.add(sandbox_id)
+        work.inventory.add(sandbox_id)
         await work.backend.restore(sandbox_id, SourceOfRequest(request.stream()))
     return Response(status_code=204)
 
 
 @router.websocket("/tunnel")
 async def open_tunnel(socket: WebSocket) -> None:
-    await socket.state.work.outlet.control(socket)
+    await socket.state.work.egress_relay.control(socket)
 
 
 @router.websocket("/tunnel/{name}")
 async def fetch_connection(socket: WebSocket, name: str) -> None:
-    await socket.state.work.outlet.fetch(socket, name)
+    await socket.state.work.egress_relay.fetch(socket, name)
 
 
 def _follow(

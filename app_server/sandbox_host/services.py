@@ -14,8 +14,8 @@ from app_server.core.errors import StartFailure
 from app_server.http.sandbox_authority import certificate_file, read_authority
 from app_server.sandbox_backends.backend import MachineState
 from app_server.sandbox_backends.docker.backend import DockerBackend
-from app_server.sandbox_backends.remote.host_inventory import Hosted
-from app_server.sandbox_host.egress_relay import Outlet
+from app_server.sandbox_backends.remote.host_inventory import HostInventory
+from app_server.sandbox_host.egress_relay import EgressRelay
 from app_server.sandbox_images.definition import current_images, image_name
 from app_server.sandbox_images.image_store import AskStore, StoredImage, ask_engine
 
@@ -26,8 +26,8 @@ class HostServices:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.backend = DockerBackend(config)
-        self.hosted = Hosted(config.home)
-        self.outlet = Outlet()
+        self.inventory = HostInventory(config.home)
+        self.egress_relay = EgressRelay()
         self.background = Background()
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -54,7 +54,7 @@ class HostServices:
         `ask_store`: `stored_images` or `prune_images`. `bases`: base images that users have chosen; the bases
         of this host's sandboxes are added.
         """
-        chosen = {*bases, *await asyncio.to_thread(self.hosted.bases)}
+        chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
@@ -70,7 +70,7 @@ class HostServices:
 
     async def states(self) -> dict[UUID, MachineState]:
         """Returns the state of each sandbox of this host."""
-        found, ours = await self.backend.states(), await asyncio.to_thread(self.hosted.all)
+        found, ours = await self.backend.states(), await asyncio.to_thread(self.inventory.all)
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:

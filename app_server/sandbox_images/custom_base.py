@@ -69,7 +69,7 @@ def shown(name: object) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-async def ensure_own_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
+async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
     """Builds the base image if there is no image with the same content. Returns its name.
 
     Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or if the engine

@@ -26,14 +26,14 @@ RUNTIME_PLUGINS: dict[SandboxFlavour, frozenset[str]] = {
 
 
 @dataclass(frozen=True)
-class Ingredients:
+class BuildInputs:
     """The input of one `docker build`: its Dockerfile, and the files and folders that it copies."""
 
     dockerfile: str
     copied: tuple[str, ...]
 
 
-DEPENDENCIES = Ingredients(
+DEPENDENCIES = BuildInputs(
     "containers/sandbox/Dockerfile",
     (
         "containers/sandbox/node.lock",
@@ -42,7 +42,7 @@ DEPENDENCIES = Ingredients(
         "requirements-sandbox.lock",
     ),
 )
-AGENT_SERVER = Ingredients(
+AGENT_SERVER = BuildInputs(
     "containers/sandbox/source.Dockerfile",
     (
         "containers/sandbox/chromium-policies.json",
@@ -54,7 +54,7 @@ AGENT_SERVER = Ingredients(
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageDefinition:
     """The names of the two images of a flavour on a base. `dependencies`: the image without the agent server;
     its name changes only if its build files change, above all the lock files. `image`: the dependencies with
     this version's agent server.
@@ -67,13 +67,14 @@ class Recipe:
 
 
 @cache
-def recipe_of(flavour: SandboxFlavour, base: str) -> Recipe:
-    """Returns the recipe for this flavour and base. It is read once, like the running code. Blocking. Raises
-    StartFailure if there is no source tree.
+def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
+    """Returns the definition for this flavour and base. It is read once, like the running code. Blocking.
+
+    Raises StartFailure if there is no source tree.
     """
     dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, base, flavour)}"
     image = f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}"
-    return Recipe(flavour, base, dependencies, image)
+    return ImageDefinition(flavour, base, dependencies, image)
 
 
 def image_name(config: Config, base: str | None = None) -> str:
@@ -81,8 +82,8 @@ def image_name(config: Config, base: str | None = None) -> str:
     StartFailure if there is no source tree.
     """
     if base is not None:
-        return recipe_of(config.sandbox_flavour, base).image
-    return config.sandbox_image or recipe_of(config.sandbox_flavour, config.sandbox_base_image).image
+        return image_definition(config.sandbox_flavour, base).image
+    return config.sandbox_image or image_definition(config.sandbox_flavour, config.sandbox_base_image).image
 
 
 def flavour_of(image: str) -> SandboxFlavour | None:
@@ -105,14 +106,13 @@ def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[st
     `chosen`: the base images that users have chosen.
     """
     bases = {config.sandbox_base_image, *chosen}
-    recipes = (
-        [recipe_of(flavour, base) for flavour in FLAVOURS for base in bases] if _has_build_files() else []
-    )
-    ours = {name for recipe in recipes for name in (recipe.dependencies, recipe.image)}
+    pairs = [(flavour, base) for flavour in FLAVOURS for base in bases] if _has_build_files() else []
+    definitions = [image_definition(flavour, base) for flavour, base in pairs]
+    ours = {name for definition in definitions for name in (definition.dependencies, definition.image)}
     return frozenset(ours | {image_name(config)} | {base for base in bases if is_made_here(base)})
 
 
-def build_context(ingredients: Ingredients) -> bytes:
+def build_context(ingredients: BuildInputs) -> bytes:
     """Returns a tar with exactly these files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -125,7 +125,7 @@ def build_context(ingredients: Ingredients) -> bytes:
     return buffer.getvalue()
 
 
-def _digest(ingredients: Ingredients, *names: str) -> str:
+def _digest(ingredients: BuildInputs, *names: str) -> str:
     digest = hashlib.sha256("\0".join(names).encode())
     for path in _files(ingredients):
         content = path.read_bytes()
@@ -137,7 +137,7 @@ def _has_build_files() -> bool:
     return (SOURCE_TREE / DEPENDENCIES.dockerfile).exists()
 
 
-def _files(ingredients: Ingredients) -> Iterator[Path]:
+def _files(ingredients: BuildInputs) -> Iterator[Path]:
     if not _has_build_files():
         raise StartFailure(
             "sandbox_image_build_failed",

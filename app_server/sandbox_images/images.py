@@ -25,17 +25,17 @@ from app_server.sandbox_images.definition import (
     AGENT_SERVER,
     DEPENDENCIES,
     SOURCE_TREE,
-    Ingredients,
-    Recipe,
+    BuildInputs,
+    ImageDefinition,
     build_context,
+    image_definition,
     is_made_here,
-    recipe_of,
 )
 from app_server.sandbox_images.docker_build import docker_build, docker_command
 from app_server.sandbox_images.preflight import (
-    require_fitting_base,
     require_room,
     require_size,
+    require_suitable_base,
 )
 from app_server.sandbox_images.running_builds import Builds
 
@@ -70,43 +70,45 @@ async def ensure_image(
             )
         return wanted
     name = base.name if base else config.sandbox_base_image
-    recipe = await asyncio.to_thread(recipe_of, config.sandbox_flavour, name)
-    if await has_image(recipe.image):
-        return recipe.image
+    definition = await asyncio.to_thread(image_definition, config.sandbox_flavour, name)
+    if await has_image(definition.image):
+        return definition.image
 
     async def build(say: Report) -> None:
-        if not await has_image(recipe.image):
-            await _build(recipe, base, has_image, say, owner_of_helpers(config))
+        if not await has_image(definition.image):
+            await _build(definition, base, has_image, say, owner_of_helpers(config))
 
-    await (builds or _builds).run(recipe.image, build, report, is_own=base is not None)
-    return recipe.image
+    await (builds or _builds).run(definition.image, build, report, is_own=base is not None)
+    return definition.image
 
 
 async def _build(
-    recipe: Recipe, own: BaseImage | None, has_image: HasImage, report: Report, owner: str
+    definition: ImageDefinition, own: BaseImage | None, has_image: HasImage, report: Report, owner: str
 ) -> None:
     docker = docker_command()
     began = time.monotonic()
-    if not await has_image(recipe.dependencies):
-        await require_room(docker, recipe.flavour)
-        if not await has_image(recipe.base):
+    if not await has_image(definition.dependencies):
+        await require_room(docker, definition.flavour)
+        if not await has_image(definition.base):
             await (
-                _get_own_base(docker, own, recipe, report) if own else _get_base(docker, recipe.base, report)
+                _get_custom_base(docker, own, definition, report)
+                if own
+                else _get_base(docker, definition.base, report)
             )
-        await require_fitting_base(docker, recipe.base, recipe.flavour, owner)
+        await require_suitable_base(docker, definition.base, definition.flavour, owner)
         report(
-            f"Building what the {recipe.flavour} sandbox image needs (once per version of that; "
-            f"{_COSTS[recipe.flavour]}): {recipe.dependencies}"
+            f"Building what the {definition.flavour} sandbox image needs (once per version of that; "
+            f"{_COSTS[definition.flavour]}): {definition.dependencies}"
         )
-        options = ["--target", recipe.flavour, "--build-arg", f"BASE_IMAGE={recipe.base}"]
-        await _build_layer(docker, recipe.dependencies, DEPENDENCIES, options, report)
-    report(f"Building the sandbox image {recipe.image} (once per version, seconds)")
-    options = ["--build-arg", f"DEPENDENCIES={recipe.dependencies}"]
-    await _build_layer(docker, recipe.image, AGENT_SERVER, options, report)
+        options = ["--target", definition.flavour, "--build-arg", f"BASE_IMAGE={definition.base}"]
+        await _build_layer(docker, definition.dependencies, DEPENDENCIES, options, report)
+    report(f"Building the sandbox image {definition.image} (once per version, seconds)")
+    options = ["--build-arg", f"DEPENDENCIES={definition.dependencies}"]
+    await _build_layer(docker, definition.image, AGENT_SERVER, options, report)
     report(f"The sandbox image was built in {time.monotonic() - began:.0f} s")
 
 
-async def _get_own_base(docker: str, own: BaseImage, recipe: Recipe, report: Report) -> None:
+async def _get_custom_base(docker: str, own: BaseImage, definition: ImageDefinition, report: Report) -> None:
     found = await own.files()
     if found is None:
         await _get_base(docker, own.name, report, own.limits.timeout_seconds)
@@ -116,7 +118,7 @@ async def _get_own_base(docker: str, own: BaseImage, recipe: Recipe, report: Rep
     report(f"Building the base image {own.name} ({files.files} files, {files.bytes / 1e6:.1f} MB)")
     with tempfile.TemporaryFile() as tar:
         await asyncio.to_thread(_unpack, packed, tar)
-        await build_base(docker, files, tar, recipe.flavour, own.limits, report)
+        await build_base(docker, files, tar, definition.flavour, own.limits, report)
 
 
 def _unpack(packed: bytes, tar: IO[bytes]) -> None:
@@ -125,7 +127,7 @@ def _unpack(packed: bytes, tar: IO[bytes]) -> None:
 
 
 async def _build_layer(
-    docker: str, tag: str, ingredients: Ingredients, options: list[str], report: Report
+    docker: str, tag: str, ingredients: BuildInputs, options: list[str], report: Report
 ) -> None:
     context = await asyncio.to_thread(build_context, ingredients)
     status, output = await docker_build(docker, tag, ingredients.dockerfile, options, context, report)

@@ -101,7 +101,7 @@ async def is_present(docker: str, image: str) -> bool:
     return status == 0
 
 
-async def require_fitting_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
+async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
     """Checks that sandboxes can be built on this base. Raises StartFailure `sandbox_base_…`, which names the
     first thing that the image lacks.
 

@@ -21,7 +21,7 @@ from app_server.core.errors import NotFound, StartFailure
 from app_server.core.start_report import Report
 from app_server.sandbox_backends.backend import MemoryCapacity
 from app_server.sandbox_lifecycle.admission_queue import AdmissionQueue, Waiting
-from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, Standing
+from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, ReservationState
 from app_server.sandbox_lifecycle.idle_sleep import Sleep
 from app_server.sandbox_lifecycle.machines import Machines
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
@@ -33,7 +33,7 @@ IDLE_SECONDS = 120.0
 """A sandbox must have been idle for this long before its machine may be ended to make room for another."""
 
 
-class Crowded(Exception):
+class NoCapacityError(Exception):
     """The start did not get memory within the time that a user would wait. The text tells its position in the
     queue.
     """
@@ -41,51 +41,51 @@ class Crowded(Exception):
 
 class Admission:
     def __init__(
-        self, config: Config, machines: Machines, rows: Rows, sleep: Sleep, places: CapacityReservations
+        self, config: Config, machines: Machines, rows: Rows, sleep: Sleep, reservations: CapacityReservations
     ) -> None:
         self._config = config
-        self._places = places
+        self._reservations = reservations
         self._machines = machines
         self._rows = rows
         self._sleep = sleep
-        self._line = AdmissionQueue()
+        self._queue = AdmissionQueue()
         self._admitted: Counter[UUID] = Counter()
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._spare_of_others = 0
 
     @asynccontextmanager
-    async def place(
+    async def reservation(
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> AsyncIterator[None]:
         """Waits until there is memory for a start, and reserves it while the block runs. After that, the
         machine itself holds the memory.
 
         `report` is called with the position in the queue. `patience_seconds`: how long to wait; None means no
-        limit. Raises StartFailure, NotFound, and Crowded if the start would have to wait longer than that.
+        limit. Raises StartFailure, NotFound, and NoCapacityError if the start would have to wait longer.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
         waiting = Waiting(sandbox_id, sandbox.user_id, _since(sandbox), report)
-        self._line.join(waiting)
+        self._queue.join(waiting)
         try:
-            await self._await_turn(waiting, patience_seconds)
-            async with self._places.kept(waiting.place):
+            await self._await_admission(waiting, patience_seconds)
+            async with self._reservations.kept(waiting.reservation):
                 yield
         finally:
-            self._line.leave(waiting)
+            self._queue.leave(waiting)
             if waiting.is_served:
                 self._admitted -= Counter([sandbox_id])
-            waiting.turn.cancel()
-            if waiting.place is not None:
-                await self._places.release(waiting.place)
+            waiting.admitted.cancel()
+            if waiting.reservation is not None:
+                await self._reservations.release(waiting.reservation)
 
     def is_waiting(self, sandbox_id: UUID) -> bool:
-        return bool(self._line.of(sandbox_id))
+        return bool(self._queue.of(sandbox_id))
 
     def drop(self, sandbox_id: UUID) -> None:
         """Removes a deleted sandbox from the queue."""
-        for waiting in self._line.of(sandbox_id):
-            self._line.leave(waiting)
+        for waiting in self._queue.of(sandbox_id):
+            self._queue.leave(waiting)
             waiting.refuse(NotFound("No such sandbox."))
 
     async def advance(self) -> None:
@@ -94,7 +94,7 @@ class Admission:
 
         Raises StartFailure if the engine does not answer.
         """
-        async with self._turn:
+        async with self._lock:
             capacities = await self._machines.backend.capacities()
             while await self._let_in(capacities):
                 continue
@@ -105,64 +105,64 @@ class Admission:
         for later.
         """
         try:
-            if self._line:
+            if self._queue:
                 await self.advance()
             elif not self._admitted and self._machines.backend.lacks_spare:
                 await self._replenish()
         except StartFailure as failure:
             logger.warning("no start can be let in", extra={"cause": failure.cause})
 
-    async def _await_turn(self, waiting: Waiting, patience_seconds: float | None) -> None:
+    async def _await_admission(self, waiting: Waiting, patience_seconds: float | None) -> None:
         try:
             async with asyncio.timeout(patience_seconds):
                 # Not interrupted: a machine that is only half put to sleep would be forgotten.
                 await finish(self.advance())
-                await waiting.turn
+                await waiting.admitted
         except TimeoutError:
             if not waiting.is_served:
-                raise Crowded(waiting.told or "It waits for its turn.") from None
+                raise NoCapacityError(waiting.told or "It waits for its turn.") from None
 
     async def _let_in(self, capacities: Sequence[int] | None) -> bool:
         """Lets the next start go on if there is room for it. Returns False if no start could go on."""
         if capacities is None:
-            return bool(self._line) and self._serve(self._line.in_order()[0])
-        standing = await self._places.read()
+            return bool(self._queue) and self._serve(self._queue.in_order()[0])
+        standing = await self._reservations.read()
         waiting = await self._next(capacities, standing)
         if waiting is None:
             return False
-        place = await self._places.take(waiting.sandbox_id, standing)
-        if place is None:
+        reservation = await self._reservations.take(waiting.sandbox_id, standing)
+        if reservation is None:
             return True  # another server was faster: read the state again
-        if waiting not in self._line:
-            await self._places.release(place)
+        if waiting not in self._queue:
+            await self._reservations.release(reservation)
             return True
-        waiting.place = place
+        waiting.reservation = reservation
         return self._serve(waiting)
 
     def _serve(self, waiting: Waiting) -> bool:
         self._admitted[waiting.sandbox_id] += 1
-        self._line.serve(waiting)
+        self._queue.serve(waiting)
         return True
 
-    async def _next(self, capacities: Sequence[int], standing: Standing) -> Waiting | None:
+    async def _next(self, capacities: Sequence[int], standing: ReservationState) -> Waiting | None:
         """Returns the next start for which there is room, and makes room for it if possible. Returns None if
         no start can go on.
 
         A start whose machine already holds memory comes first, because it needs no more. With several hosts,
         it is the first start in the queue that has room on the host where it would run.
         """
-        while line := self._line.in_order():
+        while queue := self._queue.in_order():
             self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
             if self._config.sandbox_memory_bytes > max(capacities):
-                self._refuse(line[0], max(capacities))
+                self._refuse(queue[0], max(capacities))
                 continue
             held = await self._held(capacities, standing)
-            if own := next((each for each in line if each.sandbox_id in held), None):
+            if own := next((each for each in queue if each.sandbox_id in held), None):
                 if len(capacities) > 1:
                     # After a restart its memory may already be known, but not its host.
                     await self._machines.backend.room_for(own.sandbox_id, held - {own.sandbox_id})
                 return own
-            rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in line]
+            rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in queue]
             if free := next((each for each, room in rooms if self._has_space(room)), None):
                 return free
             if not await self._make_room(set(rooms[0][1].beside) - standing.sandbox_ids):
@@ -170,7 +170,7 @@ class Admission:
         return None
 
     def _refuse(self, waiting: Waiting, total: int) -> None:
-        self._line.leave(waiting)
+        self._queue.leave(waiting)
         waiting.refuse(
             StartFailure(
                 "sandbox_larger_than_total",
@@ -180,7 +180,7 @@ class Admission:
             )
         )
 
-    async def _held(self, capacities: Sequence[int], standing: Standing) -> set[UUID]:
+    async def _held(self, capacities: Sequence[int], standing: ReservationState) -> set[UUID]:
         """Returns the sandboxes that hold memory: their machine runs, is halted, or is about to start.
 
         On a single host, if all known sandboxes and one more would fit, all of them are returned, and the
@@ -223,12 +223,12 @@ class Admission:
         return False
 
     async def _tell(self) -> None:
-        line = self._line.in_order()
-        idle = len(await self._sleep.idle_for(0)) if line else 0
-        for position, waiting in enumerate(line, start=1):
-            outlook = _outlook(position, idle, self._line.seconds_per_turn())
+        queue = self._queue.in_order()
+        idle = len(await self._sleep.idle_for(0)) if queue else 0
+        for position, waiting in enumerate(queue, start=1):
+            outlook = _outlook(position, idle, self._queue.seconds_per_admission())
             waiting.tell(
-                f"Number {position} of {len(line)} in line: all memory for sandboxes is in use. {outlook}"
+                f"Number {position} of {len(queue)} in line: all memory for sandboxes is in use. {outlook}"
             )
 
     async def _replenish(self) -> None:
@@ -238,16 +238,16 @@ class Admission:
 
     async def _has_spare_room(self, capacities: Sequence[int]) -> bool:
         self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
-        held = await self._held(capacities, await self._places.read())
+        held = await self._held(capacities, await self._reservations.read())
         return self._fits(len(held), sum(capacities))
 
 
-def _outlook(position: int, idle: int, seconds_per_turn: float | None) -> str:
+def _outlook(position: int, idle: int, seconds_per_admission: float | None) -> str:
     if position <= idle:
         return f"An idle one makes room within {IDLE_SECONDS / 60:g} minutes."
-    if seconds_per_turn is None:
+    if seconds_per_admission is None:
         return "One starts when another is done, or is stopped."
-    minutes = max(1, round(position * seconds_per_turn / 60))
+    minutes = max(1, round(position * seconds_per_admission / 60))
     return f"As of late that takes about {minutes} minute{'' if minutes == 1 else 's'}."
 
 

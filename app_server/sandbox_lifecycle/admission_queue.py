@@ -9,31 +9,31 @@ from uuid import UUID
 
 from app_server.core.start_report import Report
 
-REMEMBERED_TURNS = 20
+REMEMBERED_ADMISSIONS = 20
 
 
 @dataclass(eq=False)
 class Waiting:
-    """One waiting start. `turn` is done when the start may go on. `report` is told its position in the queue.
+    """One waiting start. `admitted` is done when the start may go on. `report` is told its position.
 
-    `place`: the number of the memory reservation that the start then gets (capacity_reservations.py).
+    `reservation`: the number of the memory reservation that the start then gets (capacity_reservations.py).
     """
 
     sandbox_id: UUID
     user_id: UUID
     since: datetime
     report: Report
-    turn: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    admitted: asyncio.Future[None] = field(default_factory=asyncio.Future)
     told: str | None = None
-    place: int | None = None
+    reservation: int | None = None
 
     @property
     def is_served(self) -> bool:
-        return self.turn.done() and not self.turn.cancelled() and self.turn.exception() is None
+        return self.admitted.done() and not self.admitted.cancelled() and self.admitted.exception() is None
 
     def refuse(self, error: Exception) -> None:
-        if not self.turn.done():
-            self.turn.set_exception(error)
+        if not self.admitted.done():
+            self.admitted.set_exception(error)
 
     def tell(self, sentence: str) -> None:
         if sentence != self.told:
@@ -44,8 +44,8 @@ class Waiting:
 @dataclass
 class AdmissionQueue:
     _waiting: list[Waiting] = field(default_factory=list)
-    _last_turn_of: dict[UUID, int] = field(default_factory=dict)
-    _turns: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TURNS))
+    _last_admission_of: dict[UUID, int] = field(default_factory=dict)
+    _admissions: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED_ADMISSIONS))
     _count: int = 0
 
     def join(self, waiting: Waiting) -> None:
@@ -67,13 +67,13 @@ class AdmissionQueue:
 
     def in_order(self) -> list[Waiting]:
         """Returns the waiting starts in the order of their turns: one start of each user, then the next one
-        of each user. The user who has waited longest since their last turn comes first.
+        of each user. The user who has waited longest since their last admitted comes first.
         """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):
             of_user[waiting.user_id].append(waiting)
         rounds = [
-            (number, self._last_turn_of.get(user_id, 0), waiting)
+            (number, self._last_admission_of.get(user_id, 0), waiting)
             for user_id, theirs in of_user.items()
             for number, waiting in enumerate(theirs)
         ]
@@ -81,19 +81,19 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """Gives a start its turn: removes it from the queue and puts its user last."""
+        """Admits a start: removes it from the queue and puts its user last."""
         self.leave(waiting)
         self._count += 1
-        self._last_turn_of[waiting.user_id] = self._count
+        self._last_admission_of[waiting.user_id] = self._count
         if waiting.told:
-            self._turns.append(time.monotonic())
-        if not waiting.turn.done():
-            waiting.turn.set_result(None)
+            self._admissions.append(time.monotonic())
+        if not waiting.admitted.done():
+            waiting.admitted.set_result(None)
 
-    def seconds_per_turn(self) -> float | None:
-        """Returns how many seconds a turn took lately, for starts that had to wait. Returns None if that is
-        not known.
+    def seconds_per_admission(self) -> float | None:
+        """Returns how many seconds an admission took lately, for starts that had to wait. Returns None if
+        that is not known.
         """
-        if len(self._turns) < 2:
+        if len(self._admissions) < 2:
             return None
-        return (self._turns[-1] - self._turns[0]) / (len(self._turns) - 1)
+        return (self._admissions[-1] - self._admissions[0]) / (len(self._admissions) - 1)

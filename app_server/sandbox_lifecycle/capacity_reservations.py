@@ -16,7 +16,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app_server.core.database import Database, now
-from app_server.sandbox_records.models import MemoryPlace
+from app_server.sandbox_records.models import CapacityReservation
 
 LEASE = timedelta(seconds=60)
 """How long a reservation counts if the server that made it has died."""
@@ -24,7 +24,7 @@ RENEW_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReservationState:
     """The current reservations. `last`: the number of the newest one. `sandbox_ids`: the sandboxes that have
     one.
     """
@@ -37,29 +37,33 @@ class CapacityReservations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def read(self) -> Standing:
+    async def read(self) -> ReservationState:
         """Returns the current reservations. Read this before the machines: a start that ends in between then
         counts in both, never in none.
         """
         async with self._database.read() as session:
-            places = list(await session.scalars(select(MemoryPlace)))
+            reservations = list(await session.scalars(select(CapacityReservation)))
         moment = now()
-        return Standing(
-            last=max((place.number for place in places), default=0),
-            sandbox_ids=frozenset(place.sandbox_id for place in places if place.until > moment),
+        return ReservationState(
+            last=max((reservation.number for reservation in reservations), default=0),
+            sandbox_ids=frozenset(
+                reservation.sandbox_id for reservation in reservations if reservation.until > moment
+            ),
         )
 
-    async def take(self, sandbox_id: UUID, standing: Standing) -> int | None:
+    async def take(self, sandbox_id: UUID, standing: ReservationState) -> int | None:
         """Takes a new reservation and returns its number. Returns None if another one was made since
         `standing` was read.
         """
         number = standing.last + 1
         try:
             async with self._database.session() as session:
-                session.add(MemoryPlace(number=number, sandbox_id=sandbox_id, until=now() + LEASE))
+                session.add(CapacityReservation(number=number, sandbox_id=sandbox_id, until=now() + LEASE))
                 await session.flush()
                 # The newest reservation always stays, so that the numbers do not start again.
-                over = delete(MemoryPlace).where(MemoryPlace.number < number, MemoryPlace.until <= now())
+                over = delete(CapacityReservation).where(
+                    CapacityReservation.number < number, CapacityReservation.until <= now()
+                )
                 await session.execute(over)
         except IntegrityError:
             return None
@@ -88,5 +92,9 @@ class CapacityReservations:
 
     async def _set_end(self, number: int, after: timedelta) -> None:
         async with self._database.session() as session:
-            statement = update(MemoryPlace).where(MemoryPlace.number == number).values(until=now() + after)
+            statement = (
+                update(CapacityReservation)
+                .where(CapacityReservation.number == number)
+                .values(until=now() + after)
+            )
             await session.execute(statement)

@@ -18,7 +18,7 @@ of a core.
 _GIBIBYTE = 1024**3
 
 
-class Watch:
+class DiskQuota:
     def __init__(self, machines: Machines, rows: Rows) -> None:
         self._machines = machines
         self._rows = rows

@@ -136,7 +136,7 @@ class Monitor:
                 await machines.changed(sandbox_id)
                 if await self._gave_up(sandbox_id, await machines.why_dead(sandbox_id)):
                     return
-            async with self._admission.place(sandbox_id, log_report(sandbox_id)), self._slots:
+            async with self._admission.reservation(sandbox_id, log_report(sandbox_id)), self._slots:
                 if (await machines.require(sandbox_id)).status != SandboxStatus.RUNNING:
                     return  # put to sleep meanwhile
                 await machines.start(sandbox_id, log_report(sandbox_id))

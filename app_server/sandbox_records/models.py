@@ -168,7 +168,7 @@ class Archive(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
-class MemoryPlace(Base):
+class CapacityReservation(Base):
     """Memory that is reserved for a sandbox until its machine runs (capacity_reservations.py)."""
 
     __tablename__ = "memory_places"

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _HomeLocation:
     """The place of a home directory. Two processes cannot serve the same directory on one machine, because
     the directory has a lock.
     """
@@ -49,7 +49,7 @@ class _Place:
     host: str
 
     @classmethod
-    def of(cls, home: Path) -> "_Place":
+    def of(cls, home: Path) -> "_HomeLocation":
         status = home.stat()
         return cls(
             boot_id=_text_of(_BOOT_ID),
@@ -81,7 +81,7 @@ class Lease:
         """
         if self._ownership.server_id is None:
             return
-        place = await asyncio.to_thread(_Place.of, self._home)
+        place = await asyncio.to_thread(_HomeLocation.of, self._home)
         deadline = asyncio.get_running_loop().time() + self._watch_seconds
         first = await self._find()
         while not await self._try(place, first, is_over=asyncio.get_running_loop().time() > deadline):
@@ -99,7 +99,7 @@ class Lease:
         """
         if self._ownership.server_id is None:
             return
-        place = await asyncio.to_thread(_Place.of, self._home)
+        place = await asyncio.to_thread(_HomeLocation.of, self._home)
         async with self._database.session() as session:
             is_mine = await self._write(session, place, or_(_is_ours(), ServerLease.nonce.is_(None)))
         row = None if is_mine else await self._find()
@@ -128,7 +128,7 @@ class Lease:
         async with self._database.read() as session:
             return await session.get(ServerLease, self._ownership.server_id)
 
-    async def _try(self, place: _Place, row: ServerLease | None, *, is_over: bool) -> bool:
+    async def _try(self, place: _HomeLocation, row: ServerLease | None, *, is_over: bool) -> bool:
         """Tries to take the id. Returns whether that succeeded.
 
         `is_over`: the row was watched for long enough and was not renewed.
@@ -142,7 +142,7 @@ class Lease:
             same = ServerLease.nonce.is_(None) if row.nonce is None else ServerLease.nonce == row.nonce
             return await self._write(session, place, same, ServerLease.renewals == row.renewals)
 
-    async def _insert(self, place: _Place) -> bool:
+    async def _insert(self, place: _HomeLocation) -> bool:
         try:
             async with self._database.session() as session:
                 session.add(
@@ -154,7 +154,9 @@ class Lease:
             return False  # another one was faster
         return True
 
-    async def _write(self, session: AsyncSession, place: _Place, *conditions: ColumnElement[bool]) -> bool:
+    async def _write(
+        self, session: AsyncSession, place: _HomeLocation, *conditions: ColumnElement[bool]
+    ) -> bool:
         written = await session.execute(
             update(ServerLease)
             .where(ServerLease.server_id == self._ownership.server_id, *conditions)

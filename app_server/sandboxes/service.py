@@ -17,11 +17,11 @@ from app_server.core.errors import Conflict, NotFound, StartFailure, Unavailable
 from app_server.core.start_report import Report
 from app_server.sandbox_backends.backend import SandboxKind, WorkspaceCapacity
 from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
-from app_server.sandbox_lifecycle.admission import Admission, Crowded
+from app_server.sandbox_lifecycle.admission import Admission, NoCapacityError
 from app_server.sandbox_lifecycle.archiving import Archiving
 from app_server.sandbox_lifecycle.backups import Backups, Position
 from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations
-from app_server.sandbox_lifecycle.disk_quota import Watch
+from app_server.sandbox_lifecycle.disk_quota import DiskQuota
 from app_server.sandbox_lifecycle.idle_sleep import Sleep
 from app_server.sandbox_lifecycle.machines import Machines, OnAddress, OnChange, OnRestored, log_report
 from app_server.sandbox_lifecycle.monitor import Monitor
@@ -49,7 +49,7 @@ class Sandboxes:
         self._admission = Admission(
             config, self._machines, self._rows, self._sleep, CapacityReservations(database)
         )
-        self._watch = Watch(self._machines, self._rows)
+        self._disk_quota = DiskQuota(self._machines, self._rows)
         self._monitor = Monitor(self._machines, self._rows, self._admission)
         self.backups = Backups(config, self._machines, self._rows, archives, self._sleep)
         self.archiving = Archiving(config, self._machines, self._rows, archives)
@@ -163,7 +163,7 @@ class Sandboxes:
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> RunningSandbox:
         try:
-            async with self._admission.place(sandbox_id, report, patience_seconds):
+            async with self._admission.reservation(sandbox_id, report, patience_seconds):
                 return await self._machines.start(sandbox_id, report)
         except StartFailure as failure:
             is_lost = failure.code == "sandbox_host_lost"
@@ -236,7 +236,7 @@ class Sandboxes:
 
     async def measure(self) -> None:
         """Runs one round of stopping sandboxes whose workspace is too large, if no disk limits them."""
-        await self._watch.look()
+        await self._disk_quota.look()
 
     async def wake(self, sandbox_id: UUID) -> None:
         """Starts a sleeping sandbox and waits for it. Does nothing for other sandboxes.
@@ -246,7 +246,7 @@ class Sandboxes:
         """
         try:
             await self._wake(sandbox_id, WAKE_PATIENCE_SECONDS)
-        except Crowded as crowded:
+        except NoCapacityError as crowded:
             await self.resume(sandbox_id)
             raise Unavailable(
                 str(crowded), code="sandbox_waits", fix="It starts in its turn. Try again then."
@@ -260,18 +260,18 @@ class Sandboxes:
         """
         try:
             await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS)
-        except Crowded:
+        except NoCapacityError:
             return False
         sandbox = await self._rows.find(sandbox_id)
         gave_up = sandbox is None or sandbox.status in {SandboxStatus.ERROR, SandboxStatus.MISSING}
         return gave_up or sandbox_id in self._machines.running
 
-    def leave_line(self, sandbox_id: UUID) -> None:
+    def leave_queue(self, sandbox_id: UUID) -> None:
         """Removes the sandbox from the queue for memory."""
         self._admission.drop(sandbox_id)
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float) -> None:
-        """Starts a sleeping sandbox. Raises Crowded if memory is short, or Unavailable."""
+        """Starts a sleeping sandbox. Raises NoCapacityError if memory is short, or Unavailable."""
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:
             return

@@ -18,7 +18,7 @@ class Decision(StrEnum):
     REFUSED = "refused"
 
 
-class Consent(Base):
+class TrustGrant(Base):
     """A user's decision about one version of one offer of a repository (an Address.identity).
 
     `offer`: what the user was shown, so that a later version can be compared with it.

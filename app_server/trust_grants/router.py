@@ -10,16 +10,16 @@ from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.trust_grants import service
-from app_server.trust_grants.models import Consent
+from app_server.trust_grants.models import TrustGrant
 from app_server.trust_grants.schemas import ConsentInfo
 
 router = APIRouter(prefix="/api/v1/consents", tags=["Consents"])
 
 
 @router.get("", response_model=list[ConsentInfo])
-async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[Consent]:
+async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[TrustGrant]:
     """Lists the user's decisions, by repository, then newest first."""
-    return await service.list_consents(session, user.id)
+    return await service.list_grants(session, user.id)
 
 
 @router.delete("/{consent_id}", status_code=204)

@@ -10,19 +10,19 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import Offer
 from app_server.core.database import now
 from app_server.core.errors import NotFound
-from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Consent, Decision
+from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Decision, TrustGrant
 
 
-async def list_consents(session: AsyncSession, user_id: UUID) -> Sequence[Consent]:
+async def list_grants(session: AsyncSession, user_id: UUID) -> Sequence[TrustGrant]:
     """Returns all decisions of the user, by repository, then newest first."""
-    query = select(Consent).where(Consent.user_id == user_id)
-    return (await session.scalars(query.order_by(Consent.repository, Consent.created_at.desc()))).all()
+    query = select(TrustGrant).where(TrustGrant.user_id == user_id)
+    return (await session.scalars(query.order_by(TrustGrant.repository, TrustGrant.created_at.desc()))).all()
 
 
-async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[Consent]:
+async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[TrustGrant]:
     """Returns the user's decisions about this repository, newest first."""
-    query = select(Consent).where(Consent.user_id == user_id, Consent.repository == repository)
-    return (await session.scalars(query.order_by(Consent.created_at.desc()))).all()
+    query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.repository == repository)
+    return (await session.scalars(query.order_by(TrustGrant.created_at.desc()))).all()
 
 
 async def decide(
@@ -48,18 +48,18 @@ async def decide(
         }
         for offer in offers
     ]
-    row = insert(Consent).values(rows)
+    row = insert(TrustGrant).values(rows)
     changed = {name: row.excluded[name] for name in ("decision", "created_at")}
     await session.execute(
         row.on_conflict_do_update(index_elements=["user_id", "repository", "hash"], set_=changed)
     )
 
 
-async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> Consent:
+async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> TrustGrant:
     """Deletes a decision and returns it, so that the next start asks again. Raises NotFound, also for another
     user's decision.
     """
-    query = select(Consent).where(Consent.user_id == user_id, Consent.id == consent_id)
+    query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.id == consent_id)
     consent = await session.scalar(query)
     if consent is None:
         raise NotFound("No such consent.")

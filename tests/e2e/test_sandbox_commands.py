@@ -13,8 +13,8 @@ import docker
 import pytest
 
 from app_server.core.config import DEFAULT_BASE_IMAGE
-from app_server.sandbox_images.custom_base import ensure_own_base, resolved_source
-from app_server.sandbox_images.definition import recipe_of
+from app_server.sandbox_images.custom_base import ensure_custom_base, resolved_source
+from app_server.sandbox_images.definition import image_definition
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
@@ -91,26 +91,28 @@ def test_a_dockerfile_becomes_the_base_of_the_image_and_its_name_is_all_that_san
     tmp_path: Path,
 ) -> None:
     (tmp_path / "Dockerfile").write_text(f"FROM {DEFAULT_BASE_IMAGE}\nLABEL unique={uuid4().hex}\n")
-    base = asyncio.run(ensure_own_base(resolved_source(tmp_path / "Dockerfile"), FLAVOUR, print))
-    recipe = recipe_of(FLAVOUR, base)
+    base = asyncio.run(ensure_custom_base(resolved_source(tmp_path / "Dockerfile"), FLAVOUR, print))
+    definition = image_definition(FLAVOUR, base)
     sandbox_image()
     with closing(docker.from_env(version="auto")) as engine:
         # Stands for what takes minutes to build on it.
-        engine.images.get(recipe_of(FLAVOUR, DEFAULT_BASE_IMAGE).dependencies).tag(recipe.dependencies)
+        engine.images.get(image_definition(FLAVOUR, DEFAULT_BASE_IMAGE).dependencies).tag(
+            definition.dependencies
+        )
         try:
             built = slipway("images", "build", "--dockerfile", f"{tmp_path}/Dockerfile")
             listed = slipway("images", "list", SLIPWAY_SANDBOX_BASE_IMAGE=base)
             missing = slipway("images", "build", "--dockerfile", str(tmp_path))
         finally:
-            for name in (recipe.image, recipe.dependencies, base):
+            for name in (definition.image, definition.dependencies, base):
                 if engine.images.list(name=name):
                     engine.images.remove(name, force=True)
 
     assert built.returncode == 0, built.stderr
     assert f"SLIPWAY_SANDBOX_BASE_IMAGE={base}\n" in built.stdout
-    assert built.stdout.endswith(f"The sandbox image is ready: {recipe.image}\n")
+    assert built.stdout.endswith(f"The sandbox image is ready: {definition.image}\n")
     uses = {line.split()[0]: line.split()[-1] for line in listed.stdout.splitlines()}
-    assert {uses[recipe.image], uses[recipe.dependencies], uses[base]} == {"current"}
+    assert {uses[definition.image], uses[definition.dependencies], uses[base]} == {"current"}
     assert (missing.returncode, "Code: dockerfile_missing" in missing.stderr) == (2, True)
 
 

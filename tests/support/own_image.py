@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 
 from app_server.core.config import DEFAULT_BASE_IMAGE
-from app_server.sandbox_images.definition import recipe_of
+from app_server.sandbox_images.definition import image_definition
 from tests.support.sandbox_image import FLAVOUR
 
 # What a base is built from is all that the next build begins with: it is the image that is there, by another
@@ -29,6 +29,6 @@ def own_image(client: httpx.Client, dockerfile: str = QUICK, **fields: Any) -> I
     yield {"id": made["id"], "base": made["base"], "unique": unique}
     removed = client.delete(f"/sandbox-specs/{made['id']}")
     assert removed.is_success or removed.status_code == httpx.codes.NOT_FOUND, removed.text
-    recipe = recipe_of(FLAVOUR, made["base"])
-    for name in (recipe.image, recipe.dependencies, recipe.base):
+    definition = image_definition(FLAVOUR, made["base"])
+    for name in (definition.image, definition.dependencies, definition.base):
         subprocess.run(["docker", "image", "rm", name], capture_output=True, check=False)

@@ -6,7 +6,7 @@ from agent_runtime.events.base import Event
 from agent_runtime.events.message import MessageEvent
 
 
-class Seen:
+class ModelInputCursor:
     """Tracks what the model had seen. Give it a log's events in order. A reply counts as having seen all
     events before it.
     """
@@ -17,7 +17,7 @@ class Seen:
         self._seq = seq
 
     @classmethod
-    def after(cls, said: Record | None) -> "Seen":
+    def after(cls, said: Record | None) -> "ModelInputCursor":
         """Continues after the model's last event. `said`: that event, or None."""
         if said is None:
             return cls()

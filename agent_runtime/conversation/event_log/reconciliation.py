@@ -13,7 +13,7 @@ from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import LogDiffersError, LogGapError
 from agent_runtime.conversation.event_log.dangling_calls import give_up
 from agent_runtime.conversation.event_log.log import EventLog, Record
-from agent_runtime.conversation.event_log.model_input_cursor import Seen
+from agent_runtime.conversation.event_log.model_input_cursor import ModelInputCursor
 from agent_runtime.conversation.event_log.state import CHILDREN
 from agent_runtime.conversation.run.goal import interruption
 from agent_runtime.events.base import Event
@@ -64,7 +64,7 @@ def _check_start(log: EventLog, missing: CatchUpRequest) -> None:
 
 
 def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
-    seen = Seen.after(log.last_said())
+    seen = ModelInputCursor.after(log.last_said())
     records = []
     for seq, body in enumerate(missing.events, start=missing.after_seq + 1):
         event = validate_event(body)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.event_log.log import EventLog, Record
-from agent_runtime.conversation.event_log.model_input_cursor import Seen
+from agent_runtime.conversation.event_log.model_input_cursor import ModelInputCursor
 from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.trajectory.atif_events import Trajectory, events_of
@@ -159,7 +159,7 @@ def _records(events: Iterable[Event]) -> Iterator[Record]:
     same id.
     """
     known: set[str] = set()
-    seen = Seen()
+    seen = ModelInputCursor()
     for seq, event in enumerate(events, start=1):
         if event.id in known:
             raise NotATrajectoryError(f"There are two events {event.id}.")

@@ -21,7 +21,7 @@ from agent_runtime.llm.config import LLM
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.server.conversations.registry import Registry
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.saved.encrypted_settings import Vault
+from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
 from agent_runtime.tools.delegation import Delegation, DelegationError
 from agent_runtime.wire import (
     ChildNotStartedError,
@@ -46,10 +46,14 @@ class Children:
     """
 
     def __init__(
-        self, registry: Registry, vault: Vault, root: Path, tidy: Callable[[Path], Awaitable[None]]
+        self,
+        registry: Registry,
+        encrypted_settings: EncryptedSettings,
+        root: Path,
+        tidy: Callable[[Path], Awaitable[None]],
     ) -> None:
         self._registry = registry
-        self._vault = vault
+        self._encrypted_settings = encrypted_settings
         self._root = root
         self._tidy = tidy
 
@@ -84,7 +88,7 @@ class Children:
 
         Raises DelegationError if the profile is not valid.
         """
-        profile = self._vault.saved.profiles.get(name)
+        profile = self._encrypted_settings.saved.profiles.get(name)
         try:
             return None if profile is None else LLM.model_validate({**profile, "usage_id": "agent"})
         except ValidationError as error:

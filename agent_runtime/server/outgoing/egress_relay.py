@@ -27,7 +27,7 @@ _UNREACHABLE = (
 )
 
 
-class Relay:
+class EgressRelay:
     """Passes connections of commands on to the app server's proxy.
 
     proxy_url: the URL of that proxy. session_key: returns the present session key, which the proxy requires.

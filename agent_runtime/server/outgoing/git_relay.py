@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from agent_runtime.wire import API_KEY_HEADER, GIT_OUTLET_HEADER, PROGRAM_KEY_HEADER
+from agent_runtime.wire import API_KEY_HEADER, GIT_RELAY_HEADER, PROGRAM_KEY_HEADER
 from agent_runtime.workspace.network import listen
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _OURS = frozenset(
         b"proxy-connection",
         b"upgrade",
         API_KEY_HEADER.lower().encode(),
-        GIT_OUTLET_HEADER.lower().encode(),
+        GIT_RELAY_HEADER.lower().encode(),
         PROGRAM_KEY_HEADER.lower().encode(),
     }
 )
@@ -60,7 +60,7 @@ class _RefusedError(Exception):
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Listener:
     """The address of the app server's listener for sandboxes. `path` is the prefix of its routes."""
 
     host: str
@@ -69,7 +69,7 @@ class _Place:
     path: str
 
     @classmethod
-    def of(cls, report_url: str) -> "_Place":
+    def of(cls, report_url: str) -> "_Listener":
         parts = urlsplit(report_url.removesuffix(_WEBHOOKS))
         is_encrypted = parts.scheme == "https"
         port = parts.port or (443 if is_encrypted else 80)
@@ -80,7 +80,7 @@ class _Place:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class Outlet:
+class GitRelay:
     """Listens from `open` to `close` and sends the present value of `session_key` to the app server.
 
     Paths begin with a random word that only files of this sandbox contain, since other sandboxes may share
@@ -88,7 +88,7 @@ class Outlet:
     """
 
     def __init__(self, report_url: str, session_key: Callable[[], str | None]) -> None:
-        self._place = _Place.of(report_url)
+        self._listener = _Listener.of(report_url)
         self._session_key = session_key
         self._word = secrets.token_hex(8)
         self._server: asyncio.Server | None = None
@@ -148,7 +148,7 @@ class Outlet:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = self._rewritten(await _read_head(reader), self._key())
-            theirs, ours = await _connect(self._place)
+            theirs, ours = await _connect(self._listener)
         except _RefusedError as refusal:
             text = f"{refusal}\n"
             head = (
@@ -181,10 +181,10 @@ class Outlet:
         if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
             raise _RefusedError("404 Not Found", "There is nothing but git's way out and the models here.")
         place = MODELS_PATH if is_for_models else PROXY_PATH
-        path = f"{self._place.path}{place}/".encode() + asked[2].removeprefix(before)
+        path = f"{self._listener.path}{place}/".encode() + asked[2].removeprefix(before)
         own = (
-            f"Host: {self._place.netloc}\r\n{API_KEY_HEADER}: {key}\r\n"
-            f"{GIT_OUTLET_HEADER}: {self.url}\r\nConnection: close"
+            f"Host: {self._listener.netloc}\r\n{API_KEY_HEADER}: {key}\r\n"
+            f"{GIT_RELAY_HEADER}: {self.url}\r\nConnection: close"
         ).encode()
         kept = [*_kept(lines), *(_program_key(lines) if is_for_models else ())]
         return b"\r\n".join([asked[1] + b" " + path + b" HTTP/1.1", own, *kept, b"", b""])
@@ -215,7 +215,7 @@ async def _read_head(reader: asyncio.StreamReader) -> bytes:
         raise _RefusedError("400 Bad Request", "The request cannot be read.") from error
 
 
-async def _connect(place: _Place) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect(place: _Listener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
             return await asyncio.open_connection(place.host, place.port, ssl=place.is_encrypted or None)

@@ -37,7 +37,7 @@ class RemotesFile:
     def __init__(self, directory: Path, outlet_url: str) -> None:
         self._kept = directory / ".git-remotes.json"
         self._settings = place_for_commands(directory) / ".gitconfig"
-        self._outlet_url = outlet_url
+        self._git_relay_url = outlet_url
         # Keeps both files consistent if several requests write at the same time.
         self._writing = threading.Lock()
 
@@ -62,8 +62,8 @@ class RemotesFile:
             return GitRemotes(remotes=())
 
     def _write(self, remotes: GitRemotes) -> None:
-        parts = [_HEAD.format(outlet=self._outlet_url.rpartition("/")[0])]
+        parts = [_HEAD.format(outlet=self._git_relay_url.rpartition("/")[0])]
         for remote in remotes.remotes:
-            parts.append(f'[url "{self._outlet_url}/{remote.name}"]\n')
+            parts.append(f'[url "{self._git_relay_url}/{remote.name}"]\n')
             parts += [f'\tinsteadOf = "{address}"\n' for address in remote.addresses]
         replace_file(self._settings, "".join(parts).encode(), is_for_commands=True)

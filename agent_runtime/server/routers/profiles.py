@@ -12,7 +12,7 @@ from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.saved.encrypted_settings import Vault, merged
+from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, merged
 from agent_runtime.server.saved.exposure import Exposure, Saved, is_masked, unsealed
 
 router = Router(
@@ -87,8 +87,8 @@ async def _client(request: Request) -> LLMClient:
 
 
 @router.get("")
-async def list_profiles(vault: Saved) -> ProfileList:
-    saved = vault.saved
+async def list_profiles(store: Saved) -> ProfileList:
+    saved = store.saved
     return ProfileList(
         profiles=[
             ProfileInfo(
@@ -104,58 +104,58 @@ async def list_profiles(vault: Saved) -> ProfileList:
 
 
 @router.get("/{name}")
-async def get_profile(name: Name, vault: Saved, expose: Exposure) -> ProfileDetail:
+async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDetail:
     """Returns a profile. Its API key is null unless `X-Expose-Secrets` asks for it."""
-    llm = profile_of(vault, name)
+    llm = profile_of(store, name)
     shown = expose(llm)
     config = {**shown, "api_key": None} if is_masked(shown.get("api_key")) else shown
     return ProfileDetail(name=name, config=config, api_key_set=bool(llm.get("api_key")))
 
 
 @router.post("/{name}", status_code=201)
-async def save_profile(name: Name, wanted: SaveProfileRequest, vault: Saved) -> ProfileChanged:
+async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> ProfileChanged:
     """Saves a profile and replaces one with the same name. Masked values leave the saved ones unchanged."""
-    profiles = vault.saved.profiles
+    profiles = store.saved.profiles
     if name not in profiles and len(profiles) >= MAX_PROFILES:
         raise ServerProblem(409, "too_many_profiles", f"There are {MAX_PROFILES} profiles already.")
     before = profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
-    llm = merged(kept, unsealed(vault, wanted.llm), is_kept=is_masked)
+    llm = merged(kept, unsealed(store, wanted.llm), is_kept=is_masked)
     if not wanted.include_secrets:
         llm = {key: value for key, value in llm.items() if not _is_secret(key)}
     checked(llm)
-    vault.change(profiles={**profiles, name: llm})
+    store.change(profiles={**profiles, name: llm})
     return ProfileChanged(name=name, message=f"Profile '{name}' saved")
 
 
 @router.delete("/{name}")
-async def delete_profile(name: Name, vault: Saved) -> ProfileChanged:
+async def delete_profile(name: Name, store: Saved) -> ProfileChanged:
     """Deletes a profile. A profile that does not exist is no error."""
-    saved = vault.saved
+    saved = store.saved
     others = {key: value for key, value in saved.profiles.items() if key != name}
-    vault.change(
+    store.change(
         profiles=others, active_profile=None if saved.active_profile == name else saved.active_profile
     )
     return ProfileChanged(name=name, message=f"Profile '{name}' deleted")
 
 
 @router.post("/{name}/rename")
-async def rename_profile(name: Name, wanted: RenameProfileRequest, vault: Saved) -> ProfileChanged:
-    saved = vault.saved
-    llm = profile_of(vault, name)
+async def rename_profile(name: Name, wanted: RenameProfileRequest, store: Saved) -> ProfileChanged:
+    saved = store.saved
+    llm = profile_of(store, name)
     if wanted.new_name != name:
         if wanted.new_name in saved.profiles:
             raise ServerProblem(409, "profile_exists", f"There is a profile {wanted.new_name} already.")
         others = {key: value for key, value in saved.profiles.items() if key != name}
         active = wanted.new_name if saved.active_profile == name else saved.active_profile
-        vault.change(profiles={**others, wanted.new_name: llm}, active_profile=active)
+        store.change(profiles={**others, wanted.new_name: llm}, active_profile=active)
     return ProfileChanged(name=wanted.new_name, message=f"Profile '{name}' renamed to '{wanted.new_name}'")
 
 
 @router.post("/{name}/activate")
-async def activate_profile(name: Name, vault: Saved) -> ProfileActivated:
+async def activate_profile(name: Name, store: Saved) -> ProfileActivated:
     """Makes the profile the model of the agent settings."""
-    activate(vault, name)
+    activate(store, name)
     return ProfileActivated(name=name, message=f"Profile '{name}' activated")
 
 
@@ -163,15 +163,15 @@ async def activate_profile(name: Name, vault: Saved) -> ProfileActivated:
 async def validate_profile(
     name: Name,
     wanted: ValidateProfileRequest,
-    vault: Saved,
+    store: Saved,
     client: Annotated[LLMClient, Depends(_client)],
 ) -> ValidateProfileResponse:
     """Checks a profile by a short call of its model. A rate limit counts as valid: the
     settings may be right.
     """
-    before = vault.saved.profiles.get(name, {})
+    before = store.saved.profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
-    llm = checked(merged(kept, unsealed(vault, wanted.llm), is_kept=is_masked))
+    llm = checked(merged(kept, unsealed(store, wanted.llm), is_kept=is_masked))
     timeout = min(llm.timeout or VALIDATE_SECONDS, VALIDATE_SECONDS)
     probe = llm.model_copy(
         update={"num_retries": 0, "timeout": timeout, "stream": False, "max_output_tokens": 16}
@@ -186,10 +186,10 @@ async def validate_profile(
     return ValidateProfileResponse(valid=True)
 
 
-def activate(vault: Vault, name: str) -> None:
+def activate(store: EncryptedSettings, name: str) -> None:
     """Makes the profile the model of the agent settings. 404 if there is no such profile."""
-    llm = profile_of(vault, name)
-    vault.change(agent_settings={**vault.saved.agent_settings, "llm": llm}, active_profile=name)
+    llm = profile_of(store, name)
+    store.change(agent_settings={**store.saved.agent_settings, "llm": llm}, active_profile=name)
 
 
 def checked(llm: JsonObject) -> LLM:
@@ -202,9 +202,9 @@ def checked(llm: JsonObject) -> LLM:
         raise ServerProblem(422, "validation_failed", f"{where}: {first['msg']}") from error
 
 
-def profile_of(vault: Vault, name: str) -> dict[str, Any]:
+def profile_of(store: EncryptedSettings, name: str) -> dict[str, Any]:
     """Returns the settings of this profile. 404 if there is no such profile."""
-    llm = vault.saved.profiles.get(name)
+    llm = store.saved.profiles.get(name)
     if llm is None:
         raise ServerProblem(404, "profile_not_found", f"There is no profile {name}.")
     return llm

@@ -10,7 +10,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.profiles import activate, checked
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.saved.encrypted_settings import StoredSecret, Vault, merged
+from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, StoredSecret, merged
 from agent_runtime.server.saved.exposure import Exposure, Saved, is_masked, require_session_key, unsealed
 from agent_runtime.server.saved.settings_schema import SettingsSchema, agent_schema, conversation_schema
 from agent_runtime.tools.mcp.config import servers_of
@@ -77,86 +77,86 @@ async def get_conversation_schema() -> SettingsSchema:
 
 
 @router.get("")
-async def get_settings(vault: Saved, expose: Exposure) -> SettingsResponse:
+async def get_settings(store: Saved, expose: Exposure) -> SettingsResponse:
     """Returns the settings. Secrets are masked unless `X-Expose-Secrets` is `encrypted` or `plaintext`."""
-    return _shown(vault, expose)
+    return _shown(store, expose)
 
 
 @router.patch("", responses={404: {"description": "There is no such profile to activate"}})
-async def update_settings(wanted: SettingsUpdateRequest, vault: Saved, expose: Exposure) -> SettingsResponse:
+async def update_settings(wanted: SettingsUpdateRequest, store: Saved, expose: Exposure) -> SettingsResponse:
     if wanted.active_profile is not None and "llm" not in (wanted.agent_settings_diff or {}):
-        activate(vault, wanted.active_profile)
+        activate(store, wanted.active_profile)
     elif wanted.active_profile is not None:
-        vault.change(active_profile=wanted.active_profile)
+        store.change(active_profile=wanted.active_profile)
     given = {
         "agent_settings": wanted.agent_settings_diff,
         "conversation_settings": wanted.conversation_settings_diff,
         "misc_settings": wanted.misc_settings_diff,
     }
     changed = {
-        name: merged(getattr(vault.saved, name), unsealed(vault, diff), is_kept=is_masked)
+        name: merged(getattr(store.saved, name), unsealed(store, diff), is_kept=is_masked)
         for name, diff in given.items()
         if diff is not None
     }
     _check_agent(changed.get("agent_settings", {}))
-    vault.change(**changed)
-    return _shown(vault, expose)
+    store.change(**changed)
+    return _shown(store, expose)
 
 
 @router.post("/mcp/{settings_key}", status_code=201)
 async def add_mcp_server(
-    settings_key: str, server: JsonObject, vault: Saved, expose: Exposure
+    settings_key: str, server: JsonObject, store: Saved, expose: Exposure
 ) -> SettingsResponse:
-    if settings_key in _mcp_config(vault):
+    if settings_key in _mcp_config(store):
         raise ServerProblem(409, "mcp_server_exists", f"There is an MCP server {settings_key[:128]} already.")
-    return _set_mcp_server(vault, expose, settings_key, server)
+    return _set_mcp_server(store, expose, settings_key, server)
 
 
 @router.patch("/mcp/{settings_key}")
 async def change_mcp_server(
-    settings_key: str, changes: JsonObject, vault: Saved, expose: Exposure
+    settings_key: str, changes: JsonObject, store: Saved, expose: Exposure
 ) -> SettingsResponse:
-    before = _mcp_server(vault, settings_key)
-    after = merged(before, unsealed(vault, changes), is_kept=is_masked)
-    return _set_mcp_server(vault, expose, settings_key, after)
+    before = _mcp_server(store, settings_key)
+    after = merged(before, unsealed(store, changes), is_kept=is_masked)
+    return _set_mcp_server(store, expose, settings_key, after)
 
 
 @router.delete("/mcp/{settings_key}")
-async def remove_mcp_server(settings_key: str, vault: Saved, expose: Exposure) -> SettingsResponse:
-    _mcp_server(vault, settings_key)
-    return _set_mcp_server(vault, expose, settings_key, None)
+async def remove_mcp_server(settings_key: str, store: Saved, expose: Exposure) -> SettingsResponse:
+    _mcp_server(store, settings_key)
+    return _set_mcp_server(store, expose, settings_key, None)
 
 
 @router.get("/secrets")
-async def list_secrets(vault: Saved) -> SecretList:
+async def list_secrets(store: Saved) -> SecretList:
     """Returns the names and descriptions of the secrets, without values."""
-    stored = sorted(vault.saved.secrets.items())
+    stored = sorted(store.saved.secrets.items())
     return SecretList(secrets=[SecretItem(name=name, description=one.description) for name, one in stored])
 
 
 @router.put("/secrets")
-async def save_secret(wanted: SecretCreateRequest, vault: Saved) -> SecretItem:
+async def save_secret(wanted: SecretCreateRequest, store: Saved) -> SecretItem:
     """Creates or replaces a secret."""
-    secret = StoredSecret(value=vault.unseal(wanted.value), description=wanted.description)
-    vault.change(secrets={**vault.saved.secrets, wanted.name: secret})
+    secret = StoredSecret(value=store.unseal(wanted.value), description=wanted.description)
+    store.change(secrets={**store.saved.secrets, wanted.name: secret})
     return SecretItem(name=wanted.name, description=wanted.description)
 
 
 @router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
-async def get_secret(name: SecretName, vault: Saved) -> PlainTextResponse:
+async def get_secret(name: SecretName, store: Saved) -> PlainTextResponse:
     """Returns the secret's value as plain text. A LookupSecret calls this route."""
-    return PlainTextResponse(_secret(vault, name).value, headers={"Cache-Control": "no-store"})
+    return PlainTextResponse(_secret(store, name).value, headers={"Cache-Control": "no-store"})
 
 
 @router.delete("/secrets/{name}")
-async def delete_secret(name: SecretName, vault: Saved) -> dict[str, bool]:
-    _secret(vault, name)
-    vault.change(secrets={key: one for key, one in vault.saved.secrets.items() if key != name})
+async def delete_secret(name: SecretName, store: Saved) -> dict[str, bool]:
+    _secret(store, name)
+    store.change(secrets={key: one for key, one in store.saved.secrets.items() if key != name})
     return {"deleted": True}
 
 
-def _shown(vault: Vault, expose: Exposure) -> SettingsResponse:
-    saved = vault.saved
+def _shown(store: EncryptedSettings, expose: Exposure) -> SettingsResponse:
+    saved = store.saved
     agent: dict[str, Any] = {"agent_kind": "openhands", "mcp_config": {}, **saved.agent_settings}
     return SettingsResponse(
         agent_settings=expose(agent),
@@ -164,27 +164,29 @@ def _shown(vault: Vault, expose: Exposure) -> SettingsResponse:
         llm_api_key_is_set=bool((agent.get("llm") or {}).get("api_key")),
         active_profile=saved.active_profile,
         misc_settings=saved.misc_settings,
-        is_kept=vault.is_kept,
+        is_kept=store.is_kept,
     )
 
 
-def _set_mcp_server(vault: Vault, expose: Exposure, name: str, server: JsonObject | None) -> SettingsResponse:
-    servers = {key: one for key, one in _mcp_config(vault).items() if key != name}
+def _set_mcp_server(
+    store: EncryptedSettings, expose: Exposure, name: str, server: JsonObject | None
+) -> SettingsResponse:
+    servers = {key: one for key, one in _mcp_config(store).items() if key != name}
     if server is not None:
-        servers[name] = unsealed(vault, server)
-    agent = {**vault.saved.agent_settings, "mcp_config": servers}
+        servers[name] = unsealed(store, server)
+    agent = {**store.saved.agent_settings, "mcp_config": servers}
     _check_agent(agent)
-    vault.change(agent_settings=agent)
-    return _shown(vault, expose)
+    store.change(agent_settings=agent)
+    return _shown(store, expose)
 
 
-def _mcp_config(vault: Vault) -> JsonObject:
-    config: JsonObject = vault.saved.agent_settings.get("mcp_config") or {}
+def _mcp_config(store: EncryptedSettings) -> JsonObject:
+    config: JsonObject = store.saved.agent_settings.get("mcp_config") or {}
     return config
 
 
-def _mcp_server(vault: Vault, name: str) -> JsonObject:
-    server = _mcp_config(vault).get(name)
+def _mcp_server(store: EncryptedSettings, name: str) -> JsonObject:
+    server = _mcp_config(store).get(name)
     if not isinstance(server, dict):
         raise ServerProblem(404, "mcp_server_not_found", f"There is no MCP server {name[:128]}.")
     return server
@@ -200,8 +202,8 @@ def _check_agent(settings: JsonObject) -> None:
         raise ServerProblem(422, "validation_failed", f"mcp_config: {first['msg']}") from error
 
 
-def _secret(vault: Vault, name: str) -> StoredSecret:
-    secret = vault.saved.secrets.get(name)
+def _secret(store: EncryptedSettings, name: str) -> StoredSecret:
+    secret = store.saved.secrets.get(name)
     if secret is None:
         raise ServerProblem(404, "secret_not_found", f"There is no secret {name}.")
     return secret

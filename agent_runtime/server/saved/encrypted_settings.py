@@ -49,7 +49,7 @@ class Saved(BaseModel):
     secrets: dict[str, StoredSecret] = {}
 
 
-class Vault:
+class EncryptedSettings:
     """Reads and writes what the user has saved. The file is read at first use.
 
     Two servers must not share its directory.

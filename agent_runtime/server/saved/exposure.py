@@ -8,7 +8,7 @@ from fastapi import Depends, Header, Request
 from agent_runtime.conversation.spec import mask
 from agent_runtime.llm.config import MASK
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.saved.encrypted_settings import Vault
+from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
 
 EXPOSE_HEADER = "X-Expose-Secrets"
 
@@ -16,12 +16,12 @@ Expose = Callable[[Any], Any]
 """Returns a copy of settings in which secrets are masked, encrypted or plain, as the caller may see them."""
 
 
-async def _vault(request: Request) -> Vault:
-    vault: Vault = request.app.state.vault
-    return vault
+async def _encrypted_settings(request: Request) -> EncryptedSettings:
+    encrypted_settings: EncryptedSettings = request.app.state.encrypted_settings
+    return encrypted_settings
 
 
-Saved = Annotated[Vault, Depends(_vault)]
+Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 
 def require_session_key(request: Request) -> None:
@@ -37,12 +37,12 @@ def require_session_key(request: Request) -> None:
 
 async def _exposure(
     request: Request,
-    vault: Saved,
+    encrypted_settings: Saved,
     wanted: Annotated[Literal["encrypted", "plaintext"] | None, Header(alias=EXPOSE_HEADER)] = None,
 ) -> Expose:
     if wanted == "encrypted":
-        vault.seal("")  # refused at once without a key
-        return lambda value: mask(value, lambda secret: vault.seal(str(secret)))
+        encrypted_settings.seal("")  # refused at once without a key
+        return lambda value: mask(value, lambda secret: encrypted_settings.seal(str(secret)))
     if wanted == "plaintext":
         require_session_key(request)
         return lambda value: value
@@ -52,9 +52,9 @@ async def _exposure(
 Exposure = Annotated[Expose, Depends(_exposure)]
 
 
-def unsealed(vault: Vault, settings: Any) -> Any:
+def unsealed(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
     """Returns settings from a client with the sealed secrets in them decrypted."""
-    return mask(settings, lambda secret: vault.unseal(str(secret)))
+    return mask(settings, lambda secret: encrypted_settings.unseal(str(secret)))
 
 
 def is_masked(value: object) -> bool:

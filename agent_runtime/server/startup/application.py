@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def application_for(config: Config) -> "FastAPI":
     if config.deferred_init:
-        from agent_runtime.server.startup.standby import DormantApp
+        from agent_runtime.server.startup.standby import StandbyApp
 
-        return DormantApp(config)
+        return StandbyApp(config)
     from agent_runtime.server.main import create_app
 
     return create_app(config)

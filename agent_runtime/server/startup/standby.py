@@ -25,7 +25,7 @@ from agent_runtime.server.startup.lazy_modules import loading
 from agent_runtime.wire import NOT_ANSWERED_HEADER
 
 
-class DormantApp(FastAPI):
+class StandbyApp(FastAPI):
     """The application until POST /api/init. After that it passes all requests on to the real application."""
 
     def __init__(self, config: Config) -> None:
@@ -80,7 +80,7 @@ def _load(config: Config, initialization: Initialization) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(app: DormantApp) -> AsyncIterator[None]:
+async def _lifespan(app: StandbyApp) -> AsyncIterator[None]:
     app.state.started_at = time.monotonic()
     try:
         yield

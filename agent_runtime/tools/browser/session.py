@@ -26,7 +26,7 @@ LOAD_SECONDS = 10.0
 STOP_SECONDS = 5.0
 SETTLE_SECONDS = 0.3
 """The wait after an input, in which the page begins to react."""
-GLIMPSE_SECONDS = 5.0
+PREVIEW_SECONDS = 5.0
 IDLE_SECONDS = 30 * 60.0
 """A browser that was not used for this long no longer keeps its conversation in memory."""
 _MAX_URL_CHARS = 1_000
@@ -59,7 +59,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class BrowserPreview:
     """The browser's state. image_url: the current page as a `data:` URL; None if it cannot be drawn."""
 
     tabs: Sequence[Page]
@@ -151,14 +151,14 @@ class BrowserSession:
         self.recording = await start_recording(browser, self.working_dir)
         return self.recording.directory
 
-    async def glimpse(self) -> Glimpse | None:
+    async def glimpse(self) -> BrowserPreview | None:
         """Returns tabs and a picture for people, without changing the page. None if no browser runs."""
         browser = self._browser
         if browser is None or not browser.tabs:
             return None
         try:
             tabs = await pages(browser)
-            return Glimpse(tabs, await _picture(browser.current))
+            return BrowserPreview(tabs, await _picture(browser.current))
         except (BrowserGoneError, NoAnswerError, CommandError, PageError):
             return None  # it ends, or its last page does
 
@@ -258,7 +258,7 @@ async def _report(browser: Browser, reply: BrowserReply, *, is_error: bool) -> B
 
 async def _picture(tab: Tab) -> str | None:
     try:
-        async with asyncio.timeout(GLIMPSE_SECONDS):
+        async with asyncio.timeout(PREVIEW_SECONDS):
             return await take_screenshot(tab)
     except (TimeoutError, PageError, CommandError):
         return None

@@ -9,6 +9,7 @@ from typing import TypeVar
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.effects import Effect, Reads, Writes
+from agent_runtime.tools.file_editor.changed_lines import ChangedLines
 from agent_runtime.tools.file_editor.description import DESCRIPTION
 from agent_runtime.tools.file_editor.history import EditHistory, digest
 from agent_runtime.tools.file_editor.models import (
@@ -18,7 +19,6 @@ from agent_runtime.tools.file_editor.models import (
     Replacement,
 )
 from agent_runtime.tools.file_editor.notebook import show_notebook
-from agent_runtime.tools.file_editor.places import Places
 from agent_runtime.tools.file_editor.replace import replace_all, replace_once
 from agent_runtime.tools.file_editor.text_file import (
     TextFile,
@@ -162,7 +162,7 @@ class FileEditorTool(Tool[FileEditorAction]):
         self, action: FileEditorAction, path: Path, edits: Sequence[Replacement]
     ) -> FileEditorObservation:
         file = _existing(path)
-        changed, places, total = file, Places(), 0
+        changed, places, total = file, ChangedLines(), 0
         for number, edit in enumerate(edits, start=1):
             try:
                 if edit.replace_all:

@@ -258,7 +258,7 @@ async def take_message_back(
     async with request.state.database.session() as session:
         sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
     if sleeps_on is not None:
-        request.state.sandboxes.leave_line(sleeps_on)
+        request.state.sandboxes.leave_queue(sleeps_on)
         await request.state.start_worker.announce(conversation_id)
     return Success()
 

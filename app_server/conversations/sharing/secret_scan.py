@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app_server.http.response_redaction import MIN_CHARACTERS, Echoes
+from app_server.http.response_redaction import MIN_CHARACTERS, ResponseRedaction
 
 HIDDEN: Final = "<secret-hidden>"
 KNOWN_KIND: Final = "saved_secret"
@@ -66,7 +66,7 @@ class SecretScan:
     """Looks for secrets in texts and in the texts of JSON values.
 
     known: values that must not be in a text, by name. Those with fewer than 8 characters are left out,
-    because they occur by chance. Known values are also found in the forms that `Echoes` knows.
+    because they occur by chance. Known values are also found in the forms that `ResponseRedaction` knows.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -116,7 +116,7 @@ class SecretScan:
 
 
 def _finder(value: str) -> Callable[[bytes], bytes]:
-    return Echoes([value], instead=HIDDEN.encode()).hide
+    return ResponseRedaction([value], instead=HIDDEN.encode()).hide
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import Offer, OfferHash, OfferKind
 from app_server.git.address import parse_address
 from app_server.trust_grants import service as consents
-from app_server.trust_grants.models import Consent, Decision
+from app_server.trust_grants.models import Decision, TrustGrant
 
 JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
 """Kinds of offers that are loaded into the conversation. The other kinds prepare its workspace."""
@@ -56,7 +56,7 @@ class RunSetupScript(BaseModel):
 class Word:
     """A user's decisions about the offers of one repository."""
 
-    consents: Sequence[Consent]
+    consents: Sequence[TrustGrant]
 
     def of(self, offer: Offer) -> Decision | None:
         return next((each.decision for each in self.consents if each.hash == offer.hash), None)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
-async def catch_up_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
+async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
     """Updates the logs of all conversations in the sandbox. May be repeated.
 
     Conversations that the backup does not contain start again and are updated at that time. Raises AppError;
@@ -36,14 +36,14 @@ async def catch_up_all(database: Database, running: RunningSandbox, backup: Arch
     restored = Restored(id=backup.id.hex, as_of=backup.created_at, lost_events=0)
     for conversation in residents:
         try:
-            await catch_up(database, running.client, conversation.id, restored)
+            await reconcile_log(database, running.client, conversation.id, restored)
         except NotFound as error:
             if error.code != "conversation_not_found":
                 raise
             await _begin_anew(database, conversation.id)
 
 
-async def catch_up(
+async def reconcile_log(
     database: Database, client: AgentClient, conversation_id: UUID, restored: Restored
 ) -> None:
     """Sends the events that the agent server's log lacks. If there are any, the agent is told of the restore.

@@ -26,7 +26,7 @@ from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, Step, StepOutcome
 from app_server.conversations.start.executables import JOINING, Word
-from app_server.conversations.start.log_reconciliation import catch_up
+from app_server.conversations.start.log_reconciliation import reconcile_log
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
@@ -227,7 +227,9 @@ async def start_conversation(start: Start) -> StepOutcome:
         )
     )
     if has_begun:
-        await catch_up(start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0))
+        await reconcile_log(
+            start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0)
+        )
     # A step that is repeated finds the goal as it stands.
     elif start.request.goal and "goal" not in conversation.agent_state:
         goal = StartGoalRequest(

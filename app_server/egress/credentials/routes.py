@@ -15,7 +15,7 @@ from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
 from app_server.core.pagination import Limit, PageId, encode_page_id
 from app_server.egress import settings
-from app_server.egress.attribution import OccupantsOf
+from app_server.egress.attribution import AttributionOf
 from app_server.egress.credentials import credentials
 from app_server.egress.credentials.schemas import (
     NetworkCredential,
@@ -109,10 +109,10 @@ async def search_network_credential_uses(
     before = position_of(page_id) if page_id else None
     found = await credentials.uses(session, user, credential_id, before, limit + 1)
     page, more = found[:limit], found[limit:]
-    occupants_of: OccupantsOf = request.state.occupants_of
-    occupants = await occupants_of(session, user.id, [use.sandbox_id for use in page])
+    attribution_of: AttributionOf = request.state.attribution_of
+    attribution = await attribution_of(session, user.id, [use.sandbox_id for use in page])
     return NetworkCredentialUsePage(
-        items=[NetworkCredentialUse.of(use, occupants) for use in page],
+        items=[NetworkCredentialUse.of(use, attribution) for use in page],
         next_page_id=encode_page_id(page[-1].at.isoformat(timespec="microseconds"), page[-1].id.hex)
         if more
         else None,

@@ -15,7 +15,7 @@ from pydantic import (
 from app_server.core.addresses import parse_host
 from app_server.core.database import Id, Timestamp
 from app_server.core.pagination import Page
-from app_server.egress.attribution import OccupantInfo, Occupants, possible
+from app_server.egress.attribution import Attribution, OccupantInfo, possible
 from app_server.egress.models import (
     MAX_PREFIX_CHARACTERS,
     CredentialKind,
@@ -145,11 +145,11 @@ class NetworkCredentialUse(BaseModel):
     at: Timestamp
 
     @classmethod
-    def of(cls, row: EgressCredentialUse, occupants: Occupants) -> Self:
+    def of(cls, row: EgressCredentialUse, attribution: Attribution) -> Self:
         return cls(
             id=row.id,
             sandbox_id=row.sandbox_id,
-            conversations=possible(occupants, row.sandbox_id, row.at),
+            conversations=possible(attribution, row.sandbox_id, row.at),
             method=row.method,
             path=row.path,
             at=row.at,

@@ -20,16 +20,16 @@ from app_server.egress import answers
 from app_server.egress.client_side import Asked, ClientSide, Malformed, of_host
 from app_server.egress.credentials.credentials import Held, note_use
 from app_server.egress.credentials.exchange import Exchange
-from app_server.egress.egress_log import EgressTarget, Ledger
+from app_server.egress.egress_log import EgressLog, EgressTarget
 from app_server.egress.forwarding import Broken, Changes, pass_on
 from app_server.egress.package_cache.cache import PackageCache, Wanted
 from app_server.egress.pinned_connector import PinnedConnection, Refused, Tls
 from app_server.egress.policy import Reason
-from app_server.egress.policy_decision import AllowedRoute, Judge
+from app_server.egress.policy_decision import AllowedRoute, PolicyDecisions
 from app_server.egress.tls.authority import Authority
 from app_server.egress.tls.connection import TlsSide
 from app_server.egress.tunnel import Traffic, close
-from app_server.http.response_redaction import Echoes
+from app_server.http.response_redaction import ResponseRedaction
 from app_server.sandbox_records.models import Sandbox
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ _NOT_WITH_CREDENTIALS = frozenset(
 )
 
 
-class Speaking:
+class TlsInterception:
     """Serves tunnels whose TLS ends at the proxy; there is one for each process.
 
     `outside`: the context that verifies certificates of real hosts. Default: what this machine trusts, loaded
@@ -59,15 +59,15 @@ class Speaking:
     def __init__(
         self,
         database: Database,
-        ledger: Ledger,
-        judge: Judge,
+        egress_log: EgressLog,
+        decisions: PolicyDecisions,
         authority: Authority,
         packages: PackageCache,
         outside: ssl.SSLContext | None = None,
     ) -> None:
         self._database = database
-        self._ledger = ledger
-        self._judge = judge
+        self._egress_log = egress_log
+        self._decisions = decisions
         self._authority = authority
         self._packages = packages
         self._distrusted: dict[tuple[UUID, str], float] = {}
@@ -90,7 +90,7 @@ class Speaking:
         except ssl.SSLError as error:
             reason = Reason.NOT_TLS if error.reason in _NO_TLS else Reason.NOT_TRUSTED
             self._note_distrust(way.target)
-            await self._ledger.note(way.target, reason)
+            await self._egress_log.note(way.target, reason)
             return
         client = ClientSide(tls, tls, of_host(way.target.host, way.target.port))
         try:
@@ -103,7 +103,7 @@ class Speaking:
 
     async def _converse(self, client: ClientSide, target: EgressTarget, sandbox: Sandbox) -> None:
         while asked := await client.next_request():
-            if await self._judge.again(sandbox) is None:
+            if await self._decisions.again(sandbox) is None:
                 return await client.refuse(answers.NOT_A_SANDBOX)
             await self._pass(client, asked, replace(target, client=asked.client or target.client))
         return None
@@ -111,7 +111,7 @@ class Speaking:
     async def _pass(self, client: ClientSide, asked: Asked, target: EgressTarget) -> None:
         traffic = Traffic()
         try:
-            way = await self._judge.way(target, target.host)
+            way = await self._decisions.way(target, target.host)
             exchanged, held = way.exchange(asked), way.held_for(asked)
             if held and held.header.encode() in exchanged.names:
                 held = None  # the program has said which credential it wants
@@ -120,22 +120,24 @@ class Speaking:
                 return await client.refuse(answers.NO_TRACE)
             wanted = None if exchanged.names else self._packages.wanted(asked, way, "https", held)
             if wanted and await wanted.serve(client):
-                await self._ledger.note(target)
+                await self._egress_log.note(target)
                 return None
             if self._outside is None:
                 self._outside = await asyncio.to_thread(outside_context)
             world = await way.connect(Tls(target.host, self._outside))
         except Refused as refused:
-            await self._ledger.note(target, refused.reason)
+            await self._egress_log.note(target, refused.reason)
             return await client.refuse(answers.answer_to(refused.reason, target.host, target.port))
         try:
-            await self._ledger.note(target)
+            await self._egress_log.note(target)
             if held:
                 await note_use(self._database, held, target, asked.request.method.decode(), asked.path or "")
             await pass_on(client, asked, world, traffic, _changes(held, exchanged, wanted))
         finally:
             await close(world)
-            await self._ledger.note(target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received)
+            await self._egress_log.note(
+                target, count=0, bytes_sent=traffic.sent, bytes_received=traffic.received
+            )
         return None
 
     def _note_distrust(self, target: EgressTarget) -> None:
@@ -162,6 +164,6 @@ def _changes(held: Held | None, exchanged: Exchange, wanted: Wanted | None) -> C
         default_port=TLS_PORT,
         dropped=_NOT_WITH_CREDENTIALS | {name for name, _ in added},
         added=[*added, (b"accept-encoding", b"identity")],
-        echoes=Echoes([*exchanged.secrets, *(held.secrets if held else ())]),
+        redaction=ResponseRedaction([*exchanged.secrets, *(held.secrets if held else ())]),
         keeper=keeper,
     )

@@ -30,7 +30,7 @@ _MAX_PEOPLE = 1
 
 
 @dataclass(frozen=True)
-class Place:
+class AzureRepository:
     """Where a repository is."""
 
     organization: str
@@ -64,16 +64,16 @@ class AzureApi:
     def host(self) -> str:
         return self._api.host
 
-    def place(self, repository: str) -> Place:
+    def place(self, repository: str) -> AzureRepository:
         """Raises NotFound."""
         names = [name for name in repository.split("/") if name != _OLD_COLLECTION]
         if len(names) == 2 and self._organization:
             names = [self._organization, *names]
         if len(names) != 3:
             raise errors.refused(self.host, 404, "names are written as organization/project/repository")
-        return Place(*names)
+        return AzureRepository(*names)
 
-    def web(self, place: Place) -> str:
+    def web(self, place: AzureRepository) -> str:
         """Returns the address of a repository for people and for git."""
         names = f"{part(place.organization)}/{part(place.project)}/_git/{part(place.name)}"
         return f"{self._api.api_url}/{names}"

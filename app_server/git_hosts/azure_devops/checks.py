@@ -3,7 +3,7 @@
 from typing import Any
 
 from app_server.core.errors import AppError
-from app_server.git_hosts.azure_devops.api import PREVIEW, AzureApi, Place
+from app_server.git_hosts.azure_devops.api import PREVIEW, AzureApi, AzureRepository
 from app_server.git_hosts.azure_devops.parsing import HEADS
 from app_server.git_hosts.connection import all_at_once
 from app_server.git_hosts.plain_text import end_of_log
@@ -32,7 +32,7 @@ _EVALUATIONS = {
 }
 
 
-async def checks(api: AzureApi, place: Place, pull: PullRequest) -> list[Check]:
+async def checks(api: AzureApi, place: AzureRepository, pull: PullRequest) -> list[Check]:
     repository = (await api.get(place.path)).json()
     builds = await _builds(api, place, pull, repository["id"])
     statuses = await api.all(f"{place.path}/pullRequests/{pull.number}/statuses")
@@ -46,7 +46,9 @@ async def checks(api: AzureApi, place: Place, pull: PullRequest) -> list[Check]:
     return list(found.values())
 
 
-async def evaluations(api: AzureApi, place: Place, project_id: str, number: int) -> list[dict[str, Any]]:
+async def evaluations(
+    api: AzureApi, place: AzureRepository, project_id: str, number: int
+) -> list[dict[str, Any]]:
     """Returns what the policies of the branch say. Empty if the token may not read them."""
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
@@ -62,7 +64,7 @@ def is_blocking(evaluation: dict[str, Any]) -> bool:
     return bool(is_on) and evaluation.get("status") not in {"approved", "notApplicable"}
 
 
-async def log(api: AzureApi, place: Place, check_id: str) -> str:
+async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
     """Returns the logs of the tasks of a build that failed, or of all its tasks."""
     path = f"{place.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
     records = (await api.get(f"{path}/timeline")).json().get("records") or []
@@ -75,7 +77,9 @@ async def log(api: AzureApi, place: Place, check_id: str) -> str:
     return end_of_log(b"\n".join(one for one in logs if one))
 
 
-async def _builds(api: AzureApi, place: Place, pull: PullRequest, repository_id: str) -> list[dict[str, Any]]:
+async def _builds(
+    api: AzureApi, place: AzureRepository, pull: PullRequest, repository_id: str
+) -> list[dict[str, Any]]:
     """Returns the newest build of each pipeline: of the pull request, else of its last commit."""
     path = f"{place.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}

@@ -12,7 +12,7 @@ import httpx
 from app_server.core.errors import BadRequest, Conflict
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.azure_devops import checks, parsing, work_items
-from app_server.git_hosts.azure_devops.api import AzureApi, Place, azure_api
+from app_server.git_hosts.azure_devops.api import AzureApi, AzureRepository, azure_api
 from app_server.git_hosts.connection import Query, all_at_once
 from app_server.git_hosts.paths_and_bodies import cut_to, part
 from app_server.git_hosts.rate_limits import RateLimits
@@ -331,7 +331,7 @@ class AzureDevOps:
         return [task for task in pulls if task] + items
 
     async def _task(self, organization: str, row: dict[str, Any]) -> HostTask | None:
-        place = Place(organization, row["repository"]["project"]["name"], row["repository"]["name"])
+        place = AzureRepository(organization, row["repository"]["project"]["name"], row["repository"]["name"])
         pull = self._read(place, row)
         if pull.mergeability is Mergeability.CONFLICTS:
             kind = TaskKind.MERGE_CONFLICTS
@@ -347,7 +347,9 @@ class AzureDevOps:
         found = await self._api.all(f"/{part(organization)}/_apis/git/repositories")
         return [parsing.repository(one, organization) for one in found if not one.get("isDisabled")]
 
-    async def _open_one(self, place: Place, new: NewPullRequest, fork: str | None) -> PullRequest | None:
+    async def _open_one(
+        self, place: AzureRepository, new: NewPullRequest, fork: str | None
+    ) -> PullRequest | None:
         words: Query = {
             "searchCriteria.status": "active",
             "searchCriteria.sourceRefName": parsing.HEADS + new.head,
@@ -359,17 +361,17 @@ class AzureDevOps:
             (self._read(place, one) for one in found if bool(one.get("forkSource")) == bool(fork)), None
         )
 
-    async def _threads(self, place: Place, number: int) -> list[dict[str, Any]]:
+    async def _threads(self, place: AzureRepository, number: int) -> list[dict[str, Any]]:
         return await self._api.all(_threads(place, number))
 
-    def _read(self, place: Place, found: dict[str, Any]) -> PullRequest:
+    def _read(self, place: AzureRepository, found: dict[str, Any]) -> PullRequest:
         return parsing.pull_request(found, place.organization, self._api.web(place))
 
-    def _url(self, place: Place, number: int) -> str:
+    def _url(self, place: AzureRepository, number: int) -> str:
         return f"{self._api.web(place)}/pullrequest/{number}"
 
 
-def _threads(place: Place, number: int) -> str:
+def _threads(place: AzureRepository, number: int) -> str:
     return f"{place.path}/pullRequests/{number}/threads"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app_server.git_hosts.azure_devops.api import AzureApi, Place
+from app_server.git_hosts.azure_devops.api import AzureApi, AzureRepository
 from app_server.git_hosts.azure_devops.parsing import login
 from app_server.git_hosts.connection import Query
 from app_server.git_hosts.plain_text import from_html, to_html
@@ -19,7 +19,7 @@ _MINE = (
 )
 
 
-async def issue(api: AzureApi, place: Place, number: int) -> Issue:
+async def issue(api: AzureApi, place: AzureRepository, number: int) -> Issue:
     found = (await api.get(f"{place.project_path}/wit/workitems/{number}", {"$expand": "all"})).json()
     fields = found["fields"]
     texts = [_text(found, name) for name in _TEXTS]
@@ -37,7 +37,7 @@ async def issue(api: AzureApi, place: Place, number: int) -> Issue:
 
 
 async def comments(
-    api: AzureApi, place: Place, number: int, page: str | None
+    api: AzureApi, place: AzureRepository, number: int, page: str | None
 ) -> tuple[list[Comment], str | None]:
     query: Query = {"order": "asc", "$top": 100, "continuationToken": page}
     found = (await api.get(_comments(place, number), query, COMMENTS)).json()
@@ -46,7 +46,7 @@ async def comments(
 
 
 async def write_comment(
-    api: AzureApi, place: Place, number: int, body: str, comment_id: str | None = None
+    api: AzureApi, place: AzureRepository, number: int, body: str, comment_id: str | None = None
 ) -> Comment:
     """Adds a comment, or replaces the text of one."""
     path = _comments(place, number)
@@ -88,7 +88,7 @@ def _text(found: dict[str, Any], name: str) -> str:
     return text if formats.get(name) == "markdown" else from_html(text)
 
 
-def _comment(api: AzureApi, place: Place, number: int, found: dict[str, Any]) -> Comment:
+def _comment(api: AzureApi, place: AzureRepository, number: int, found: dict[str, Any]) -> Comment:
     text = found.get("text") or ""
     return Comment(
         id=str(found["id"]),
@@ -99,11 +99,11 @@ def _comment(api: AzureApi, place: Place, number: int, found: dict[str, Any]) ->
     )
 
 
-def _comments(place: Place, number: int) -> str:
+def _comments(place: AzureRepository, number: int) -> str:
     return f"{place.project_path}/wit/workItems/{number}/comments"
 
 
-def _url(api: AzureApi, place: Place, number: int) -> str:
+def _url(api: AzureApi, place: AzureRepository, number: int) -> str:
     return f"{api.web(place).rpartition('/_git/')[0]}/_workitems/edit/{number}"
 
 

@@ -41,7 +41,11 @@ from app_server.sandbox_backends.docker.host_reachability import LABEL as PROBE_
 from app_server.sandbox_backends.docker.network import NETWORK, ensure_network
 from app_server.sandbox_backends.docker.volumes import Volumes
 from app_server.sandbox_backends.docker.warm_pool import WarmPool
-from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, Members, installation_of
+from app_server.sandbox_backends.docker.warm_pool_registry import (
+    POOL_FOLDER,
+    WarmPoolRegistry,
+    installation_of,
+)
 from app_server.sandbox_backends.docker.workspace import carry_in, carry_out, remove_carrier
 from app_server.sandbox_backends.workspace_tar import PROJECT, TarSink, TarSource
 from app_server.sandbox_images.base_image import BaseImage
@@ -80,7 +84,7 @@ class DockerBackend(OneMachine):
         self._capacity_bytes: int | None = None
         self._in_use: set[UUID] = set()
         self._volumes = Volumes(config)
-        members = Members(config.home / POOL_FOLDER)
+        members = WarmPoolRegistry(config.home / POOL_FOLDER)
         seconds = config.sandbox_start_timeout_seconds
         self._pool = WarmPool(config.pools, members, self, seconds, installation_of(config))
 

@@ -21,7 +21,7 @@ from app_server.core.background import finish
 from app_server.core.errors import StartFailure
 from app_server.sandbox_backends.docker import containers
 from app_server.sandbox_backends.docker.containers import AGENT_PORT, INIT_KEY_FILE, LABEL
-from app_server.sandbox_backends.docker.warm_pool_registry import PREFIX, Member, Members
+from app_server.sandbox_backends.docker.warm_pool_registry import PREFIX, PooledContainer, WarmPoolRegistry
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -68,7 +68,7 @@ class Maker(Protocol):
 class _Ready:
     """A container that is ready. `made`: the digest of what it was made from, on `base`."""
 
-    member: Member
+    member: PooledContainer
     base: str | None
     made: str
 
@@ -83,14 +83,14 @@ class WarmPool:
     def __init__(
         self,
         sizes: Mapping[str | None, int],
-        members: Members,
+        registry: WarmPoolRegistry,
         maker: Maker,
         timeout_seconds: float,
         installation: str,
     ) -> None:
         self._sizes = sizes
         self._installation = installation
-        self._members = members
+        self._registry = registry
         self._maker = maker
         self._timeout_seconds = timeout_seconds
         self._ready: list[_Ready] = []
@@ -129,7 +129,7 @@ class WarmPool:
         If an interrupted start has already claimed a container for the sandbox, returns that one. Returns
         None if none is ready.
         """
-        member = await asyncio.to_thread(self._members.of, sandbox_id)
+        member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None:
             if not self._ready or await self._maker.call(containers.has_volume, client, name):
                 return None  # it has a workspace already
@@ -141,7 +141,7 @@ class WarmPool:
 
         Blocks for a moment.
         """
-        member = self._members.of(sandbox_id)
+        member = self._registry.of(sandbox_id)
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
@@ -149,11 +149,11 @@ class WarmPool:
 
         Returns False if the agent server does not answer; then the container is useless.
         """
-        member = await asyncio.to_thread(self._members.of, sandbox_id)
+        member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None or member.init_key is None:
             return True
         answer = await self._init(url, member.init_key, session_key)
-        await asyncio.to_thread(self._members.hand_over, sandbox_id)
+        await asyncio.to_thread(self._registry.hand_over, sandbox_id)
         return answer
 
     async def yield_one(self, client: "DockerClient") -> bool:
@@ -181,14 +181,14 @@ class WarmPool:
 
     async def _of_others(self, client: "DockerClient") -> list[str]:
         label = f"{_INSTALLATION_LABEL}={self._installation}"
-        owner = await asyncio.to_thread(lambda: self._members.owner)
+        owner = await asyncio.to_thread(lambda: self._registry.owner)
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
         """Removes what is left of a claim, after the sandbox was removed. Blocks."""
-        if member := self._members.of(sandbox_id):
+        if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
-            self._members.forget(sandbox_id)
+            self._registry.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
         """Removes the ready containers: after Slipway has ended, no container without a user may be left."""
@@ -218,7 +218,7 @@ class WarmPool:
         ]
 
     async def _add(self, client: "DockerClient", base: str | None, made: str) -> None:
-        member = await asyncio.to_thread(self._members.new)
+        member = await asyncio.to_thread(self._registry.new)
         try:
             await self._fill(client, member, base, made)
         except StartFailure as failure:
@@ -227,39 +227,43 @@ class WarmPool:
             logger.warning("no sandbox can be started ahead of need", extra=extra)
             await self._discard(client, member)
 
-    async def _claim(self, client: "DockerClient", sandbox_id: UUID, base: str | None) -> Member | None:
+    async def _claim(
+        self, client: "DockerClient", sandbox_id: UUID, base: str | None
+    ) -> PooledContainer | None:
         made = await self._maker.digest(base)
         while found := next((each for each in self._ready if made == each.made or base == each.base), None):
             self._ready.remove(found)
             if found.made != made:
                 await self._discard(client, found.member)
-            elif await asyncio.to_thread(self._members.claim, found.member, sandbox_id):
+            elif await asyncio.to_thread(self._registry.claim, found.member, sandbox_id):
                 return found.member
         return None
 
-    async def _fill(self, client: "DockerClient", member: Member, base: str | None, made: str) -> None:
+    async def _fill(
+        self, client: "DockerClient", member: PooledContainer, base: str | None, made: str
+    ) -> None:
         labels = {
             LABEL: "pool",
-            _OWNER_LABEL: self._members.owner,
+            _OWNER_LABEL: self._registry.owner,
             _MADE_LABEL: made,
             _INSTALLATION_LABEL: self._installation,
         }
         container = await self._maker.call(self._maker.make, client, base, member.name, labels)
         await self._maker.call(containers.start, container, INIT_KEY_FILE, member.init_key)
         address = await self._maker.call(containers.address, container)
-        await self._await_dormant(container, f"http://{address}:{AGENT_PORT}")
+        await self._await_standby(container, f"http://{address}:{AGENT_PORT}")
         await self._maker.call(container.pause)
         self._ready.append(_Ready(member, base, made))
 
-    async def _await_dormant(self, container: "Container", url: str) -> None:
+    async def _await_standby(self, container: "Container", url: str) -> None:
         deadline = time.monotonic() + self._timeout_seconds
-        while not await self._is_dormant(url):
+        while not await self._is_standby(url):
             await self._maker.call(containers.address, container)  # raises when it has ended
             if time.monotonic() > deadline:
                 raise StartFailure("sandbox_start_timeout", "Its agent server did not answer.", fix="")
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _is_dormant(self, url: str) -> bool:
+    async def _is_standby(self, url: str) -> bool:
         try:
             reply = await self._http.get(f"{url}/api/init", timeout=CALL_SECONDS)
         except httpx.TransportError:
@@ -283,17 +287,17 @@ class WarmPool:
         # 400: a server that was killed before it noted this has done it. 404: the container was restarted.
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
-    async def _discard(self, client: "DockerClient", member: Member) -> None:
+    async def _discard(self, client: "DockerClient", member: PooledContainer) -> None:
         """Removes a container, and its record last, since the record is needed to find the rest."""
         await self._maker.call(self._maker.unmake, client, member.name)
-        await asyncio.to_thread(self._members.discard, member)
+        await asyncio.to_thread(self._registry.discard, member)
 
     async def _reconcile(self, client: "DockerClient", made: Mapping[str | None, str]) -> None:
-        if not await asyncio.to_thread(lambda: self._members.are_any):
+        if not await asyncio.to_thread(lambda: self._registry.are_any):
             return
-        free = await asyncio.to_thread(self._members.free)
-        claimed = await asyncio.to_thread(self._members.claimed)
-        left = await self._maker.call(_members_in, client, self._members.owner)
+        free = await asyncio.to_thread(self._registry.free)
+        claimed = await asyncio.to_thread(self._registry.claimed)
+        left = await self._maker.call(_members_in, client, self._registry.owner)
         of_no_use = []
         for member in free:
             state, made_of = left.get(member.name, ("", ""))

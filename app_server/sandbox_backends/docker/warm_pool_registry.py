@@ -22,7 +22,7 @@ POOL_FOLDER = "pool"
 
 
 @dataclass(frozen=True)
-class Member:
+class PooledContainer:
     """A container of the pool.
 
     `init_key`: the key by which its agent server accepts its session key; None after that.
@@ -37,7 +37,7 @@ class Member:
         return f"{PREFIX}{self.id}"
 
 
-class Members:
+class WarmPoolRegistry:
     """The records of one installation's pool. All methods block for a moment."""
 
     def __init__(self, folder: Path) -> None:
@@ -60,20 +60,20 @@ class Members:
         """Whether this installation ever had pooled containers."""
         return self._folder.exists()
 
-    def new(self) -> Member:
-        member = Member(secrets.token_hex(16), secrets.token_urlsafe(32))
+    def new(self) -> PooledContainer:
+        member = PooledContainer(secrets.token_hex(16), secrets.token_urlsafe(32))
         _write(self._free / f"{member.id}.json", _as_text(member))
         return member
 
-    def free(self) -> list[Member]:
+    def free(self) -> list[PooledContainer]:
         found = (_read(path) for path in sorted(self._free.glob("*.json")))
         return [member for member in found if member]
 
-    def claimed(self) -> list[Member]:
+    def claimed(self) -> list[PooledContainer]:
         found = (_read(path) for path in self._used.glob("*.json"))
         return [member for member in found if member]
 
-    def claim(self, member: Member, sandbox_id: UUID) -> bool:
+    def claim(self, member: PooledContainer, sandbox_id: UUID) -> bool:
         """Claims a container for a sandbox. Returns False if another server has claimed it."""
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
@@ -82,7 +82,7 @@ class Members:
             return False
         return True
 
-    def of(self, sandbox_id: UUID) -> Member | None:
+    def of(self, sandbox_id: UUID) -> PooledContainer | None:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
@@ -90,7 +90,7 @@ class Members:
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
 
-    def discard(self, member: Member) -> None:
+    def discard(self, member: PooledContainer) -> None:
         (self._free / f"{member.id}.json").unlink(missing_ok=True)
 
     def forget(self, sandbox_id: UUID) -> None:
@@ -106,13 +106,13 @@ def installation_of(config: Config) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
-def _as_text(member: Member) -> str:
+def _as_text(member: PooledContainer) -> str:
     return json.dumps(asdict(member))
 
 
-def _read(path: Path) -> Member | None:
+def _read(path: Path) -> PooledContainer | None:
     try:
-        return Member(**json.loads(path.read_text()))
+        return PooledContainer(**json.loads(path.read_text()))
     except FileNotFoundError:
         return None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 
-class Hosted:
+class HostInventory:
     """One file for each sandbox in `home`/hosted, with the base image that was chosen; empty if none was.
 
     All methods block for a moment.

@@ -36,7 +36,9 @@ async def main():
 asyncio.run(main())
 """
 REWIND = "await rewind(conversation, int(sys.argv[2]), RewindRequest())"
-TAKE = "await conversation.checkpoints.take(CheckpointKind.TURN, position(conversation.state), by_others=True)"
+TAKE = (
+    "await conversation.checkpoints.take(CheckpointKind.TURN, position(conversation.state), by_others=True)"
+)
 
 
 def killed_when(is_so: Callable[[], bool], work: str, *arguments: str) -> None:

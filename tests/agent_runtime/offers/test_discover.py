@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.wire import Offer
 from tests.support.hostile_repository import KINDS, HostileRepository
 
@@ -17,7 +17,7 @@ def repository(tmp_path: Path) -> HostileRepository:
 
 
 def by_kind(project: Path) -> dict[str, Offer]:
-    return {offer.kind: offer for offer in find_offers(project)}
+    return {offer.kind: offer for offer in find_executables(project)}
 
 
 def write(project: Path, name: str, text: str) -> None:
@@ -69,12 +69,12 @@ def test_the_hash_is_the_same_wherever_the_repository_lies(repository: HostileRe
 def test_only_the_hooks_of_a_settings_file_count(tmp_path: Path):
     hooks = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
     write(tmp_path, ".claude/settings.json", json.dumps({"model": "a", "hooks": hooks}))
-    [before] = find_offers(tmp_path)
+    [before] = find_executables(tmp_path)
     write(tmp_path, ".claude/settings.json", json.dumps({"model": "b", "hooks": hooks}))
-    [after] = find_offers(tmp_path)
+    [after] = find_executables(tmp_path)
     hooks["Stop"][0]["hooks"][0]["command"] = "false"
     write(tmp_path, ".claude/settings.json", json.dumps({"model": "b", "hooks": hooks}))
-    [other] = find_offers(tmp_path)
+    [other] = find_executables(tmp_path)
 
     assert before.kind == "hooks"
     assert before.hash == after.hash != other.hash
@@ -100,7 +100,7 @@ def test_a_script_is_found_however_a_command_names_it(tmp_path: Path, command: s
         tmp_path, ".mcp.json", json.dumps({"mcpServers": {"one": {"command": "sh", "args": ["-c", command]}}})
     )
 
-    [offer] = find_offers(tmp_path)
+    [offer] = find_executables(tmp_path)
 
     assert {"tools/check.sh", "tools/check.py"} & set(paths(offer))
 
@@ -111,7 +111,7 @@ def test_the_environment_and_the_directory_of_a_server_count(tmp_path: Path):
     write(tmp_path, "sub/x.py", "pass")
     write(tmp_path, ".mcp.json", json.dumps({"one": server}))
 
-    [offer] = find_offers(tmp_path)
+    [offer] = find_executables(tmp_path)
 
     assert paths(offer) == ["bin/python", "sub/x.py"]
     assert offer.runs == ["cd sub && PATH=./bin:/usr/bin python x.py"]
@@ -122,7 +122,7 @@ def test_a_repository_that_is_a_plugin_itself_offers_its_parts(tmp_path: Path):
     write(tmp_path, "commands/greet.md", "Greet.")
     write(tmp_path, "src/unrelated.py", "pass")
 
-    [offer] = find_offers(tmp_path)
+    [offer] = find_executables(tmp_path)
 
     assert (offer.kind, offer.path, offer.name) == ("plugin", ".", "whole")
     assert paths(offer) == [".plugin/plugin.json", "commands/greet.md"]
@@ -141,7 +141,7 @@ def test_a_repository_that_is_a_plugin_itself_offers_its_parts(tmp_path: Path):
 def test_what_nobody_could_read_says_so(tmp_path: Path, name: str, content: str, words: str):
     write(tmp_path, name, content)
 
-    [offer] = find_offers(tmp_path)
+    [offer] = find_executables(tmp_path)
 
     assert words in (offer.problem or "")
 
@@ -152,7 +152,7 @@ def test_links_that_lead_out_and_things_that_are_no_files_cannot_be_consented_to
     (project / ".openhands/setup.sh").symlink_to("/etc/passwd")
     os.mkfifo(project / ".openhands/pre-commit.sh")
 
-    problems = [offer.problem or "" for offer in find_offers(project)]
+    problems = [offer.problem or "" for offer in find_executables(project)]
 
     assert ["leads out" in problems[0], "not a file" in problems[1]] == [True, True]
 
@@ -161,8 +161,8 @@ def test_a_project_without_anything_offers_nothing(tmp_path: Path):
     write(tmp_path, "AGENTS.md", "Be kind.")
     write(tmp_path, ".agents/skills/x/SKILL.md", "---\nname: x\ndescription: y\n---\nz")
 
-    assert find_offers(tmp_path) == []
-    assert find_offers(tmp_path / "nowhere") == []
+    assert find_executables(tmp_path) == []
+    assert find_executables(tmp_path / "nowhere") == []
 
 
 def test_what_is_not_understood_of_an_offer_is_said(tmp_path: Path):

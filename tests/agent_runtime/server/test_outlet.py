@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agent_runtime.server.outgoing.git_relay import Outlet
+from agent_runtime.server.outgoing.git_relay import GitRelay
 from tests.support.patience import PATIENCE_SECONDS
 
 KEY = "session-key-0d2f"
@@ -17,7 +17,7 @@ KEY = "session-key-0d2f"
 class Place:
     """An outlet before an app server that answers with a word, and keeps what it was sent."""
 
-    outlet: Outlet
+    outlet: GitRelay
     seen: list[bytes] = field(default_factory=list)
 
     @property
@@ -46,7 +46,7 @@ async def opened() -> AsyncIterator[Place]:
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     inner = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    place = Place(Outlet(f"{inner}/api/v1/webhooks", lambda: KEY))
+    place = Place(GitRelay(f"{inner}/api/v1/webhooks", lambda: KEY))
     await place.outlet.open(0)
     try:
         yield place

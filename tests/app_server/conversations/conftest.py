@@ -15,7 +15,7 @@ import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.project_executables.discover import find_executables
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
 from app_server.core.database import Database
@@ -158,7 +158,7 @@ def repository(tmp_path: Path) -> Path:
 
 def allowed(repository: Path) -> dict[str, Any]:
     """A start with it, and with consent to all that it brings now."""
-    hashes = [offer.hash for offer in find_offers(repository)]
+    hashes = [offer.hash for offer in find_executables(repository)]
     return {"selected_repository": str(repository), "consent": hashes}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.project_executables.discover import find_executables
 from tests.app_server.conversations.conftest import ROOT, Home, allowed, eventually
 from tests.support.hostile_repository import FILES, KINDS, MARKS, HostileRepository, marking
 from tests.support.scripted_llm import ScriptedLLM, call
@@ -285,7 +285,7 @@ async def test_an_offer_that_nobody_could_read_is_not_run(home: Home, hostile: H
     script.unlink()
     script.symlink_to("/etc/profile")
     hostile.commit()
-    [offer] = [each for each in find_offers(hostile.path) if each.kind == "setup_script"]
+    [offer] = [each for each in find_executables(hostile.path) if each.kind == "setup_script"]
 
     task = await home.ready(**allowed(hostile.path))
     reply = await answer(home, task["id"], allow=[offer.hash])

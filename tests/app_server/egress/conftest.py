@@ -15,14 +15,14 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from agent_runtime.server.outgoing.authority_trust import trust
-from agent_runtime.server.outgoing.egress_relay import Relay
+from agent_runtime.server.outgoing.egress_relay import EgressRelay
 from agent_runtime.workspace.environment import command_environment, set_trusted
 from app_server.conversations.egress_notices import repositories_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.start.tasks import new_stages
 from app_server.core.config import Config
 from app_server.core.encryption import load_cipher
-from app_server.egress.egress_log import Ledger
+from app_server.egress.egress_log import EgressLog
 from app_server.egress.models import EgressRecord
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.same_port import same_port
@@ -143,7 +143,7 @@ async def way_out(app: App, owner: User, tmp_path: Path, upstream: Upstream) -> 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         async with open_way_out(app, sandbox_id, authority, listener, upstream) as way_out:
-            relay = Relay(f"http://127.0.0.1:{way_out.port}", lambda: KEY)
+            relay = EgressRelay(f"http://127.0.0.1:{way_out.port}", lambda: KEY)
             await relay.open(0)
             pem = certificate_file(app.config).read_bytes()
             await asyncio.to_thread(trust, tmp_path / "conversations", pem)
@@ -164,7 +164,7 @@ async def open_way_out(
         app.database,
         cipher,
         load_authority(app.config, cipher),
-        Ledger(app.database, refused.append),
+        EgressLog(app.database, refused.append),
         repositories_of,
         dns.resolve,
         ssl.create_default_context(cafile=str(authority.file)),

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import delete
 
 from app_server.core.addresses import parse_rule
-from app_server.egress import egress_log as ledger
-from app_server.egress import settings
+from app_server.egress import egress_log, settings
 from app_server.egress.models import EgressScope
 from app_server.egress.open_connections import MAX_CONNECTIONS
 from app_server.egress.policy import EgressMode
@@ -254,7 +253,7 @@ async def test_a_host_that_does_not_answer_in_http_is_said_to_have_broken_off(
 async def test_of_very_many_hosts_only_so_many_are_written_down_by_name(
     way_out: WayOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "MAX_HOSTS_PER_HOUR", 3)
+    monkeypatch.setattr(egress_log, "MAX_HOSTS_PER_HOUR", 3)
     names = [f"host-{number}.test" for number in range(8)]
     lines = [f"CONNECT {name}:443 HTTP/1.1" for name in names]
     await asyncio.gather(*(way_out.raw(line, "Host: x") for line in [*lines, *lines]))
@@ -263,7 +262,7 @@ async def test_of_very_many_hosts_only_so_many_are_written_down_by_name(
     assert len(records) == 3 + 1
     assert len(way_out.refused) <= 3
     assert sum(record.count for record in records) == len(names) * 2
-    assert [record.port for record in records if record.host == ledger.FURTHER_HOSTS] == [0]
+    assert [record.port for record in records if record.host == egress_log.FURTHER_HOSTS] == [0]
 
 
 async def test_the_rest_of_the_listener_is_as_it_was(way_out: WayOut) -> None:

@@ -8,8 +8,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from agent_runtime.server.outgoing.git_relay import Outlet
-from agent_runtime.wire import GIT_OUTLET_HEADER
+from agent_runtime.server.outgoing.git_relay import GitRelay
+from agent_runtime.wire import GIT_RELAY_HEADER
 from app_server.git.models import PushScope
 from app_server.git_proxy import large_files
 from tests.app_server.conftest import App
@@ -70,7 +70,7 @@ async def test_addresses_are_those_of_the_outlet(git_lfs: httpx.AsyncClient, hos
         ("http://127.0.0.1:8020/0123456789abcdef", True),
         ("http://evil.example/0123456789abcdef", False),
     ):
-        git_lfs.headers[GIT_OUTLET_HEADER] = outlet
+        git_lfs.headers[GIT_RELAY_HEADER] = outlet
         reply = (await asked(git_lfs, "download", FILE)).json()
         href = reply["objects"][0]["actions"]["download"]["href"]
         assert href.startswith(f"{outlet}/127.0.0.1:{host.port}/team/harbour") is is_taken
@@ -158,7 +158,7 @@ async def test_locks_are_refused_with_a_status_after_which_git_lfs_goes_on(
 
 async def test_the_real_git_lfs_pushes_and_pulls_through_the_outlet(sandbox: Sandbox, host: GitHost) -> None:
     need_program("git-lfs")
-    outlet = Outlet(f"{sandbox.inner_url}/api/v1/webhooks", lambda: KEY)
+    outlet = GitRelay(f"{sandbox.inner_url}/api/v1/webhooks", lambda: KEY)
     await outlet.open(0)
     name = f"{host.origin.removeprefix('http://')}/team/harbour"
     public = host.url("team/harbour")

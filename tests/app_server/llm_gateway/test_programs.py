@@ -11,7 +11,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
-from agent_runtime.server.outgoing.git_relay import Outlet
+from agent_runtime.server.outgoing.git_relay import GitRelay
 from app_server.conversations.models import Conversation
 from app_server.core.database import now
 from app_server.llm_gateway.limits.models import SpendingAccount
@@ -86,7 +86,7 @@ async def program(app: App, owner: User, conversation_id: UUID, model_key: str) 
             )
         )
     async with listening(app.inner) as inner:
-        relay = Outlet(f"{inner}/api/v1/webhooks", lambda: session_key)
+        relay = GitRelay(f"{inner}/api/v1/webhooks", lambda: session_key)
         await relay.open(0)
         yield Program(relay.models_url, model_key)
         await relay.close()

@@ -19,7 +19,7 @@ from app_server.core.start_report import Report
 from app_server.sandbox_lifecycle import admission
 from app_server.sandbox_lifecycle import capacity_reservations as places
 from app_server.sandbox_lifecycle.admission_queue import AdmissionQueue, Waiting
-from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, Standing
+from app_server.sandbox_lifecycle.capacity_reservations import CapacityReservations, ReservationState
 from app_server.sandbox_lifecycle.machines import Machines
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes import service
@@ -273,8 +273,8 @@ async def test_the_memory_of_a_start_whose_server_died_is_free_after_a_while(
 
     standing = await those_of_all.read()
 
-    assert (first, standing) == (1, Standing(last=1, sandbox_ids=frozenset()))
-    too_old = Standing(last=0, sandbox_ids=frozenset())
+    assert (first, standing) == (1, ReservationState(last=1, sandbox_ids=frozenset()))
+    too_old = ReservationState(last=0, sandbox_ids=frozenset())
     assert await those_of_all.take(uuid4(), too_old) is None
     assert await those_of_all.take(uuid4(), standing) == 2
 

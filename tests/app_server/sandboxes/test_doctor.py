@@ -20,7 +20,7 @@ from app_server.doctor.engine_checks import check_engine
 from app_server.doctor.findings import GIBIBYTE, Finding, check_disk
 from app_server.doctor.memory_checks import check_memory
 from app_server.sandbox_backends.docker.host_reachability import LABEL
-from app_server.sandbox_images import definition as recipe
+from app_server.sandbox_images import definition
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.test_preflight import NO_SHELL, base_image
 from tests.support.ports import free_port
@@ -38,10 +38,10 @@ def image() -> str:
 @pytest.fixture
 def nothing_built(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No image of this version is there, whatever has been built."""
-    monkeypatch.setattr(recipe, "REPOSITORY", "slipway-test-not-built")
-    recipe.recipe_of.cache_clear()
+    monkeypatch.setattr(definition, "REPOSITORY", "slipway-test-not-built")
+    definition.image_definition.cache_clear()
     yield
-    recipe.recipe_of.cache_clear()
+    definition.image_definition.cache_clear()
 
 
 def config_in(home: Path, **settings: object) -> Config:

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app_server.sandbox_images.definition import recipe_of
+from app_server.sandbox_images.definition import image_definition
 from tests.support.own_image import own_image
 from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.scripted_llm import ScriptedLLM, say
@@ -44,7 +44,7 @@ def test_files_and_image_outlast_an_archive_and_are_a_fork_s_from_the_start(
     talk = start_conversation(client, "Look round", sandbox_spec_id=spec["id"])
     wait_for_status(client, talk, "finished")
     image = image_of(client, talk)
-    assert image == recipe_of(FLAVOUR, spec["base"]).image
+    assert image == image_definition(FLAVOUR, spec["base"]).image
     says(client, talk, "echo kept > file")
     assert ".device" in says(client, talk, "df --output=source /workspace"), "it has a disk of its own"
     snapshot = client.post(f"/sandboxes/{talk}/snapshots", json={}).raise_for_status().json()

@@ -17,10 +17,10 @@ from app_server.sandbox_images.base_image import BaseImage, BuildFiles, BuildLim
 from app_server.sandbox_images.definition import (
     AGENT_SERVER,
     DEPENDENCIES,
-    Ingredients,
+    BuildInputs,
     build_context,
     current_images,
-    recipe_of,
+    image_definition,
 )
 from app_server.sandbox_images.images import ensure_image
 from app_server.sandbox_images.preflight import NEEDED_BYTES
@@ -98,18 +98,18 @@ async def test_dependencies_are_built_first_and_the_agent_server_on_top(
     engine.install("exit 0")
     tag = await engine.ensure(flavour=flavour)
     lower, upper = engine.builds()
-    recipe = recipe_of(flavour, DEFAULT_BASE_IMAGE)
+    definition = image_definition(flavour, DEFAULT_BASE_IMAGE)
 
-    assert f"--tag {recipe.dependencies} " in lower
+    assert f"--tag {definition.dependencies} " in lower
     assert f"--target {flavour} --build-arg BASE_IMAGE={DEFAULT_BASE_IMAGE}" in lower
-    assert tag == recipe.image
+    assert tag == definition.image
     assert f"--tag {tag} " in upper
-    assert f"DEPENDENCIES={recipe.dependencies}" in upper
+    assert f"DEPENDENCIES={definition.dependencies}" in upper
 
 
 async def test_dependencies_that_are_there_are_not_built_again(engine: Engine) -> None:
     engine.install("exit 0")
-    engine.present = {recipe_of("slim", DEFAULT_BASE_IMAGE).dependencies}
+    engine.present = {image_definition("slim", DEFAULT_BASE_IMAGE).dependencies}
     tag = await engine.ensure()
 
     [build] = engine.builds()
@@ -119,8 +119,11 @@ async def test_dependencies_that_are_there_are_not_built_again(engine: Engine) -
 def test_flavours_share_no_name_and_all_of_this_version_are_current() -> None:
     names = [
         name
-        for recipe in (recipe_of("full", DEFAULT_BASE_IMAGE), recipe_of("slim", DEFAULT_BASE_IMAGE))
-        for name in (recipe.dependencies, recipe.image)
+        for definition in (
+            image_definition("full", DEFAULT_BASE_IMAGE),
+            image_definition("slim", DEFAULT_BASE_IMAGE),
+        )
+        for name in (definition.dependencies, definition.image)
     ]
 
     assert len(set(names)) == 4
@@ -185,7 +188,7 @@ async def test_a_base_of_ones_own_is_pulled_and_built_on(engine: Engine) -> None
 
     assert "pull registry.example/tools:7" in engine.calls()
     assert "BASE_IMAGE=registry.example/tools:7" in lower
-    assert tag != recipe_of("slim", DEFAULT_BASE_IMAGE).image
+    assert tag != image_definition("slim", DEFAULT_BASE_IMAGE).image
 
 
 async def test_a_base_of_ones_own_that_cannot_be_pulled_is_not_made_from_debian(engine: Engine) -> None:
@@ -241,7 +244,7 @@ async def test_a_base_of_a_users_choice_is_built_within_limits_and_ours_on_top(e
     base = chosen("FROM debian\n", BuildLimits(60, None, "none"))
     image = await ensure_image(Config(), engine.has_image, engine.lines.append, base, Builds())
     first, lower, upper = engine.builds()
-    recipe = recipe_of(Config().sandbox_flavour, base.name)
+    definition = image_definition(Config().sandbox_flavour, base.name)
 
     assert (
         f"--tag {base.name} --file=Dockerfile --force-rm --build-arg=TOOL=axe --target=last --network=none"
@@ -249,7 +252,7 @@ async def test_a_base_of_a_users_choice_is_built_within_limits_and_ours_on_top(e
     )
     assert f"BASE_IMAGE={base.name}" in lower
     assert f"--tag {image} " in upper
-    assert image == recipe.image
+    assert image == definition.image
 
 
 async def test_starts_that_want_the_same_image_hear_of_one_build_and_others_wait(
@@ -351,7 +354,7 @@ async def test_a_cancelled_start_ends_its_build(engine: Engine, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("ingredients", [DEPENDENCIES, AGENT_SERVER], ids=["dependencies", "agent server"])
-def test_the_build_context_is_small_and_the_same_each_time(ingredients: Ingredients) -> None:
+def test_the_build_context_is_small_and_the_same_each_time(ingredients: BuildInputs) -> None:
     context = build_context(ingredients)
     with tarfile.open(fileobj=io.BytesIO(context)) as tar:
         names = tar.getnames()

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app_server.sandbox_images.definition import recipe_of
+from app_server.sandbox_images.definition import image_definition
 from tests.support.offline_base import offline_dockerfile
 from tests.support.patience import BUILD_PATIENCE_SECONDS
 from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
@@ -120,7 +120,7 @@ def test_a_repositorys_dockerfile_is_built_once_on_the_host_for_all_who_start_fr
     asked = {"selected_repository": str(repository)}
     looked = site.client.post("/sandbox-specs/from-repository", json=asked).raise_for_status().json()
     spec = site.spec(name="Repository", repository=asked, base=looked["base"])
-    image = recipe_of(FLAVOUR, looked["base"]).image
+    image = image_definition(FLAVOUR, looked["base"]).image
     site.llm.script(say("Here."), say("Here."))  # whoever comes first
     with ThreadPoolExecutor() as side_by_side:
         first, second = side_by_side.map(site.start, [spec, spec])
@@ -162,7 +162,7 @@ def test_a_base_by_its_name_is_built_upon_and_one_that_is_nowhere_is_named(
     started = site.start(site.spec(name="Named", image=BY_NAME))
     assert site.ended(started)["status"] == "READY", site.story()
     site.wait_for_words(started, "a hammer of the repository")
-    assert site.image_of(started) == f"remote:{recipe_of(FLAVOUR, BY_NAME).image}"
+    assert site.image_of(started) == f"remote:{image_definition(FLAVOUR, BY_NAME).image}"
 
     nowhere = site.ended(site.start(site.spec(name="Nowhere", image="registry.invalid/none:1")))
     assert nowhere["status"] == "ERROR"

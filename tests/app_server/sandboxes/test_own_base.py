@@ -12,8 +12,8 @@ from docker import DockerClient
 
 from app_server.core.config import DEFAULT_BASE_IMAGE, Config
 from app_server.core.errors import BadRequest, StartFailure
-from app_server.sandbox_images.custom_base import ensure_own_base, resolved_source
-from app_server.sandbox_images.definition import current_images, recipe_of
+from app_server.sandbox_images.custom_base import ensure_custom_base, resolved_source
+from app_server.sandbox_images.definition import current_images, image_definition
 from app_server.sandbox_images.docker_build import has_buildx
 from app_server.sandbox_images.images import ensure_image
 from app_server.sandbox_images.preflight import is_present
@@ -63,10 +63,10 @@ async def test_a_base_is_built_once_from_what_docker_itself_would_take(
 ) -> None:
     lines: list[str] = []
     source = resolved_source(context / "Dockerfile", arguments={"TOOL": "hammer 1.0"}, target="tools")
-    name = await ensure_own_base(source, "slim", lines.append)
+    name = await ensure_custom_base(source, "slim", lines.append)
     made.append(name)
     first = len(lines)
-    again = await ensure_own_base(source, "slim", lines.append)
+    again = await ensure_custom_base(source, "slim", lines.append)
     by_docker = f"slipway-test-base:{uuid4().hex[:12]}"
     made.append(by_docker)
     environment = {**os.environ, "DOCKER_BUILDKIT": "1" if await has_buildx("docker") else "0"}
@@ -86,7 +86,7 @@ async def test_a_build_that_fails_has_a_code_and_leaves_nothing(context: Path, e
     command = f"echo no such tool {uuid4().hex} >&2; exit 3"
     (context / "Dockerfile").write_text(f"FROM {DEFAULT_BASE_IMAGE}\nRUN {command}\n")
     with pytest.raises(StartFailure) as failure:
-        await ensure_own_base(resolved_source(context / "Dockerfile"), "slim", lines.append)
+        await ensure_custom_base(resolved_source(context / "Dockerfile"), "slim", lines.append)
 
     assert failure.value.code == "sandbox_base_build_failed"
     assert "Dockerfile" in failure.value.cause
@@ -103,7 +103,7 @@ async def test_a_base_from_a_dockerfile_elsewhere_is_looked_into_like_any_other(
 ) -> None:
     elsewhere = tmp_path / "Containerfile"
     elsewhere.write_text("FROM scratch\nCOPY unique /\n")
-    name = await ensure_own_base(resolved_source(elsewhere, context), "slim", lambda _line: None)
+    name = await ensure_custom_base(resolved_source(elsewhere, context), "slim", lambda _line: None)
     made.append(name)
 
     async def has_image(wanted: str) -> bool:
@@ -120,7 +120,7 @@ async def test_an_engine_that_does_not_answer_is_named(
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     with pytest.raises(StartFailure) as failure:
-        await ensure_own_base(resolved_source(context / "Dockerfile"), "slim", lambda _line: None)
+        await ensure_custom_base(resolved_source(context / "Dockerfile"), "slim", lambda _line: None)
 
     assert failure.value.code == "docker_unavailable"
 
@@ -137,7 +137,7 @@ def test_what_is_not_there_has_a_code(context: Path) -> None:
 
 def test_a_base_of_ones_own_is_current_as_long_as_sandboxes_start_from_it() -> None:
     base = "slipway-base:0123456789ab"
-    names = {recipe_of("slim", base).image, recipe_of("slim", base).dependencies, base}
+    names = {image_definition("slim", base).image, image_definition("slim", base).dependencies, base}
 
     assert names <= current_images(Config(sandbox_base_image=base))
     assert not names & current_images(Config())
@@ -170,7 +170,7 @@ async def test_arguments_and_target_are_part_of_what_a_base_is(context: Path, ma
         resolved_source(context / "Dockerfile", arguments={"A": "2"}),
         resolved_source(context / "Dockerfile", arguments={"A": "1"}, target="one"),
     ]
-    made += [await ensure_own_base(source, "slim", lambda _line: None) for source in sources]
+    made += [await ensure_custom_base(source, "slim", lambda _line: None) for source in sources]
 
     assert len(set(made)) == 3
 

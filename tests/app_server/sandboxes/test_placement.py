@@ -74,7 +74,7 @@ class Site:
 
     async def start(self, sandbox_id: UUID) -> str:
         """As far as its host runs it."""
-        async with self.sandboxes._admission.place(sandbox_id, lambda _: None, 30):
+        async with self.sandboxes._admission.reservation(sandbox_id, lambda _: None, 30):
             await self.backend.prepare(lambda _: None, None, sandbox_id)
             name = self.backend.host_name(sandbox_id)
             assert name
@@ -152,7 +152,7 @@ async def test_one_whose_start_was_interrupted_is_placed_by_load_as_well(site: S
     running = await site.create()
     assert await site.start(running) == "left"
     interrupted = await site.create()
-    places = site.sandboxes._admission._places
+    places = site.sandboxes._admission._reservations
     assert await places.take(interrupted, await places.read())
 
     assert await site.start(interrupted) == "right"

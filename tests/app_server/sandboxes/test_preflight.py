@@ -11,7 +11,7 @@ from docker import DockerClient
 
 from app_server.core.config import DEFAULT_BASE_IMAGE, SandboxFlavour
 from app_server.core.errors import StartFailure
-from app_server.sandbox_images.preflight import BaseImageInspection, judge, require_fitting_base
+from app_server.sandbox_images.preflight import BaseImageInspection, judge, require_suitable_base
 
 DEBIAN = BaseImageInspection(distribution="debian", release="12", libc="glibc", packages="apt")
 UBUNTU = BaseImageInspection(distribution="ubuntu", release="24.04", libc="glibc", packages="apt")
@@ -97,7 +97,7 @@ async def test_a_real_image_that_does_not_fit_is_seen_through(
     engine: DockerClient, dockerfile: str, code: str
 ) -> None:
     with base_image(engine, dockerfile) as base, pytest.raises(StartFailure) as failure:
-        await require_fitting_base(_docker(), base, "full")
+        await require_suitable_base(_docker(), base, "full")
 
     assert failure.value.code == code
     assert base in failure.value.cause
@@ -105,7 +105,7 @@ async def test_a_real_image_that_does_not_fit_is_seen_through(
 
 @pytest.mark.docker
 async def test_our_own_base_fits() -> None:
-    await require_fitting_base(_docker(), DEFAULT_BASE_IMAGE, "full")
+    await require_suitable_base(_docker(), DEFAULT_BASE_IMAGE, "full")
 
 
 def _docker() -> str:

@@ -18,8 +18,8 @@ from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.cli.sandbox_inventory import open_inventory
 from app_server.sandbox_backends.docker.backend import DockerBackend
 from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
-from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, Members
-from app_server.sandbox_images.definition import current_images, recipe_of
+from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, WarmPoolRegistry
+from app_server.sandbox_images.definition import current_images, image_definition
 from app_server.sandboxes.service import Sandboxes
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
@@ -244,7 +244,7 @@ async def test_an_image_that_cannot_wait_for_its_user_is_started_the_long_way(
 def other_base(docker_house: House, engine: DockerClient) -> Iterator[str]:
     """One that a user has chosen: the image on it is there, as if it had been built."""
     base = f"slipway-base:{uuid4().hex[:12]}"
-    image = recipe_of(docker_house.config.sandbox_flavour, base).image
+    image = image_definition(docker_house.config.sandbox_flavour, base).image
     engine.images.get(sandbox_image()).tag(image)
     yield base
     engine.images.remove(image)
@@ -260,7 +260,7 @@ async def bring_up_on(house: House, sandboxes: Sandboxes, base: str) -> RunningS
 async def test_a_sandbox_on_another_base_takes_none_from_the_pool(
     pooled_house: House, engine: DockerClient, other_base: str
 ) -> None:
-    house, image = pooled_house, recipe_of(pooled_house.config.sandbox_flavour, other_base).image
+    house, image = pooled_house, image_definition(pooled_house.config.sandbox_flavour, other_base).image
     async with house.open_sandboxes() as sandboxes:
         await fill(house, engine, sandboxes, 1)
         running = await bring_up_on(house, sandboxes, other_base)
@@ -295,7 +295,7 @@ async def test_each_base_has_a_pool_of_its_own(
         machines = [engine.containers.get(name_of(each.id)) for each in (own, other)]
 
         assert [pool.get(machine.id) for machine in machines] == [
-            recipe_of(house.config.sandbox_flavour, base).image
+            image_definition(house.config.sandbox_flavour, base).image
             for base in (house.config.sandbox_base_image, other_base)
         ]
         assert await shell(other, "echo works") == "works\n"
@@ -336,8 +336,8 @@ async def test_what_an_earlier_server_left_is_ready_before_what_is_of_no_use_is_
     async with house.open_sandboxes(close=False) as killed:
         await fill(house, engine, killed, 2)
     # They are looked at one after the other: what the next server wants comes last.
-    last = engine.containers.get(Members(house.config.home / POOL_FOLDER).free()[-1].name)
-    own_image = recipe_of(house.config.sandbox_flavour, house.config.sandbox_base_image).image
+    last = engine.containers.get(WarmPoolRegistry(house.config.home / POOL_FOLDER).free()[-1].name)
+    own_image = image_definition(house.config.sandbox_flavour, house.config.sandbox_base_image).image
     is_own = last.attrs["Config"]["Image"] == own_image
     with_pool(house, int(is_own), sandbox_pools={} if is_own else {other_base: 1})
     removing, go_on = threading.Event(), threading.Event()

@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
-from app_server.egress.egress_log import Ledger
+from app_server.egress.egress_log import EgressLog
 from app_server.egress.proxy import EgressProxy
 from app_server.egress.same_port import same_port
 from app_server.egress.tls.authority import load_authority
@@ -45,10 +45,10 @@ def way_out(app: App) -> EgressProxy:
     config: Config = app.config
     database: Database = app.database
     cipher = load_cipher(config)
-    ledger = Ledger(database, lambda _sandbox_id: None)
+    egress_log = EgressLog(database, lambda _sandbox_id: None)
     authority = load_authority(config, cipher)
     return EgressProxy(
-        config, database, cipher, authority, ledger, no_repositories, nothing, head_seconds=HEAD_SECONDS
+        config, database, cipher, authority, egress_log, no_repositories, nothing, head_seconds=HEAD_SECONDS
     )
 
 

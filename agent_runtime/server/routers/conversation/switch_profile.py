@@ -17,8 +17,8 @@ class SwitchProfileRequest(BaseModel):
 
 
 @router.post("/switch_profile")
-async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, vault: Saved) -> Success:
+async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, store: Saved) -> Success:
     """Sets the agent's model from its next call on, also in a run that is going on."""
-    llm = checked(profile_of(vault, wanted.profile_name))
+    llm = checked(profile_of(store, wanted.profile_name))
     switch_llm(conversation, llm.model_copy(update={"usage_id": conversation.agent.llm.usage_id}))
     return Success()

@@ -76,13 +76,13 @@ class ModelList(BaseModel):
 
 
 @router.get("/models")
-async def models(request: Request, vault: Saved) -> ModelList:
-    return ModelList(data=[_entry(name, request) for name in sorted(vault.saved.profiles)])
+async def models(request: Request, encrypted_settings: Saved) -> ModelList:
+    return ModelList(data=[_entry(name, request) for name in sorted(encrypted_settings.saved.profiles)])
 
 
 @router.get("/models/{model}")
-async def model(model: str, request: Request, vault: Saved) -> ModelEntry:
-    require_model(vault.saved, model)
+async def model(model: str, request: Request, encrypted_settings: Saved) -> ModelEntry:
+    require_model(encrypted_settings.saved, model)
     return _entry(model, request)
 
 
@@ -91,7 +91,7 @@ async def complete(
     wanted: ChatRequest,
     request: Request,
     registry: Conversations,
-    vault: Saved,
+    encrypted_settings: Saved,
     conversation_id: ConversationId = None,
 ) -> Response:
     """Runs the agent on the last message and returns its answer.
@@ -101,7 +101,7 @@ async def complete(
     asked = asked_of(wanted.messages)
     if conversation_id is None:
         working_dir = str(request.app.state.config.workspace_path)
-        conversation_id = begin(registry, vault.saved, wanted.model, working_dir, asked).id
+        conversation_id = begin(registry, encrypted_settings.saved, wanted.model, working_dir, asked).id
     stack = ExitStack()
     with stack:
         conversation = stack.enter_context(registry.using(conversation_id))

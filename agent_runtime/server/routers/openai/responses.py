@@ -63,13 +63,13 @@ class StoredResponse(BaseModel):
 
 @router.post("/responses", response_model=None)
 async def respond(
-    wanted: ResponseRequest, request: Request, registry: Conversations, vault: Saved
+    wanted: ResponseRequest, request: Request, registry: Conversations, encrypted_settings: Saved
 ) -> Response:
     """Runs the agent on the last message and returns its answer, or streams it."""
     asked = _asked(wanted)
     if wanted.previous_response_id is None:
         working_dir = str(request.app.state.config.workspace_path)
-        conversation_id = begin(registry, vault.saved, wanted.model, working_dir, asked).id
+        conversation_id = begin(registry, encrypted_settings.saved, wanted.model, working_dir, asked).id
     else:
         conversation_id = parse_id(wanted.previous_response_id.removeprefix("resp_").partition("_")[0])
     stack = ExitStack()

@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 from pydantic import ValidationError
 
 from agent_runtime.conversation.add_plugin import take_up
-from agent_runtime.project_executables.approved import ApprovedOffers
-from agent_runtime.project_executables.discover import find_offers
+from agent_runtime.project_executables.approved import ApprovedExecutables
+from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.server.errors import ServerProblem, invalid
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
@@ -18,12 +18,12 @@ from agent_runtime.wire import ConsentRequest, OffersRequest, OffersResponse
 router = Router(prefix="/api", tags=["offers"])
 
 
-async def _approved(request: Request) -> ApprovedOffers:
-    approved: ApprovedOffers = request.app.state.approved_offers
+async def _approved(request: Request) -> ApprovedExecutables:
+    approved: ApprovedExecutables = request.app.state.approved_executables
     return approved
 
 
-Approved = Annotated[ApprovedOffers, Depends(_approved)]
+Approved = Annotated[ApprovedExecutables, Depends(_approved)]
 
 
 @router.post("/offers")
@@ -35,13 +35,13 @@ async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
-    return OffersResponse(offers=await asyncio.to_thread(find_offers, directory))
+    return OffersResponse(offers=await asyncio.to_thread(find_executables, directory))
 
 
 @router.get("/conversations/{conversation_id}/offers")
 async def of_conversation(conversation: Found) -> OffersResponse:
     """Returns what the conversation's project offers now, and the hashes to which consent was given."""
-    offers = await asyncio.to_thread(find_offers, conversation.spec.working_dir)
+    offers = await asyncio.to_thread(find_executables, conversation.spec.working_dir)
     return OffersResponse(offers=offers, consented=conversation.spec.request.consent)
 
 

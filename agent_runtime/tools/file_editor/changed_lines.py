@@ -3,7 +3,7 @@
 from agent_runtime.tools.file_editor.view import numbered
 
 
-class Places:
+class ChangedLines:
     """Line numbers of changes. Later changes above move the earlier ones."""
 
     def __init__(self) -> None:
