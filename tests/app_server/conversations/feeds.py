@@ -1,0 +1,71 @@
+"""A conversation whose sandbox reports events, and those who read them."""
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID
+
+import httpx
+import websockets
+from websockets.asyncio.client import ClientConnection
+
+from tests.app_server.conversations.conftest import Home
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plain_http import NO_TLS
+
+
+class Feed:
+    """A conversation that is READY, and its sandbox's side of the wire, played by the test."""
+
+    def __init__(self, home: Home, conversation_id: UUID, key: str) -> None:
+        self.home = home
+        self.id = conversation_id.hex
+        self.inner = httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{home.config.inner_port}",
+            headers={"X-Session-API-Key": key},
+            timeout=PATIENCE_SECONDS,
+            verify=NO_TLS,
+        )
+
+    async def report(self, *frames: dict[str, Any], to: str | None = None) -> httpx.Response:
+        return await self.inner.post(f"/api/v1/webhooks/events/{to or self.id}", json={"frames": frames})
+
+    async def report_events(self, first: int, last: int) -> None:
+        reply = await self.report(*(durable(seq) for seq in range(first, last + 1)))
+        assert reply.json() == {"acknowledged_seq": last}, reply.text
+
+    def watch(
+        self, after_seq: int | str = 0, *, key: str | None = None, conversation: str | None = None
+    ) -> Any:
+        url = f"{self.home.stream_url}/{conversation or self.id}/events/stream?after_seq={after_seq}"
+        headers = {"Authorization": f"Bearer {key or self.home.key}"}
+        return websockets.connect(url, additional_headers=headers, open_timeout=PATIENCE_SECONDS)
+
+
+def durable(seq: int, **event: Any) -> dict[str, Any]:
+    body = {
+        "id": f"event-{seq}",
+        "timestamp": "2026-11-20T20:55:11.603891",
+        "source": "agent",
+        "kind": "MessageEvent",
+        "llm_message": {"role": "assistant", "content": [{"type": "text", "text": f"näch {seq}"}]},
+    }
+    return {"type": "durable", "seq": seq, "event": {**body, **event}}
+
+
+def state_update(seq: int, key: str, value: Any) -> dict[str, Any]:
+    return durable(seq, kind="ConversationStateUpdateEvent", source="environment", key=key, value=value)
+
+
+async def read_until(socket: ClientConnection, **fields: Any) -> list[dict[str, Any]]:
+    """All frames up to the first that has these fields."""
+    frames = []
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            frames.append(json.loads(await socket.recv()))
+            if fields.items() <= frames[-1].items():
+                return frames
+
+
+def message(**fields: Any) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": "hello"}], **fields}
