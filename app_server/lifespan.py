@@ -1,6 +1,6 @@
 """Opens the objects that live as long as the server, and closes them in reverse order.
 
-The public app and the inner app share these objects; handlers find them on `request.state`.
+The public app and the inner app share these objects (server_state.py).
 """
 
 import asyncio
@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
 from uuid import UUID
 
 import httpx
@@ -81,6 +80,7 @@ from app_server.sandbox_backends.remote.tls import trust_of_hosts
 from app_server.sandbox_records.server_lease import RENEW_SECONDS, Lease
 from app_server.sandbox_reports.fairness import Fairness
 from app_server.sandboxes.service import Sandboxes
+from app_server.server_state import ServerState
 from app_server.settings.sharing import add_first_profiles
 from app_server.sign_in.oidc.accounts import users_with_address
 from app_server.sign_in.oidc.discovery import Providers
@@ -98,18 +98,15 @@ from app_server.users.service import create_user, find_owner
 
 logger = logging.getLogger(__name__)
 
-State = dict[str, Any]
-
 _MONITOR_INTERVAL_SECONDS = 2.0
 _REST_INTERVAL_SECONDS = 15.0
 
 
 @asynccontextmanager
-async def lifespan(config: Config) -> AsyncIterator[State]:
+async def lifespan(config: Config) -> AsyncIterator[ServerState]:
     """Opens all shared objects in order, and closes them in reverse order at the end.
 
-    Yields the state of both apps: a map from each name on `request.state` to its object. Raises the errors of
-    a failed start (core/startup_failures.py).
+    Raises the errors of a failed start (core/startup_failures.py).
     """
     config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with AsyncExitStack() as stack:
@@ -201,52 +198,52 @@ async def lifespan(config: Config) -> AsyncIterator[State]:
             (sandboxes.backups.make, "backups", _REST_INTERVAL_SECONDS),
         ):
             background.run_forever(work, name=name, interval_seconds=seconds)
-        yield {
-            "config": config,
-            "database": database,
-            "cipher": cipher,
-            "http": http,
-            "identity_providers": Providers(config.oidc_providers, http),
-            "password_hashing": password_hashing,
-            "guard": guard,
-            "guarded_http": guarded_http,
-            "relay_transport": relay_transport,
-            "trust_of_hosts": trust,
-            "background": background,
-            "jobs": jobs,
-            "pubsub": pubsub,
-            "credentials_in_use": credentials_in_use,
-            "followers": followers,
-            "link_readers": link_readers,
-            "sandboxes": sandboxes,
-            "start_worker": start_worker,
-            "titles": titles,
-            "spending": spending,
-            "refused_sign_ins": RefusedSignIns(database, background),
-            "mcp_for_programs": ServedTools(background, instructions=FOR_PROGRAMS),
-            "mcp_for_agents": ServedTools(background, instructions=FOR_AGENTS),
-            "mcp_exchanges": Exchanges(),
-            "mcp_grants": Grants(database, cipher),
-            "mcp_sign_ins": mcp_sign_ins,
-            "egress": egress,
-            "git_work_of": git_work_of,
-            "llm_caller_of": llm_caller_of,
-            "program_of": program_of,
-            "folder_of": folder_of,
-            "exposed_urls": exposed_urls,
-            "agent_server_key": agent_server_key,
-            "works_in": works_in,
-            "attribution_of": attribution_of,
-            "owner_of_conversation": owner_of_conversation,
-            "git_tokens": git_tokens,
-            "git_moves": Moves(),
-            "git_rate_limits": triggers.limits,
-            "suggested_tasks": SuggestedTasks(),
-            "fairness": Fairness(),
-            "open_streams": OpenStreams(),
-            "users_with_address": users_with_address,
-            "room_for_models": CallCapacity(config.llm_calls_per_sandbox, config.llm_calls_per_user),
-        }
+        yield ServerState(
+            config=config,
+            database=database,
+            cipher=cipher,
+            http=http,
+            identity_providers=Providers(config.oidc_providers, http),
+            password_hashing=password_hashing,
+            guard=guard,
+            guarded_http=guarded_http,
+            relay_transport=relay_transport,
+            trust_of_hosts=trust,
+            background=background,
+            jobs=jobs,
+            pubsub=pubsub,
+            credentials_in_use=credentials_in_use,
+            followers=followers,
+            link_readers=link_readers,
+            sandboxes=sandboxes,
+            start_worker=start_worker,
+            titles=titles,
+            spending=spending,
+            refused_sign_ins=RefusedSignIns(database, background),
+            mcp_for_programs=ServedTools(background, instructions=FOR_PROGRAMS),
+            mcp_for_agents=ServedTools(background, instructions=FOR_AGENTS),
+            mcp_exchanges=Exchanges(),
+            mcp_grants=Grants(database, cipher),
+            mcp_sign_ins=mcp_sign_ins,
+            egress=egress,
+            git_work_of=git_work_of,
+            llm_caller_of=llm_caller_of,
+            program_of=program_of,
+            folder_of=folder_of,
+            exposed_urls=exposed_urls,
+            agent_server_key=agent_server_key,
+            works_in=works_in,
+            attribution_of=attribution_of,
+            owner_of_conversation=owner_of_conversation,
+            git_tokens=git_tokens,
+            git_moves=Moves(),
+            git_rate_limits=triggers.limits,
+            suggested_tasks=SuggestedTasks(),
+            fairness=Fairness(),
+            open_streams=OpenStreams(),
+            users_with_address=users_with_address,
+            room_for_models=CallCapacity(config.llm_calls_per_sandbox, config.llm_calls_per_user),
+        )
 
 
 def _http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:

@@ -1,9 +1,10 @@
 """Puts the app server together: its two apps, their middleware and their routers.
 
 The public app serves browsers and API clients. The inner app serves sandboxes and knows no cookies. Both
-share the objects that `lifespan` opens; handlers find them on `request.state`.
+share the objects that `lifespan` opens; handlers take them as parameters (core/server_objects.py).
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
@@ -23,7 +24,6 @@ from app_server.http.large_bodies import LargeBodies
 from app_server.http.middleware import BodyLimit, HostCheck, OriginCheck, RequestContext, security_headers
 from app_server.http.static_files import install_frontend
 from app_server.http.text_validation import WellformedText
-from app_server.lifespan import State
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES
 from app_server.routers import (
@@ -100,9 +100,9 @@ def create_inner_app(config: Config) -> FastAPI:
 
 
 class WithState:
-    """Serves `app` with the objects of `lifespan` on `request.state`."""
+    """Serves `app` with the fields of `ServerState` on `request.state`."""
 
-    def __init__(self, app: ASGIApp, state: State) -> None:
+    def __init__(self, app: ASGIApp, state: Mapping[str, Any]) -> None:
         self._app = app
         self._state = state
 

@@ -41,19 +41,17 @@ async def serve(config: Config, announce: Announce) -> None:
         with explained(config):
             stack.enter_context(home_of_our_own(config.home))
             state = await stack.enter_async_context(lifespan(config))
-            link = await _first_sign_in_link(config, state["database"])
-        further = [
-            address for address in state["sandboxes"].inner_addresses() if not address.startswith("127.")
-        ]
+            link = await _first_sign_in_link(config, state.database)
+        further = [address for address in state.sandboxes.inner_addresses() if not address.startswith("127.")]
         inner_sockets += listen(further, config.inner_port, "inner-port", stack)
         throttle_accept_errors()
         public = Server(
-            WithState(create_app(config), state),
+            WithState(create_app(config), vars(state)),
             limited_http(limits_for_visitors()),
             trusted_proxies=config.trusted_proxies,
         )
-        way_out = same_port(state["egress"].serve)
-        inner = Server(WithState(create_inner_app(config), state), way_out)
+        way_out = same_port(state.egress.serve)
+        inner = Server(WithState(create_inner_app(config), vars(state)), way_out)
         servers = [public, inner]
         stop_on_signals(servers)
         async with asyncio.TaskGroup() as group:
@@ -65,15 +63,15 @@ async def serve(config: Config, announce: Announce) -> None:
                     sockets = listen(addresses, config.inner_port, "inner-port", stack)
                 except PortTaken as error:
                     raise StartFailure("inner_port_taken", str(error), fix=_INNER_PORT_FIX) from error
-                servers.append(late := Server(WithState(create_inner_app(config), state), way_out))
+                servers.append(late := Server(WithState(create_inner_app(config), vars(state)), way_out))
                 late.should_exit = public.should_exit  # a server that was told to end before it started
                 group.create_task(late.serve(sockets), name="inner listener of a late engine")
                 await late.answers.wait()
 
-            state["sandboxes"].listen(on_address=listen_there_too)
+            state.sandboxes.listen(on_address=listen_there_too)
             with _server_file(config):
                 await asyncio.gather(public.answers.wait(), inner.answers.wait())
-                announce(state["sandboxes"].describe(), link)
+                announce(state.sandboxes.describe(), link)
                 _keep_what_stands()
                 await public.ended.wait()
 

@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from app_server.core.config import Config
 from app_server.core.database import ReadSession
+from app_server.core.server_objects import ServerConfig
 
 router = APIRouter(tags=["Status"])
 inner_router = APIRouter(tags=["Status"])
@@ -86,8 +86,7 @@ async def get_ready(session: ReadSession) -> Literal["OK"]:
 
 
 @router.get("/server_info")
-async def get_server_info(request: Request) -> ServerInfo:
-    config: Config = request.state.config
+async def get_server_info(config: ServerConfig) -> ServerInfo:
     uptime = time.monotonic() - _started
     resources = await asyncio.to_thread(_resources, config.home, uptime)
     return ServerInfo(uptime=uptime, idle_time=0.0, resources=resources)

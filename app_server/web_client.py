@@ -6,11 +6,12 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from app_server import demo
-from app_server.core.config import Config
-from app_server.core.database import Timestamp, now
+from app_server.core.database import ServerDatabase, Timestamp, now
+from app_server.core.server_objects import ServerConfig
 from app_server.core.version import VERSION
 from app_server.gateway.preview_origins import has_names
 from app_server.git.address import HOST_OF_PROVIDER
+from app_server.sandboxes.service import ServerSandboxes
 from app_server.sign_in.passwords.accounts import is_password_usable
 
 _STARTED_AT = now()
@@ -141,17 +142,18 @@ class WebClientConfig(ProtocolConfig):
 
 
 @router.get("/config")
-async def get_web_client_config(request: Request) -> WebClientConfig:
-    config: Config = request.state.config
-    async with request.state.database.read() as session:
+async def get_web_client_config(
+    config: ServerConfig, database: ServerDatabase, sandboxes: ServerSandboxes, request: Request
+) -> WebClientConfig:
+    async with database.read() as session:
         password_sign_in = await is_password_usable(session, config)
     return WebClientConfig(
         updated_at=_STARTED_AT,
         version=VERSION,
         ports_have_names=has_names(config, request.headers.get("host", "")),
         password_sign_in=password_sign_in,
-        sandbox=SandboxIsolation.model_validate(request.state.sandboxes.describe()),
-        workspace_limit=WorkspaceLimit.model_validate(request.state.sandboxes.workspace_limit()),
+        sandbox=SandboxIsolation.model_validate(sandboxes.describe()),
+        workspace_limit=WorkspaceLimit.model_validate(sandboxes.workspace_limit()),
         demo=DemoInfo(
             profile=demo.PROFILE, repository=str(demo.repository_path(config.home)), task=demo.TASK
         ),

@@ -14,8 +14,8 @@ from agent_runtime.relay.target import (
     CONNECT_SECONDS,
     Dial,
     Header,
-    NoAnswerError,
     Target,
+    TargetSilentError,
     end_to_end,
     first,
     without,
@@ -70,7 +70,7 @@ async def relay_http(
     on_reply: OnReply,
 ) -> None:
     """Relays an exchange. Ends when the reply has been passed on, the connection broke, or the client has
-    gone. Raises NoAnswerError.
+    gone. Raises TargetSilentError.
     """
     body = _Body(receive)
     request = httpx.Request(
@@ -125,7 +125,7 @@ async def _pass_on(
         return
     except (httpx.TransportError, httpx.InvalidURL) as error:
         was_reached = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-        raise NoAnswerError(str(error) or type(error).__name__, was_reached=was_reached) from error
+        raise TargetSilentError(str(error) or type(error).__name__, was_reached=was_reached) from error
     body.release()
     try:
         await _send_reply(reply, send, on_reply)

@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from agent_runtime.relay.duplex import until_either_ends
-from agent_runtime.relay.target import CONNECT_SECONDS, NoAnswerError, Target, first, without
+from agent_runtime.relay.target import CONNECT_SECONDS, Target, TargetSilentError, first, without
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class _Direct(connect):
 
 
 async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Send) -> None:
-    """Relays until either side has closed. Raises NoAnswerError. If the other server refuses the socket, the
+    """Relays until either side has closed. Raises TargetSilentError. If the other server refuses the socket, the
     client's socket is refused, too.
     """
     host, scheme = first(target.headers, b"host"), "wss" if target.tls else "ws"
@@ -62,7 +62,7 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
         return
     except (OSError, TimeoutError, InvalidHandshake, ValueError) as error:
         was_reached = isinstance(error, InvalidHandshake)
-        raise NoAnswerError(str(error) or type(error).__name__, was_reached=was_reached) from error
+        raise TargetSilentError(str(error) or type(error).__name__, was_reached=was_reached) from error
     async with connection:
         await receive()  # websocket.connect
         await send({"type": "websocket.accept", "subprotocol": connection.subprotocol})

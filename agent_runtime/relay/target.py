@@ -42,7 +42,7 @@ class Target:
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
-class NoAnswerError(Exception):
+class TargetSilentError(Exception):
     """The other server gave no answer, and nothing has been sent to the client yet.
 
     `was_reached`: whether the server got the request or a part of it.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 
 from app_server.access.audit_schemas import AuditEntryInfo, as_csv, as_json_lines
@@ -13,7 +13,7 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.audit import search
 from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 from app_server.audit.search import AuditFilter
-from app_server.core.database import Database, ReadSession, now
+from app_server.core.database import Database, ReadSession, ServerDatabase, now
 from app_server.core.errors import BadRequest
 from app_server.core.pagination import Limit, Page, PageId, decode_page_id, encode_page_id
 
@@ -70,13 +70,12 @@ async def search_audit_log(
 async def export_audit_log(
     wanted: Filter,
     trail: CurrentTrail,
-    request: Request,
+    database: ServerDatabase,
     format: Literal["jsonl", "csv"] = "jsonl",  # noqa: A002
 ) -> StreamingResponse:
     """Returns all entries that match the filter as a file, oldest first. The export itself is recorded in the
     audit log.
     """
-    database: Database = request.state.database
     async with database.session() as session:
         trail.record(
             session,

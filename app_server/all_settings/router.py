@@ -10,8 +10,10 @@ from app_server.all_settings.schemas import CurrentUserInfo, Saved, SaveSettings
 from app_server.all_settings.service import SettingsStore
 from app_server.core.database import ReadSession, Session
 from app_server.core.errors import Forbidden
+from app_server.core.server_objects import ServerConfig
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
 from app_server.sandbox_specs.service import DEFAULT
+from app_server.sandboxes.service import ServerSandboxes
 from app_server.settings.confirmation import default_mode
 from app_server.users.models import User
 from app_server.users.schemas import UserInfo
@@ -47,7 +49,13 @@ async def get_settings(user: CurrentUser, session: ReadSession, request: Request
     },
 )
 async def save_settings(
-    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSettings, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    body: SaveSettings,
+    config: ServerConfig,
+    sandboxes: ServerSandboxes,
+    request: Request,
 ) -> Saved:
     """Changes the settings that are given; the others stay.
 
@@ -57,7 +65,7 @@ async def save_settings(
     unless it is sent with its current value.
     """
     if body.default_sandbox_spec_id not in {None, DEFAULT}:
-        reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
+        reason = why_not(config, sandboxes.describe(), user.role)
         if reason:
             raise sandbox_specs_not_allowed(reason)
     await _keeper(request, session, user).save(body, trail)

@@ -22,6 +22,7 @@ from app_server.callbacks.schemas import (
     RotateSecret,
 )
 from app_server.core.database import ReadSession, Session
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import NotFound
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 
@@ -29,16 +30,18 @@ router = APIRouter(prefix="/api/v1/callbacks", tags=["Callbacks"])
 
 
 @router.get("")
-async def list_callbacks(user: CurrentUser, session: ReadSession, request: Request) -> list[CallbackInfo]:
-    return [
-        service.callback_info(request.state.cipher, each)
-        for each in await service.callbacks_of(session, user.id)
-    ]
+async def list_callbacks(user: CurrentUser, session: ReadSession, cipher: ServerCipher) -> list[CallbackInfo]:
+    return [service.callback_info(cipher, each) for each in await service.callbacks_of(session, user.id)]
 
 
 @router.post("", status_code=201)
 async def add_callback(
-    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: AddCallback, request: Request
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    body: AddCallback,
+    cipher: ServerCipher,
+    request: Request,
 ) -> CallbackWithSecret:
     """Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
 
@@ -52,8 +55,8 @@ async def add_callback(
         owner_id = await request.state.owner_of_conversation(session, body.conversation_id)
         if owner_id != user_id:
             raise NotFound("No such conversation.")
-    callback, secret = await service.add(session, request.state.cipher, user_id, body)
-    info = service.callback_info(request.state.cipher, callback)
+    callback, secret = await service.add(session, cipher, user_id, body)
+    info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="added")
     return CallbackWithSecret(**dict(info), secret=secret)
 
@@ -65,12 +68,12 @@ async def change_callback(
     session: Session,
     callback_id: UUID,
     body: ChangeCallback,
-    request: Request,
+    cipher: ServerCipher,
 ) -> CallbackInfo:
     """Changes a callback. 400 `no_url` for a url of a callback that is no webhook."""
     callback = await service.callback_of(session, user.id, callback_id)
-    service.change(request.state.cipher, callback, body)
-    info = service.callback_info(request.state.cipher, callback)
+    service.change(cipher, callback, body)
+    info = service.callback_info(cipher, callback)
     fields = sorted(body.model_fields_set)
     _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="changed", fields=fields)
     return info
@@ -78,11 +81,11 @@ async def change_callback(
 
 @router.delete("/{callback_id}", status_code=204)
 async def delete_callback(
-    user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
 ) -> None:
     """Deletes a callback and its deliveries, also those that wait."""
     callback = await service.callback_of(session, user.id, callback_id)
-    info = service.callback_info(request.state.cipher, callback)
+    info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_DELETED, info)
     await session.delete(callback)
 
@@ -94,12 +97,11 @@ async def rotate_secret_of_callback(
     session: Session,
     callback_id: UUID,
     body: RotateSecret,
-    request: Request,
+    cipher: ServerCipher,
 ) -> CallbackWithSecret:
     """Gives a webhook a new secret, shown only in this reply. Until `previous_secret_until` messages are
     signed with both. 400 `no_secret`.
     """
-    cipher = request.state.cipher
     callback = await service.callback_of(session, user.id, callback_id)
     secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))
     info = service.callback_info(cipher, callback)

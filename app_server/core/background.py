@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from app_server.core.server_objects import from_server
 
 T = TypeVar("T")
 
@@ -44,6 +46,9 @@ class Background:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             logger.error("background task failed", exc_info=error, extra={"task": task.get_name()})
+
+
+ServerBackground = Annotated[Background, from_server("background")]
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:

@@ -21,10 +21,10 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import DeclarativeBase
-from starlette.requests import HTTPConnection
 
 from app_server.core import postgres, sqlite
 from app_server.core.errors import problem, request_id
+from app_server.core.server_objects import from_server
 
 logger = logging.getLogger(__name__)
 
@@ -139,13 +139,16 @@ class Database:
         await self._brief_engine.dispose()
 
 
-async def _get_session(connection: HTTPConnection) -> AsyncIterator[AsyncSession]:
-    async with connection.state.database.session() as session:
+ServerDatabase = Annotated[Database, from_server("database")]
+
+
+async def _get_session(database: ServerDatabase) -> AsyncIterator[AsyncSession]:
+    async with database.session() as session:
         yield session
 
 
-async def _get_read_session(connection: HTTPConnection) -> AsyncIterator[AsyncSession]:
-    async with connection.state.database.read() as session:
+async def _get_read_session(database: ServerDatabase) -> AsyncIterator[AsyncSession]:
+    async with database.read() as session:
         yield session
 
 

@@ -4,11 +4,13 @@ import hmac
 import os
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from app_server.core.config import Config
 from app_server.core.errors import ConfigurationError
+from app_server.core.server_objects import from_server
 
 
 class Cipher:
@@ -41,6 +43,9 @@ class Cipher:
                 "a stored secret cannot be decrypted: the encryption key has changed "
                 "(restore encryption.key or add the old key to SLIPWAY_ENCRYPTION_KEYS)"
             ) from None
+
+
+ServerCipher = Annotated[Cipher, from_server("cipher")]
 
 
 def load_cipher(config: Config) -> Cipher:

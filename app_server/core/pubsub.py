@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import orjson
@@ -21,6 +21,7 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import ConfigurationError
+from app_server.core.server_objects import from_server
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -136,6 +137,9 @@ class PubSub(Protocol):
     def subscribe(self, channel: UUID) -> AbstractAsyncContextManager[Subscription]: ...
 
     async def close(self) -> None: ...
+
+
+ServerPubSub = Annotated[PubSub, from_server("pubsub")]
 
 
 def publish_after_commit(

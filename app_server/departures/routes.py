@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from app_server.access import people
@@ -10,7 +10,9 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.access.people_schemas import Person
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.core.database import ReadSession
+from app_server.conversations.routes.dependencies import ServerStartWorker
+from app_server.core.database import ReadSession, ServerDatabase
+from app_server.core.pubsub import ServerPubSub
 from app_server.departures.belongings import belongings_of
 from app_server.departures.deletion import begin_deletion
 from app_server.departures.export import person_zip
@@ -29,7 +31,13 @@ async def get_belongings(session: ReadSession, person_id: UUID) -> Belongings:
 
 @router.post("/deletion", status_code=202)
 async def delete_person(
-    manager: CurrentUser, trail: CurrentTrail, person_id: UUID, body: DeletePerson, request: Request
+    manager: CurrentUser,
+    trail: CurrentTrail,
+    person_id: UUID,
+    body: DeletePerson,
+    start_worker: ServerStartWorker,
+    database: ServerDatabase,
+    pubsub: ServerPubSub,
 ) -> Person:
     """Deletes a person. The account is disabled and everything is handed over at once; the rest is deleted by
     a job, which ends with the account itself.
@@ -37,31 +45,31 @@ async def delete_person(
     403 `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
     `person_being_deleted`, `conversations_starting`.
     """
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         person = await people.find(session, person_id)
         deleted = await begin_deletion(session, trail, manager, person, body)
         shown = Person.model_validate(person)
     for each in deleted:
-        request.state.pubsub.publish(each, [DELETED])
-    request.state.start_worker.wake()
+        pubsub.publish(each, [DELETED])
+    start_worker.wake()
     return shown
 
 
 @router.get("/export", response_class=StreamingResponse)
 async def export_person(
-    manager: CurrentUser, trail: CurrentTrail, person_id: UUID, request: Request
+    manager: CurrentUser, trail: CurrentTrail, person_id: UUID, database: ServerDatabase
 ) -> StreamingResponse:
     """Downloads everything that is stored about a person as a zip, without secrets: the account, settings,
     and the events of all conversations.
 
     403 `role_not_manageable`, 404 `person_not_found`.
     """
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         person = await people.find(session, person_id)
         if person.id != manager.id:
             people.require_can_manage(manager, person.role)
         target = (AuditTarget.USER, person.id)
         trail.record(session, AuditAction.MEMBER_EXPORTED, target, name=person.name)
     headers = {"Content-Disposition": f'attachment; filename="{person.id.hex}.zip"'}
-    chunks = person_zip(request.state.database, person)
+    chunks = person_zip(database, person)
     return StreamingResponse(chunks, media_type="application/zip", headers=headers)

@@ -1,11 +1,13 @@
 """Limits the number of open streams of each user. Each costs a queue, two tasks and a file descriptor."""
 
 from collections import defaultdict
-from typing import Protocol
+from typing import Annotated, Protocol
 from uuid import UUID
 from weakref import WeakSet
 
 from starlette.websockets import WebSocketState
+
+from app_server.core.server_objects import from_server
 
 MAX_STREAMS = 256
 """Maximum number of open streams of one user."""
@@ -37,6 +39,9 @@ class OpenStreams:
             return False
         found.add(stream)
         return True
+
+
+ServerOpenStreams = Annotated[OpenStreams, from_server("open_streams")]
 
 
 def _has_ended(stream: OpenStream) -> bool:

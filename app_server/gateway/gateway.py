@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_runtime.relay.http import relay_http
 from agent_runtime.relay.sockets import refuse_socket, relay_socket
-from agent_runtime.relay.target import Header, NoAnswerError, Target, first
+from agent_runtime.relay.target import Header, Target, TargetSilentError, first
 from agent_runtime.wire import NOT_ANSWERED_HEADER, relay_path
 from app_server.access.credentials_in_use import CredentialEnded
 from app_server.access.permissions import Permission
@@ -155,7 +155,7 @@ class Gateway:
                 except BadGateway as error:
                     await _start_plugin(connection, client, grant, place, error)
                     await relay()
-        except NoAnswerError as error:
+        except TargetSilentError as error:
             raise _unreachable(str(error)) from error
         except (TimeoutError, CredentialEnded):
             logger.info("a link ended while it was in use", extra={"sandbox_id": grant.sandbox_id.hex})

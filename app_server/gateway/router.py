@@ -9,6 +9,7 @@ from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.credentials_in_use import Credential
 from app_server.core.database import now
 from app_server.core.errors import Conflict
+from app_server.core.server_objects import ServerConfig
 from app_server.gateway.exposed_urls import url_of
 from app_server.gateway.links import PreviewGrant
 from app_server.gateway.needed_names import needs_name, needs_name_problem
@@ -16,21 +17,24 @@ from app_server.gateway.preview_origins import has_names, own_origin, prefix_of
 from app_server.gateway.schemas import AGENT_SERVER, CreateLink, Link, SandboxPort, SandboxPorts
 from app_server.gateway.told_paths import find_told
 from app_server.sandboxes.own import find_own
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
 
 @router.get("/{sandbox_id}/ports")
-async def list_ports(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxPorts:
+async def list_ports(
+    user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
+) -> SandboxPorts:
     """Returns the ports on which processes of the sandbox listen now."""
     await find_own(request, user, sandbox_id)
-    found = await request.state.sandboxes.client(sandbox_id).ports()
+    found = await sandboxes.client(sandbox_id).ports()
     return SandboxPorts(ports=[SandboxPort(**one.model_dump()) for one in found])
 
 
 @router.post("/{sandbox_id}/links", status_code=201)
 async def create_link(
-    principal: CurrentPrincipal, sandbox_id: UUID, body: CreateLink, request: Request
+    principal: CurrentPrincipal, sandbox_id: UUID, body: CreateLink, config: ServerConfig, request: Request
 ) -> Link:
     """Creates and returns a link that opens one port to everyone who has the link.
 
@@ -38,7 +42,7 @@ async def create_link(
     API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.
     """
     await find_own(request, principal.user, sandbox_id)
-    if body.name and needs_name(body.number) and not has_names(request.state.config, request.headers["host"]):
+    if body.name and needs_name(body.number) and not has_names(config, request.headers["host"]):
         raise needs_name_problem(body.number)
     if (told := await _told_link(request, sandbox_id, body, principal.credential)) is not None:
         return told

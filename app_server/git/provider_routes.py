@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app_server.access.audit_trail import CurrentTrail
@@ -10,6 +10,7 @@ from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Session
 from app_server.core.done import Done
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import BadRequest
 from app_server.git import credentials
 from app_server.git.providers import HOSTS, GitProvider
@@ -42,14 +43,14 @@ class SaveProviderTokens(BaseModel):
 
 @router.post("/secrets/git-providers")
 async def save_provider_tokens(
-    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveProviderTokens, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveProviderTokens, cipher: ServerCipher
 ) -> Done:
     """Adds the given tokens, or replaces the stored tokens of the same hosts. Tokens of other hosts stay."""
     for provider, given in body.provider_tokens.items():
         origin = _origin_of(provider, given.host)
         if given.token:
             kind = GitProvider(provider)
-            await credentials.save_token(session, request.state.cipher, user.id, origin, given.token, kind)
+            await credentials.save_token(session, cipher, user.id, origin, given.token, kind)
             target = (AuditTarget.GIT_HOST, origin)
             trail.record(session, AuditAction.GIT_CREDENTIAL_CHANGED, target, has_new_token=True)
     return Done(message="The tokens are saved.")

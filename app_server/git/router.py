@@ -2,12 +2,13 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
+from app_server.core.encryption import ServerCipher
 from app_server.git import credentials
 from app_server.git.grants import grants_of
 from app_server.git.models import GitCredential
@@ -26,12 +27,11 @@ async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[
 
 @router.post("", status_code=201)
 async def save_git_credential(
-    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, cipher: ServerCipher
 ) -> GitCredentialInfo:
     """Adds a token, or replaces the token for the same host. The new token is used from the next clone, fetch
     or push on.
     """
-    cipher = request.state.cipher
     saved = await credentials.save_credential(session, cipher, user.id, body)
     _record_change(trail, session, saved, has_new_token=True)
     return GitCredentialInfo.of(saved)
@@ -44,9 +44,8 @@ async def change_git_credential(
     session: Session,
     credential_id: UUID,
     body: ChangeGitCredential,
-    request: Request,
+    cipher: ServerCipher,
 ) -> GitCredentialInfo:
-    cipher = request.state.cipher
     changed = await credentials.change_credential(session, cipher, user.id, credential_id, body)
     _record_change(trail, session, changed, has_new_token=body.token is not None)
     grants = await grants_of(session, [changed])

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import Forbidden
 from app_server.git.provider_routes import checked_origin
 from app_server.git_hosts.connect import ConnectedHost
@@ -39,13 +40,15 @@ class UserGitInfo(BaseModel):
     },
 )
 async def get_git_info(
-    hosts: CurrentGitHosts, request: Request, host: Annotated[str | None, Query(max_length=300)] = None
+    hosts: CurrentGitHosts,
+    database: ServerDatabase,
+    host: Annotated[str | None, Query(max_length=300)] = None,
 ) -> UserGitInfo:
     """Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
     GitHub, else GitLab, else the user's first host.
     """
     # A session that ends before the host is asked.
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         connected = await hosts.all(session)
     user = await _chosen(connected, host).client.me()
     return UserGitInfo.model_validate(user.model_dump())

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 
 from app_server.access.authentication import CurrentUser
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import AppError, BadRequest
 from app_server.core.pagination import Page, PageId, decode_page_id, encode_page_id, page_of
 from app_server.git.address import parse_address
@@ -63,10 +64,10 @@ CurrentGitHosts = Annotated[GitHosts, Depends(_git_hosts)]
 
 
 async def _connected(
-    hosts: CurrentGitHosts, request: Request, provider: GitProvider, host: HostName = None
+    hosts: CurrentGitHosts, database: ServerDatabase, provider: GitProvider, host: HostName = None
 ) -> ConnectedHost:
     # A session that ends before the host is asked: hosts may take seconds.
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         if host is None:
             return await hosts.of_provider(session, provider)
         return await hosts.named(session, host)
@@ -125,13 +126,17 @@ async def search_branches(
 
 @router.get("/suggested-tasks/search")
 async def search_suggested_tasks(
-    hosts: CurrentGitHosts, request: Request, page_id: PageId = None, limit: Limit = 30
+    hosts: CurrentGitHosts,
+    database: ServerDatabase,
+    request: Request,
+    page_id: PageId = None,
+    limit: Limit = 30,
 ) -> SuggestedTaskPage:
     """Returns what waits for the user at all their hosts: open pull requests of theirs with conflicts,
     failing checks or unresolved comments, and issues that are assigned to them. A host that fails is named in
     `failed_hosts` and hides nothing of the others.
     """
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         connected = await hosts.all(session)
     tasks: list[SuggestedTaskInfo] = []
     failed: list[FailedHost] = []

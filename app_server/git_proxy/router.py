@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.requests import ClientDisconnect
 
 from agent_runtime.wire import GIT_RELAY_HEADER
+from app_server.core.encryption import ServerCipher
 from app_server.git_proxy import large_files as large
 from app_server.git_proxy import refusal, upstream
 from app_server.git_proxy.access import RepositoryAccess
@@ -46,7 +47,7 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
 
 
 @router.post("/{name:path}/info/lfs/objects/batch")
-async def large_files(name: str, request: Request) -> Response:
+async def large_files(name: str, cipher: ServerCipher, request: Request) -> Response:
     """Tells git-lfs where it finds large files, or where it puts them: at addresses of this server."""
     content = bytearray()
     async for piece in request.stream():
@@ -56,31 +57,31 @@ async def large_files(name: str, request: Request) -> Response:
     try:
         access = await RepositoryAccess.of(request, name)
         here = f"{_seen_from_the_sandbox(request)}/{quote(name, safe='/:')}/info/lfs/transfers"
-        answer = await large.asked(access, request.state.cipher, bytes(content), here)
+        answer = await large.asked(access, cipher, bytes(content), here)
     except Refusal as no:
         return refusal.to_large_files(no)
     return Response(answer, media_type=large.MEDIA_TYPE)
 
 
 @router.get("/{name:path}/info/lfs/transfers/{ticket}")
-async def download_large_file(name: str, ticket: str, request: Request) -> Response:
+async def download_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
     """Streams a large file to the sandbox."""
     try:
         access = await RepositoryAccess.of(request, name)
-        allowed = large.opened(access, request.state.cipher, ticket, "download")
+        allowed = large.opened(access, cipher, ticket, "download")
         return await large.download(access, allowed, request.headers)
     except Refusal as no:
         return refusal.to_large_files(no)
 
 
 @router.put("/{name:path}/info/lfs/transfers/{ticket}")
-async def upload_large_file(name: str, ticket: str, request: Request) -> Response:
+async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
     """Streams a large file to the git host."""
     reader = Reader(aiter(request.stream()))
     try:
         try:
             access = await RepositoryAccess.of(request, name)
-            allowed = large.opened(access, request.state.cipher, ticket, "upload")
+            allowed = large.opened(access, cipher, ticket, "upload")
             return await large.upload(access, allowed, reader.rest())
         except Refusal as no:
             await reader.drain()
@@ -90,11 +91,11 @@ async def upload_large_file(name: str, ticket: str, request: Request) -> Respons
 
 
 @router.post("/{name:path}/info/lfs/transfers/{ticket}")
-async def verify_large_file(name: str, ticket: str, request: Request) -> Response:
+async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
     """Tells the git host that an uploaded file is whole."""
     try:
         access = await RepositoryAccess.of(request, name)
-        return await large.verify(access, large.opened(access, request.state.cipher, ticket, "verify"))
+        return await large.verify(access, large.opened(access, cipher, ticket, "verify"))
     except Refusal as no:
         return refusal.to_large_files(no)
 
@@ -183,7 +184,7 @@ async def _pass_on(
         reply = await _called(access, "git-receive-pack", request, body())
     except Refusal as no:
         reasons = {command.ref: str(no) for command in pushed.commands}
-        await access.settle(ids, {} if isinstance(no, upstream.NoAnswer) else reasons)
+        await access.settle(ids, {} if isinstance(no, upstream.HostSilent) else reasons)
         await reader.drain()
         return refusal.to_push(refused(pushed, reasons, str(no)))
     return Push(reply, access, ids, has_sideband=pushed.has_sideband)

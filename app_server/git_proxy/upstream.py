@@ -19,7 +19,7 @@ from app_server.git_proxy.refusal import Refusal, Service
 logger = logging.getLogger(__name__)
 
 
-class NoAnswer(Refusal):
+class HostSilent(Refusal):
     """The host did not answer, so it is unknown whether it has done what was requested."""
 
 
@@ -129,7 +129,9 @@ async def _send(
         raise Refusal(f"{error.detail} {error.fix}") from error
     except httpx.HTTPError as error:
         logger.info("a git host did not answer", extra={"host": target.host, "cause": type(error).__name__})
-        raise NoAnswer(f"{target.host} did not answer ({type(error).__name__}). Try again later.") from error
+        raise HostSilent(
+            f"{target.host} did not answer ({type(error).__name__}). Try again later."
+        ) from error
 
 
 def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:

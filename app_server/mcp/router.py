@@ -13,7 +13,10 @@ from app_server.access.authentication import CurrentPrincipal
 from app_server.access.principal import Principal
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Forbidden, NotFound
+from app_server.core.server_objects import ServerConfig
 from app_server.git.credentials import provider_with_token
 from app_server.git.providers import GitProvider
 from app_server.http.middleware import allowed_host_names
@@ -38,7 +41,7 @@ inner_router = APIRouter(prefix=PREFIX, tags=["MCP server"])
 @router.post("")
 @router.get("")
 @router.delete("")
-async def exchange(principal: CurrentPrincipal, request: Request) -> Response:
+async def exchange(principal: CurrentPrincipal, config: ServerConfig, request: Request) -> Response:
     """Answers one exchange of streamable HTTP. It needs an API key, whose scopes decide on the tools.
 
     403 `api_key_needed` with a browser's cookie, 403 `origin_not_allowed` from a page of another address.
@@ -49,7 +52,6 @@ async def exchange(principal: CurrentPrincipal, request: Request) -> Response:
             code="api_key_needed",
             fix="Create an API key in the settings and send it as `Authorization: Bearer KEY`.",
         )
-    config: Config = request.state.config
     _require_own_origin(request, config)
     tools = _tools_for(config, principal)
     reply: Response = await request.state.mcp_for_programs.reply_to(request, tools)
@@ -63,6 +65,9 @@ async def exchange_with_agent(
     sandbox: CurrentSandbox,
     conversation_id: UUID,
     proof: Annotated[str, Path(max_length=100)],
+    config: ServerConfig,
+    database: ServerDatabase,
+    cipher: ServerCipher,
     request: Request,
 ) -> Response:
     """Answers one exchange with the agent of a conversation. It needs the session key of the sandbox where
@@ -78,14 +83,14 @@ async def exchange_with_agent(
             Conversation.deleted_at.is_(None),
         )
     )
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         row = (await session.execute(query)).one_or_none()
         provider = await _provider_of(session, row[0]) if row else None
-    if row is None or not is_proof(request.state.cipher, conversation_id, proof):
+    if row is None or not is_proof(cipher, conversation_id, proof):
         raise NotFound("No such conversation in this sandbox.")
     conversation, user = row
     agent_tools.tell_agent(request, agent_tools.CallingAgent(user, conversation, sandbox))
-    tools = agent_tools.tools_for(request.state.config, provider)
+    tools = agent_tools.tools_for(config, provider)
     reply: Response = await request.state.mcp_for_agents.reply_to(request, tools)
     return reply
 

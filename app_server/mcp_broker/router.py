@@ -10,8 +10,8 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter, Request, Response
 
-from app_server.core.database import Database
-from app_server.core.encryption import Cipher
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import NotFound
 from app_server.mcp_broker.pass_through import UpstreamServer, pass_through
 from app_server.mcp_servers.grants import Grants, bearer
@@ -32,12 +32,16 @@ def broker_url(inner_url: str, name: str) -> str:
 @router.post("/{name}")
 @router.get("/{name}")
 @router.delete("/{name}")
-async def exchange(name: ServerNameInPath, sandbox: CurrentSandbox, request: Request) -> Response:
+async def exchange(
+    name: ServerNameInPath,
+    sandbox: CurrentSandbox,
+    database: ServerDatabase,
+    cipher: ServerCipher,
+    request: Request,
+) -> Response:
     """Passes a request (streamable HTTP) on to an MCP server and streams its reply. `name`: the name of the
     server in the settings of the sandbox's user.
     """
-    database: Database = request.state.database
-    cipher: Cipher = request.state.cipher
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:
         server = await get_server(session, sandbox.user_id, name)

@@ -17,7 +17,9 @@ from app_server.conversations.routes.dependencies import (
     Viewer,
 )
 from app_server.conversations.schemas import SendMessageRequest
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import AppError, Conflict
+from app_server.core.server_objects import ServerConfig
 from app_server.git_hosts.connection import all_at_once
 from app_server.git_hosts.routes import CurrentGitHosts
 from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequestChanges, ReviewVerdict
@@ -42,10 +44,10 @@ MAX_CHECKS_WITH_LOGS = 5
 
 
 async def _repository(
-    hosts: CurrentGitHosts, request: Request, conversation: OwnedConversation
+    hosts: CurrentGitHosts, database: ServerDatabase, conversation: OwnedConversation
 ) -> HostedRepository:
     # A session that ends before the host is asked: hosts may take seconds.
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         return await repository_of(session, hosts, conversation)
 
 
@@ -54,9 +56,9 @@ Repository = Annotated[HostedRepository, Depends(_repository)]
 
 
 async def _pull_request(
-    request: Request, conversation: OwnedConversation, pull_request_id: UUID
+    database: ServerDatabase, conversation: OwnedConversation, pull_request_id: UUID
 ) -> ConversationPullRequest:
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         return await service.require(session, conversation.id, pull_request_id)
 
 
@@ -65,12 +67,14 @@ OwnedPullRequest = Annotated[ConversationPullRequest, Depends(_pull_request)]
 
 @router.get("")
 async def list_pull_requests(
-    principal: CurrentPrincipal, hosts: CurrentGitHosts, conversation: SeenConversation, request: Request
+    principal: CurrentPrincipal,
+    hosts: CurrentGitHosts,
+    conversation: SeenConversation,
+    database: ServerDatabase,
 ) -> list[PullRequestInfo]:
     """Returns the pull requests of the conversation, the newest first. For the owner, the hosts of open ones
     are asked first if the stored answer is older than 20 s.
     """
-    database = request.state.database
     async with database.read() as session:
         rows = await service.rows_of(session, conversation.id)
     if conversation.user_id == principal.user.id:
@@ -84,14 +88,17 @@ async def list_pull_requests(
 
 @router.get("/proposal")
 async def propose_pull_request(
-    repository: Repository, conversation: OwnedConversation, place: OwnedWorkplace, request: Request
+    repository: Repository,
+    conversation: OwnedConversation,
+    place: OwnedWorkplace,
+    database: ServerDatabase,
+    config: ServerConfig,
 ) -> PullRequestProposal:
     """Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
     Nothing is created.
     """
     tree = await working_tree.look_at(place)
-    state = request.state
-    return await proposal_of(state.database, state.config.base_url, repository, conversation, tree)
+    return await proposal_of(database, config.base_url, repository, conversation, tree)
 
 
 @router.post("", status_code=201)
@@ -102,14 +109,13 @@ async def create_pull_request(
     conversation: OwnedConversation,
     viewer: Viewer,
     body: CreatePullRequest,
-    request: Request,
+    database: ServerDatabase,
 ) -> CreatedPullRequest:
     """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
     to run. Repeating the call returns the open pull request of the branch.
 
     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
     """
-    database = request.state.database
     new = NewPullRequest(
         title=body.title,
         body=body.body,
@@ -156,6 +162,7 @@ async def address_review(
     repository: Repository,
     viewer: Viewer,
     pull_request: OwnedPullRequest,
+    database: ServerDatabase,
     request: Request,
 ) -> AgentAsked:
     """Sends the unresolved review comments to the agent as one message. When the branch has moved after that,
@@ -174,7 +181,7 @@ async def address_review(
     message_id = await _send(
         request, viewer, user, pull_request, messages.about_review(pull_request, unresolved, wanting)
     )
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         row = await session.get_one(ConversationPullRequest, pull_request.id)
         row.asked_threads = [thread.id for thread in unresolved[: messages.MAX_THREADS]]
         row.asked_at_commit = found.head_commit

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_runtime.relay.http import new_transport, relay_http
 from agent_runtime.relay.sockets import refuse_socket, relay_socket
-from agent_runtime.relay.target import Header, NoAnswerError, Target, end_to_end, without
+from agent_runtime.relay.target import Header, Target, TargetSilentError, end_to_end, without
 from app_server.core.errors import StartFailure, problem
 from app_server.sandbox_backends.docker.backend import DockerBackend
 from app_server.sandbox_backends.docker.containers import AGENT_PORT
@@ -45,7 +45,7 @@ class AgentRelay:
                 await relay_socket(target, scope, receive, send)
             else:
                 await relay_http(self._transport, target, scope, receive, send, _as_it_is)
-        except NoAnswerError as error:
+        except TargetSilentError as error:
             # The agent server may have another address by now.
             self._addresses.pop(sandbox_id, None)
             await _refuse(scope, receive, send, f"The agent server does not answer: {error}")

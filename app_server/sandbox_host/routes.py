@@ -35,7 +35,7 @@ from app_server.sandbox_backends.remote.wire import (
 from app_server.sandbox_backends.workspace_tar import PARTS
 from app_server.sandbox_host.access import OPEN_PATH, TOKEN_SCHEME
 from app_server.sandbox_host.received_base import base_by_name, base_of
-from app_server.sandbox_host.services import HostServices
+from app_server.sandbox_host.services import HostServices, ServerWork
 from app_server.sandbox_host.streams import SinkOfReply, SourceOfRequest
 from app_server.sandbox_images.image_store import prune_images, stored_images
 
@@ -65,8 +65,7 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/info")
-async def get_info(request: Request) -> HostInfo:
-    work: HostServices = request.state.work
+async def get_info(work: ServerWork) -> HostInfo:
     return HostInfo(
         protocol=PROTOCOL,
         version=VERSION,
@@ -81,11 +80,10 @@ async def get_info(request: Request) -> HostInfo:
 
 
 @router.post("/image", response_class=_Steps, responses=_STEPS)
-async def prepare_image(request: Request) -> StreamingResponse:
+async def prepare_image(work: ServerWork) -> StreamingResponse:
     """Makes sure that there is an image to start sandboxes from, and builds one if there is none. Streams the
     progress.
     """
-    work: HostServices = request.state.work
 
     async def prepare(report: Report) -> Step:
         await work.backend.prepare(report)
@@ -95,34 +93,33 @@ async def prepare_image(request: Request) -> StreamingResponse:
 
 
 @router.get("/images")
-async def list_images(request: Request, base: _Bases = None) -> list[HostedImage]:
+async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
     """Lists the sandbox images of this version and of earlier ones.
 
     `base`: base images that users have chosen. Images on these bases count as current.
     """
-    found = await request.state.work.images(stored_images, base or ())
+    found = await work.images(stored_images, base or ())
     return [HostedImage(**asdict(each)) for each in found]
 
 
 @router.post("/images/prune")
-async def prune_unneeded_images(request: Request, base: _Bases = None) -> list[HostedImage]:
+async def prune_unneeded_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
     """Removes images that were built here, are not current, and are needed by no container and no sandbox.
     Returns the removed images.
     """
-    removed = await request.state.work.images(prune_images, base or ())
+    removed = await work.images(prune_images, base or ())
     return [HostedImage(**asdict(each)) for each in removed]
 
 
 @router.get("/bases")
-async def get_base(request: Request, name: Annotated[ImageName, Query()]) -> BaseInfo:
+async def get_base(work: ServerWork, name: Annotated[ImageName, Query()]) -> BaseInfo:
     """Returns the sandbox image for this base. The image is null if it must be built first."""
-    work: HostServices = request.state.work
     return BaseInfo(image=await work.image(name))
 
 
 @router.put("/bases", response_class=_Steps, responses=_STEPS)
 async def prepare_base(
-    request: Request,
+    work: ServerWork,
     base: Annotated[Json[BaseRequest], Form()],
     context: Annotated[UploadFile | None, File()] = None,
 ) -> StreamingResponse:
@@ -132,7 +129,6 @@ async def prepare_base(
     `context`: the gzipped tar of the files that the base is built from. A second request for the same base
     joins the running build.
     """
-    work: HostServices = request.state.work
     packed = await context.read() if context else None
     wanted = await asyncio.to_thread(base_of, base, packed, work.config)
 
@@ -144,20 +140,18 @@ async def prepare_base(
 
 
 @router.get("/sandboxes")
-async def list_sandboxes(request: Request) -> list[HostedSandbox]:
+async def list_sandboxes(work: ServerWork) -> list[HostedSandbox]:
     """Lists all sandboxes that this host was ever given and was not told to delete."""
-    work: HostServices = request.state.work
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
-async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
+async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
     """Starts the sandbox's machine and streams the progress. A running machine is kept and a frozen one
     continues. Otherwise a new machine starts with the existing workspace.
 
     Does not wait for the agent server to answer.
     """
-    work: HostServices = request.state.work
 
     async def start(report: Report) -> Step:
         if body.authority:
@@ -176,42 +170,39 @@ async def start_sandbox(request: Request, sandbox_id: UUID, body: SandboxStartRe
 
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
-async def last_words(request: Request, sandbox_id: UUID) -> LastWordsInfo:
+async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
     """Returns how the machine ended and the last lines of its output. Also works while the machine runs."""
-    words = await request.state.work.backend.last_words(sandbox_id)
+    words = await work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
 
 
 @router.get("/sandboxes/{sandbox_id}/size")
-async def workspace_size(request: Request, sandbox_id: UUID) -> WorkspaceSize:
+async def workspace_size(work: ServerWork, sandbox_id: UUID) -> WorkspaceSize:
     """Returns the size of the sandbox's workspace in bytes. The size is null if a disk limits it, or if it
     cannot be measured in time. May take seconds.
     """
-    return WorkspaceSize(bytes=await request.state.work.backend.watched_bytes(sandbox_id))
+    return WorkspaceSize(bytes=await work.backend.watched_bytes(sandbox_id))
 
 
 @router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
-async def freeze_sandbox(request: Request, sandbox_id: UUID) -> None:
+async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
     """Halts the machine with all its programs. A start continues them."""
-    work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.freeze(sandbox_id)
 
 
 @router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
-async def stop_sandbox(request: Request, sandbox_id: UUID) -> None:
+async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
     """Ends the sandbox's machine. Its workspace stays. Does nothing if there is no machine."""
-    work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.stop(sandbox_id)
 
 
 @router.delete("/sandboxes/{sandbox_id}", status_code=204)
-async def delete_sandbox(request: Request, sandbox_id: UUID) -> None:
+async def delete_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
     """Deletes the sandbox's machine and workspace. Does nothing if there is no such sandbox."""
-    work: HostServices = request.state.work
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.delete(sandbox_id)
@@ -224,7 +215,7 @@ async def delete_sandbox(request: Request, sandbox_id: UUID) -> None:
     responses={200: {"description": "A clean tar", "content": {TAR: {"schema": _FILES}}}},
 )
 async def export_workspace(
-    request: Request,
+    work: ServerWork,
     sandbox_id: UUID,
     part: Annotated[list[str] | None, Query()] = None,
     folder: Annotated[str | None, Query(pattern=r"^[\w.-]+(/[\w.-]+)*$", max_length=255)] = None,
@@ -235,7 +226,6 @@ async def export_workspace(
     `folder`: a directory in each part; only this directory is written, in place of the part. If the reply
     breaks off, the export has failed.
     """
-    work: HostServices = request.state.work
     if sandbox_id not in work.inventory:
         raise workspace_missing()
     await work.ready_to_carry()
@@ -262,11 +252,10 @@ async def export_workspace(
     status_code=204,
     openapi_extra={"requestBody": {"content": {TAR: {"schema": _FILES}}, "required": True}},
 )
-async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
+async def restore_workspace(work: ServerWork, request: Request, sandbox_id: UUID) -> Response:
     """Deletes the sandbox's machine and workspace, then unpacks the tar in the request body into a new
     workspace. Starts no machine.
     """
-    work: HostServices = request.state.work
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
         work.inventory.add(sandbox_id)
@@ -275,13 +264,13 @@ async def restore_workspace(request: Request, sandbox_id: UUID) -> Response:
 
 
 @router.websocket("/tunnel")
-async def open_tunnel(socket: WebSocket) -> None:
-    await socket.state.work.egress_relay.control(socket)
+async def open_tunnel(work: ServerWork, socket: WebSocket) -> None:
+    await work.egress_relay.control(socket)
 
 
 @router.websocket("/tunnel/{name}")
-async def fetch_connection(socket: WebSocket, name: str) -> None:
-    await socket.state.work.egress_relay.fetch(socket, name)
+async def fetch_connection(work: ServerWork, socket: WebSocket, name: str) -> None:
+    await work.egress_relay.fetch(socket, name)
 
 
 def _follow(

@@ -6,11 +6,13 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Collection
+from typing import Annotated
 from uuid import UUID
 
 from app_server.core.background import Background
 from app_server.core.config import Config
 from app_server.core.errors import StartFailure
+from app_server.core.server_objects import from_server
 from app_server.http.sandbox_authority import certificate_file, read_authority
 from app_server.sandbox_backends.backend import MachineState
 from app_server.sandbox_backends.docker.backend import DockerBackend
@@ -87,3 +89,6 @@ class HostServices:
     async def _has_room(self) -> bool:
         up = [state for state in (await self.states()).values() if state != "stopped"]
         return (len(up) + 1) * self.config.sandbox_memory_bytes <= await self.capacity_bytes()
+
+
+ServerWork = Annotated[HostServices, from_server("work")]

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.authentication import CurrentUser
 from app_server.core.config import Config
-from app_server.core.database import ReadSession, Session, now
+from app_server.core.database import ReadSession, ServerDatabase, Session, now
 from app_server.core.errors import BadRequest, Conflict, Forbidden, StartFailure
 from app_server.core.pagination import Limit, PageId, page_of
 from app_server.git.address import check_exists, parse_address
@@ -66,7 +66,7 @@ async def get_sandbox_specs(
 
 @router.post("", status_code=201, responses=_REFUSALS)
 async def create_sandbox_spec(
-    user: CurrentUser, body: CreateSandboxSpec, request: Request
+    user: CurrentUser, body: CreateSandboxSpec, database: ServerDatabase, request: Request
 ) -> SandboxSpecInfo:
     """Saves and returns a spec made from an image, a Dockerfile, or a repository. The first start that needs
     it builds the image.
@@ -75,7 +75,7 @@ async def create_sandbox_spec(
     """
     _require_permission(request, user)
     new = await _new(request, user, body)
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         return _info(request, await service.create(session, user.id, new, body.runtime_plugins))
 
 

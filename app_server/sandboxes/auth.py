@@ -10,7 +10,7 @@ from sqlalchemy import String, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
-from app_server.core.database import Database, now
+from app_server.core.database import Database, ServerDatabase, now
 from app_server.core.errors import NotAuthenticated, Unavailable
 from app_server.http.middleware import api_key_of
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
@@ -91,9 +91,9 @@ async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandb
     return await authenticate(session, key) if key else None
 
 
-async def _require_sandbox(connection: HTTPConnection) -> Sandbox:
+async def _require_sandbox(database: ServerDatabase, connection: HTTPConnection) -> Sandbox:
     key = api_key_of(connection)
-    if key and (sandbox := await authenticate_patiently(connection.state.database, key)):
+    if key and (sandbox := await authenticate_patiently(database, key)):
         return sandbox
     raise NotAuthenticated(
         "Only a sandbox's session key opens this listener.", headers={"WWW-Authenticate": "Bearer"}

@@ -24,6 +24,7 @@ from app_server.sandboxes.schemas import (
     SandboxPaused,
     SandboxResumed,
 )
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
@@ -76,7 +77,11 @@ async def get_sandboxes(
     },
 )
 async def resume_sandbox(
-    user: CurrentUser, sandbox_id: UUID, request: Request, wanted: ResumeSandbox | None = None
+    user: CurrentUser,
+    sandbox_id: UUID,
+    sandboxes: ServerSandboxes,
+    request: Request,
+    wanted: ResumeSandbox | None = None,
 ) -> SandboxResumed:
     """Starts a sandbox that sleeps, is archived or has failed. Replies at once.
 
@@ -85,15 +90,17 @@ async def resume_sandbox(
     """
     await find_own(request, user, sandbox_id)
     wanted = wanted or ResumeSandbox()
-    await request.state.sandboxes.resume(sandbox_id, from_backup=wanted.from_backup)
+    await sandboxes.resume(sandbox_id, from_backup=wanted.from_backup)
     return SandboxResumed()
 
 
 @router.post("/{sandbox_id}/pause")
-async def pause_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxPaused:
+async def pause_sandbox(
+    user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
+) -> SandboxPaused:
     """Puts a sandbox to sleep: its files are kept, its commands end. The next message wakes it."""
     await find_own(request, user, sandbox_id)
-    await request.state.sandboxes.pause(sandbox_id)
+    await sandboxes.pause(sandbox_id)
     return SandboxPaused()
 
 
@@ -104,13 +111,15 @@ async def pause_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -
         503: {"description": "Its files could not be kept; they are as they were"},
     },
 )
-async def archive_sandbox(user: CurrentUser, sandbox_id: UUID, request: Request) -> SandboxArchived:
+async def archive_sandbox(
+    user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
+) -> SandboxArchived:
     """Moves the sandbox's files to an archive and removes container and volume.
 
     Replies when the archive is complete on disk. The next message, or resume, brings the sandbox back.
     """
     await find_own(request, user, sandbox_id)
-    await request.state.sandboxes.archiving.archive(sandbox_id)
+    await sandboxes.archiving.archive(sandbox_id)
     return SandboxArchived()
 
 

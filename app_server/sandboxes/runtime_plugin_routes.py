@@ -6,25 +6,32 @@ from fastapi import APIRouter, Request
 
 from agent_runtime.wire import RuntimePluginList
 from app_server.access.authentication import CurrentUser
+from app_server.core.database import ServerDatabase
+from app_server.core.server_objects import ServerConfig
 from app_server.sandboxes.own import find_own
 from app_server.sandboxes.runtime_plugins import list_runtime_plugins, start_runtime_plugin
 from app_server.sandboxes.schemas import RuntimePluginStarted
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/sandboxes/{sandbox_id}/runtime-plugins", tags=["sandboxes"])
 
 
 @router.get("")
-async def get_runtime_plugins(user: CurrentUser, sandbox_id: UUID, request: Request) -> RuntimePluginList:
+async def get_runtime_plugins(
+    user: CurrentUser,
+    sandbox_id: UUID,
+    sandboxes: ServerSandboxes,
+    config: ServerConfig,
+    database: ServerDatabase,
+    request: Request,
+) -> RuntimePluginList:
     """Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
 
     For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
     The list is empty if neither is known, before the first run.
     """
     sandbox = await find_own(request, user, sandbox_id)
-    state = request.state
-    return RuntimePluginList(
-        items=await list_runtime_plugins(state.sandboxes, sandbox, state.config, state.database)
-    )
+    return RuntimePluginList(items=await list_runtime_plugins(sandboxes, sandbox, config, database))
 
 
 @router.post("/{name}/start")

@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from app_server.access.audit_trail import record_first_use
-from app_server.core.database import Database
-from app_server.core.encryption import Cipher
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import NotFound
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.sandboxes.auth import CurrentSandbox
@@ -36,11 +36,10 @@ class SecretNames(BaseModel):
 
 
 @inner_router.get("/{sandbox_id}/settings/secrets")
-async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, request: Request) -> SecretNames:
+async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, database: ServerDatabase) -> SecretNames:
     """Returns the names of the secrets that the sandbox may look up."""
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
-    database: Database = request.state.database
     async with database.read() as session:
         found = await list_secrets(session, sandbox.user_id)
     return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
@@ -48,13 +47,15 @@ async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, request: Request
 
 @inner_router.get("/{sandbox_id}/settings/secrets/{name}", response_class=PlainTextResponse)
 async def look_up(
-    sandbox: CurrentSandbox, sandbox_id: UUID, name: SecretNameInPath, request: Request
+    sandbox: CurrentSandbox,
+    sandbox_id: UUID,
+    name: SecretNameInPath,
+    database: ServerDatabase,
+    cipher: ServerCipher,
 ) -> PlainTextResponse:
     """Returns the secret's value as plain text. The audit log records the first use by each sandbox."""
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
-    database: Database = request.state.database
-    cipher: Cipher = request.state.cipher
     async with database.read() as session:
         secret = await get_secret(session, sandbox.user_id, name)
     await record_first_use(database, sandbox.user_id, sandbox.id, name)

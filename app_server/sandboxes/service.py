@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Annotated
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,6 +15,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound, StartFailure, Unavailable
+from app_server.core.server_objects import from_server
 from app_server.core.start_report import Report
 from app_server.sandbox_backends.backend import SandboxKind, WorkspaceCapacity
 from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
@@ -303,3 +305,6 @@ class Sandboxes:
         self._monitor.forgive(sandbox_id)
         if sandbox.status == SandboxStatus.ARCHIVED and self._on_return:
             await self._on_return(sandbox_id)
+
+
+ServerSandboxes = Annotated[Sandboxes, from_server("sandboxes")]

@@ -4,13 +4,14 @@ replaced, never read.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.done import Done
+from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId
 from app_server.secrets import service
 from app_server.secrets.schemas import (
@@ -41,12 +42,12 @@ async def search_secrets(
 
 @router.post("", status_code=201)
 async def save_secret(
-    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSecret, request: Request
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveSecret, cipher: ServerCipher
 ) -> SavedSecret:
     """Adds a secret, or replaces the secret with the same name. Agents get the new value from their next
     command on.
     """
-    row, is_new = await service.save_secret(session, request.state.cipher, user.id, body)
+    row, is_new = await service.save_secret(session, cipher, user.id, body)
     action = AuditAction.SECRET_CREATED if is_new else AuditAction.SECRET_CHANGED
     trail.record(session, action, (AuditTarget.SECRET, row.name))
     return SavedSecret(name=row.name, description=row.description, message="The secret is saved.")
@@ -59,9 +60,9 @@ async def change_secret(
     session: Session,
     name: SecretNameInPath,
     body: ChangeSecret,
-    request: Request,
+    cipher: ServerCipher,
 ) -> SavedSecret:
-    row = await service.change_secret(session, request.state.cipher, user.id, name, body)
+    row = await service.change_secret(session, cipher, user.id, name, body)
     renamed = None if row.name == name else row.name
     has_value = body.value is not None
     target = (AuditTarget.SECRET, name)

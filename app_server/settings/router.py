@@ -1,6 +1,6 @@
 """Routes for LLM profiles: the current user's profiles, and the profiles that administrators share."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import SecretStr
 
 from agent_runtime.catalogue.lookup import facts_of
@@ -8,6 +8,7 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
+from app_server.core.encryption import ServerCipher
 from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.models import LLMProfile
 from app_server.settings.schemas import (
@@ -51,10 +52,9 @@ async def save_profile(
     session: Session,
     name: ProfileNameInPath,
     body: SaveProfile,
-    request: Request,
+    cipher: ServerCipher,
 ) -> ChangedProfile:
     """Adds a profile, or replaces the profile with this name."""
-    cipher = request.state.cipher
     llm = body.llm or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
         without: dict[str, object] = {"api_key": None, "extra_headers": None}

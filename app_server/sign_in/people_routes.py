@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from app_server.access import people
 from app_server.access.audit_trail import CurrentTrail
@@ -10,6 +10,7 @@ from app_server.access.authentication import CurrentUser
 from app_server.access.people_schemas import ChangePerson, Invitation, InvitePerson, Person, SignInLinkInfo
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
+from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.invitations import invite, new_link
 from app_server.sign_in.passwords import totp
 from app_server.users.models import User
@@ -28,11 +29,11 @@ async def list_people(session: ReadSession) -> list[Person]:
 
 @router.post("", status_code=201)
 async def invite_person(
-    manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson, request: Request
+    manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson, config: ServerConfig
 ) -> Invitation:
     """Creates an account, and the link by which its person signs in. 403 `role_not_manageable`."""
     people.require_can_manage(manager, body.role)
-    person, link = await invite(session, request.state.config, trail, name=body.name, role=body.role)
+    person, link = await invite(session, config, trail, name=body.name, role=body.role)
     return Invitation(person=Person.model_validate(person), sign_in_link=link)
 
 
@@ -67,11 +68,11 @@ async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session
 
 @router.post("/{person_id}/sign-in-link", status_code=201)
 async def create_sign_in_link(
-    manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, request: Request
+    manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, config: ServerConfig
 ) -> SignInLinkInfo:
     """Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
     404 `person_not_found`, 409 `service_account_cannot_sign_in`.
     """
     person = await people.find(session, person_id)
     people.require_can_manage(manager, person.role)
-    return await new_link(session, request.state.config, person, trail)
+    return await new_link(session, config, person, trail)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Annotated
 from uuid import UUID
 
 from starlette.requests import HTTPConnection
@@ -15,6 +16,7 @@ from app_server.audit.chain import Actor, NewEntry, record
 from app_server.core.background import Background
 from app_server.core.database import Database
 from app_server.core.errors import AppError
+from app_server.core.server_objects import from_server
 
 MAX_PER_MINUTE = 60
 
@@ -68,3 +70,6 @@ class RefusedSignIns:
     async def _write(self, entry: NewEntry) -> None:
         async with self.database.session() as session:
             record(session, entry)
+
+
+ServerRefusedSignIns = Annotated[RefusedSignIns, from_server("refused_sign_ins")]

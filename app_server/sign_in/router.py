@@ -8,13 +8,13 @@ from pydantic import BaseModel, Field
 from app_server.access.audit_trail import address_of
 from app_server.access.web_sessions import end_of_session
 from app_server.audit.actions import ActorMeans
-from app_server.core.config import Config
 from app_server.core.database import Session, now
+from app_server.core.server_objects import ServerConfig
 from app_server.http.middleware import page_proof_of, session_cookie
 from app_server.sign_in import service
 from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in_browser
 from app_server.sign_in.passwords.accounts import may_choose_password
-from app_server.sign_in.refused import RefusedSignIns
+from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
 
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 
@@ -33,10 +33,14 @@ class SignedInByLink(SignedInUser):
 
 @router.post("/link")
 async def sign_in_with_link(
-    body: SignInWithLink, session: Session, request: Request, response: Response
+    body: SignInWithLink,
+    session: Session,
+    config: ServerConfig,
+    refused_sign_ins: ServerRefusedSignIns,
+    request: Request,
+    response: Response,
 ) -> SignedInByLink:
-    config: Config = request.state.config
-    refused: RefusedSignIns = request.state.refused_sign_ins
+    refused: RefusedSignIns = refused_sign_ins
     with refused.watched(request, ActorMeans.LINK):
         signed_in = await service.sign_in_with_link(
             session, body.token, browser=browser_of(request), expires_at=end_of_session(config, now())
@@ -47,8 +51,7 @@ async def sign_in_with_link(
 
 
 @router.delete("/session", status_code=204)
-async def sign_out(session: Session, request: Request, response: Response) -> None:
-    config: Config = request.state.config
+async def sign_out(session: Session, config: ServerConfig, request: Request, response: Response) -> None:
     name = session_cookie(config)
     if (cookie := request.cookies.get(name)) and (proof := page_proof_of(request)):
         await service.sign_out(session, cookie, proof, address=address_of(request))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp
 
 from app_server.core.config import Config
 from app_server.core.database import Database
-from app_server.lifespan import State, lifespan
+from app_server.lifespan import lifespan
 from app_server.main import WithState
 from app_server.users.models import User
 from app_server.users.service import create_api_key, find_owner
@@ -29,7 +30,7 @@ class App:
     """A running app server: `public` and `inner` are its ASGI apps, `state` what they share."""
 
     config: Config
-    state: State
+    state: dict[str, Any]
     public: ASGIApp
     inner: ASGIApp
 
@@ -54,7 +55,8 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 @pytest.fixture
 async def app(config: Config) -> AsyncIterator[App]:
-    async with lifespan(config) as state:
+    async with lifespan(config) as opened:
+        state = vars(opened)
         public, inner = public_app(config), inner_app(config)
         yield App(config, state, WithState(public, state), WithState(inner, state))
 

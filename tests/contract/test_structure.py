@@ -4,9 +4,13 @@
 """
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
+
+from app_server.server_state import ServerState
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("agent_runtime", "app_server")
@@ -72,3 +76,13 @@ def _classes(module: Path) -> list[ast.ClassDef]:
     """The public ones at the top of the module."""
     body = ast.parse((ROOT / module).read_text()).body
     return [each for each in body if isinstance(each, ast.ClassDef) and not each.name.startswith("_")]
+
+
+def test_routes_take_only_objects_that_the_lifespan_opens() -> None:
+    modules = [
+        each for each in _modules() if each.parts[0] == "app_server" and each.parts[1] != "sandbox_host"
+    ]
+    source = "\n".join((ROOT / module).read_text() for module in modules)
+    names = set(re.findall(r'from_server\("(\w+)"\)', source))
+    assert names
+    assert names <= {each.name for each in fields(ServerState)}

@@ -21,6 +21,7 @@ from app_server.core.errors import Unavailable
 from app_server.doctor.checks import examine
 from app_server.lifespan import lifespan
 from app_server.main import WithState
+from app_server.server_state import ServerState
 from app_server.users.service import create_api_key, find_owner
 from tests.app_server.conftest import http_client, no_outer_configuration
 from tests.app_server.conversations.conftest import ROOT, eventually
@@ -90,7 +91,7 @@ async def failed_start(config: Config, place: Place, *, delete: bool = True) -> 
         task = await end_of_start(client, place.conversation_id)
         try:
             if delete:
-                await state["sandboxes"].delete(place.conversation_id)
+                await state.sandboxes.delete(place.conversation_id)
         except Unavailable:
             place.remove_machine()
     return task
@@ -108,13 +109,13 @@ async def end_of_start(client: httpx.AsyncClient, conversation_id: UUID) -> dict
 
 
 @asynccontextmanager
-async def owner_client(config: Config, state: Any) -> AsyncIterator[httpx.AsyncClient]:
-    database: Database = state["database"]
+async def owner_client(config: Config, state: ServerState) -> AsyncIterator[httpx.AsyncClient]:
+    database: Database = state.database
     async with database.session() as session:
         owner = await find_owner(session)
         assert owner is not None
         _, key = await create_api_key(session, owner, name="tests")
-    app = WithState(public_app(config), state)
+    app = WithState(public_app(config), vars(state))
     async with http_client(app, headers={"Authorization": f"Bearer {key}"}) as client:
         yield client
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_runtime.relay.http import new_transport, relay_http
 from agent_runtime.relay.sockets import refuse_socket, relay_socket
-from agent_runtime.relay.target import Header, NoAnswerError, Target, end_to_end, first, without
+from agent_runtime.relay.target import Header, Target, TargetSilentError, end_to_end, first, without
 from agent_runtime.server.errors import ServerProblem, problem_response
 from agent_runtime.server.keys.session_keys import SessionKeys
 from agent_runtime.server.ports.listeners import hosts_of
@@ -105,7 +105,7 @@ class PortRelay:
                     await relay_socket(target, scope, receive, send)
                 else:
                     await relay_http(connections.transport, target, scope, receive, send, _reply_headers)
-            except NoAnswerError as error:
+            except TargetSilentError as error:
                 if error.was_reached or host is hosts[-1]:
                     raise ServerProblem(
                         502, "port_failed", f"Port {port} of this sandbox gave no answer: {error}"
@@ -123,7 +123,7 @@ class PortRelay:
                 return
             async with new_transport(socket) as transport:
                 await relay_http(transport, target, scope, receive, send, _reply_headers)
-        except NoAnswerError as error:
+        except TargetSilentError as error:
             raise ServerProblem(
                 502, "port_failed", f"Port {port} of this sandbox gave no answer: {error}"
             ) from error

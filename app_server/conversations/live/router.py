@@ -15,6 +15,7 @@ from app_server.conversations.view import Viewer
 from app_server.core.errors import TooManyRequests
 from app_server.core.pubsub import Ended
 from app_server.events import stream
+from app_server.events.open_streams import ServerOpenStreams
 from app_server.events.server_sent import ServerSentEvents
 from app_server.events.stream import SendText
 from app_server.http.middleware import SUBPROTOCOL
@@ -30,7 +31,9 @@ _SIGNED_OUT = "You are signed out."
     response_class=ServerSentEvents,
     responses={200: {"model": UserFrame, "description": "Server-sent events; each is one of these frames."}},
 )
-async def follow(principal: CurrentPrincipal, request: Request) -> ServerSentEvents:
+async def follow(
+    principal: CurrentPrincipal, open_streams: ServerOpenStreams, request: Request
+) -> ServerSentEvents:
     """Streams what changes in the user's lists of conversations, as server-sent events without a name.
 
     The first event is a snapshot. After a lost connection, connect again: the new snapshot takes the place of
@@ -49,13 +52,13 @@ async def follow(principal: CurrentPrincipal, request: Request) -> ServerSentEve
             await send(_error("not_authenticated", _SIGNED_OUT))
 
     events = ServerSentEvents(serve)
-    if not request.state.open_streams.admit(principal.user.id, events):
+    if not open_streams.admit(principal.user.id, events):
         raise TooManyRequests(_TOO_MANY, code="too_many_streams")
     return events
 
 
 @router.websocket("")
-async def follow_by_websocket(websocket: WebSocket) -> None:
+async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
     """Streams the same frames. Errors are sent after the handshake, where browsers can read them."""
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
@@ -63,7 +66,7 @@ async def follow_by_websocket(websocket: WebSocket) -> None:
         detail = "Sign in first."
         await stream.close(websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail=detail)
         return
-    if not websocket.state.open_streams.admit(principal.user.id, websocket):
+    if not open_streams.admit(principal.user.id, websocket):
         await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=_TOO_MANY)
         return
     try:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from agent_runtime.wire import ConfirmationResponseRequest
@@ -16,6 +16,7 @@ from app_server.conversations.routes.dependencies import (
     Viewer,
 )
 from app_server.conversations.schemas import Success
+from app_server.core.database import ServerDatabase
 from app_server.settings.confirmation import ConfirmationMode
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
@@ -57,7 +58,7 @@ async def respond(
     trail: CurrentTrail,
     conversation: SteeredConversation,
     body: RespondToConfirmation,
-    request: Request,
+    database: ServerDatabase,
 ) -> Success:
     """Approves or refuses all or some of the waiting actions. 409 `nothing_to_confirm`,
     `confirmation_outdated`.
@@ -73,7 +74,7 @@ async def respond(
     await viewer.sandboxes.client(conversation.sandbox_id).respond_to_confirmation(conversation.id, answer)
     approved = body.action_ids if body.accept else body.approved_action_ids or []
     refused = [one for one in body.action_ids if one not in approved]
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         for action, ids in (
             (AuditAction.AGENT_ACTION_APPROVED, approved),
             (AuditAction.AGENT_ACTION_REFUSED, refused),
@@ -104,12 +105,12 @@ async def set_mode(
     trail: CurrentTrail,
     conversation: OwnedConversation,
     body: SetConfirmationMode,
-    request: Request,
+    database: ServerDatabase,
 ) -> Success:
     """Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting."""
     agent = viewer.sandboxes.client(conversation.sandbox_id)
     await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         target = (AuditTarget.CONVERSATION, conversation.id)
         trail.record(session, AuditAction.CONFIRMATION_CHANGED, target, mode=body.mode)
     return Success()

@@ -14,7 +14,13 @@ from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.routes.dependencies import Linked, Links, SteeredConversation, Viewer
+from app_server.conversations.routes.dependencies import (
+    Linked,
+    Links,
+    ServerStartWorker,
+    SteeredConversation,
+    Viewer,
+)
 from app_server.conversations.schemas import (
     MAX_TAGS,
     AppConversation,
@@ -37,13 +43,16 @@ from app_server.conversations.schemas import (
 from app_server.conversations.sharing.service import make_public
 from app_server.conversations.switch_profile import switch_profile
 from app_server.conversations.view import conversation_frame, in_order
-from app_server.core.database import Database, ReadSession
+from app_server.core.database import Database, ReadSession, ServerDatabase
+from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId
-from app_server.core.pubsub import Ended
+from app_server.core.pubsub import Ended, ServerPubSub
+from app_server.core.server_objects import ServerConfig
 from app_server.events.schemas import Moment
 from app_server.events.stream import DELETED
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again
 from app_server.sandbox_specs.permission import why_not
+from app_server.sandboxes.service import ServerSandboxes
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
@@ -173,23 +182,35 @@ async def update_conversation(
 
 
 @router.delete("/{conversation_id}")
-async def delete_conversation(user: CurrentUser, conversation_id: UUID, request: Request) -> Success:
-    async with request.state.database.session() as session:
+async def delete_conversation(
+    user: CurrentUser,
+    conversation_id: UUID,
+    pubsub: ServerPubSub,
+    start_worker: ServerStartWorker,
+    database: ServerDatabase,
+) -> Success:
+    async with database.session() as session:
         deleted = await service.delete(session, user.id, conversation_id)
         parent_id = (await session.get_one(Conversation, conversation_id)).parent_conversation_id
         changed = [*deleted, *([parent_id] if parent_id else [])]
         channels = {each: await channels_of(session, each) for each in changed}
     for each in deleted:
-        request.state.pubsub.publish(each, [DELETED])
+        pubsub.publish(each, [DELETED])
     for each in changed:
-        tell(request.state.pubsub, channels[each], each)
-    request.state.start_worker.wake()
+        tell(pubsub, channels[each], each)
+    start_worker.wake()
     return Success()
 
 
 @router.post("/{conversation_id}/send-message")
 async def send_message(
-    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SendMessageRequest, request: Request
+    user: CurrentUser,
+    viewer: Viewer,
+    conversation_id: UUID,
+    body: SendMessageRequest,
+    database: ServerDatabase,
+    start_worker: ServerStartWorker,
+    config: ServerConfig,
 ) -> SendMessageReply:
     """Sends a message to the agent. Before READY, the message is stored and delivered later (`message:
     "queued"`).
@@ -198,15 +219,15 @@ async def send_message(
     same applies if there is no memory to wake a sleeping sandbox, or if the sandbox is being restarted.
     """
     reply = await service.send_message(
-        request.state.database,
+        database,
         viewer,
         user,
         conversation_id,
         body,
-        max_bytes=request.state.config.max_message_bytes,
+        max_bytes=config.max_message_bytes,
     )
     if reply.message is not None:
-        request.state.start_worker.wake()
+        start_worker.wake()
     return reply
 
 
@@ -216,21 +237,23 @@ async def queue_message(
     viewer: Viewer,
     conversation_id: ConversationOrTask,
     body: SendMessageRequest,
-    request: Request,
+    database: ServerDatabase,
+    start_worker: ServerStartWorker,
+    config: ServerConfig,
 ) -> QueuedMessage:
     """Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
     task. A conversation that is READY gets the message as by `send-message`.
     """
     queued = await service.queue_message(
-        request.state.database,
+        database,
         viewer,
         user,
         conversation_id,
         body,
-        max_bytes=request.state.config.max_message_bytes,
+        max_bytes=config.max_message_bytes,
     )
     if queued.queued:
-        request.state.start_worker.wake()
+        start_worker.wake()
     return queued
 
 
@@ -250,22 +273,26 @@ async def take_message_back(
     user: CurrentUser,
     conversation_id: ConversationOrTask,
     message_id: MessageId,
-    request: Request,
+    database: ServerDatabase,
+    sandboxes: ServerSandboxes,
+    start_worker: ServerStartWorker,
 ) -> Success:
     """Deletes a waiting message, so that the agent does not get it. If the sandbox was waking only for this
     message, it stays asleep.
     """
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
     if sleeps_on is not None:
-        request.state.sandboxes.leave_queue(sleeps_on)
-        await request.state.start_worker.announce(conversation_id)
+        sandboxes.leave_queue(sleeps_on)
+        await start_worker.announce(conversation_id)
     return Success()
 
 
 @router.post("/{conversation_id}/run")
-async def run_conversation(viewer: Viewer, conversation: SteeredConversation, request: Request) -> Success:
-    async with request.state.database.session() as session:
+async def run_conversation(
+    viewer: Viewer, conversation: SteeredConversation, database: ServerDatabase
+) -> Success:
+    async with database.session() as session:
         await allow_as_much_again(session, Payer(conversation.user_id, conversation.id))
     await viewer.sandboxes.client(conversation.sandbox_id).run(conversation.id)
     return Success()
@@ -293,20 +320,26 @@ async def interrupt_conversation(viewer: Viewer, conversation: SteeredConversati
     },
 )
 async def switch_conversation_profile(
-    user: CurrentUser, viewer: Viewer, conversation_id: UUID, body: SwitchProfile, request: Request
+    user: CurrentUser,
+    viewer: Viewer,
+    conversation_id: UUID,
+    body: SwitchProfile,
+    database: ServerDatabase,
+    cipher: ServerCipher,
+    pubsub: ServerPubSub,
 ) -> Success:
     """Makes the agent use another saved model from its next call on."""
     shown = await switch_profile(
-        request.state.database,
-        request.state.cipher,
+        database,
+        cipher,
         viewer,
         user.id,
         conversation_id,
         body.profile_name,
     )
-    request.state.pubsub.publish(conversation_id, [conversation_frame(shown)])
-    async with request.state.database.read() as session:
-        tell(request.state.pubsub, await channels_of(session, conversation_id), conversation_id)
+    pubsub.publish(conversation_id, [conversation_frame(shown)])
+    async with database.read() as session:
+        tell(pubsub, await channels_of(session, conversation_id), conversation_id)
     return Success()
 
 

@@ -15,14 +15,16 @@ from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.sharing.followers import AccessEnded
 from app_server.conversations.view import Viewer
-from app_server.core.database import Database, ReadSession
+from app_server.core.database import ReadSession, ServerDatabase
 from app_server.core.errors import NotFound
 from app_server.core.pagination import Limit, Page, PageId
-from app_server.core.pubsub import Frame
+from app_server.core.pubsub import Frame, ServerPubSub
 from app_server.events import log, stream
 from app_server.events.log import EventFilter, EventSortOrder
+from app_server.events.open_streams import ServerOpenStreams
 from app_server.events.schemas import Moment
 from app_server.http.middleware import SUBPROTOCOL
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/conversation/{conversation_id}/events", tags=["Events"])
 
@@ -69,7 +71,15 @@ async def get_events(
 
 
 @router.websocket("/stream")
-async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: str = "0") -> None:
+async def stream_events(
+    database: ServerDatabase,
+    sandboxes: ServerSandboxes,
+    open_streams: ServerOpenStreams,
+    pubsub: ServerPubSub,
+    websocket: WebSocket,
+    conversation_id: str,
+    after_seq: str = "0",
+) -> None:
     """Streams the frames of docs/protocol.md §2. Errors are sent after the handshake, where browsers can read
     them.
     """
@@ -81,7 +91,6 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
             websocket, stream.NOT_AUTHENTICATED, error="not_authenticated", detail="Sign in first."
         )
         return
-    database: Database = websocket.state.database
     try:
         position = _position(after_seq)
         async with database.read() as session:
@@ -91,11 +100,11 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
     except NotFound as error:
         await stream.close(websocket, stream.NO_SUCH_CONVERSATION, error=error.code, detail=error.detail)
         return
-    if not websocket.state.open_streams.admit(signed_in.user.id, websocket):
+    if not open_streams.admit(signed_in.user.id, websocket):
         detail = "You follow too many conversations at once. Close some pages."
         await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=detail)
         return
-    viewer = Viewer(websocket.state.sandboxes)
+    viewer = Viewer(sandboxes)
 
     async def greeting() -> list[Frame]:
         async with database.read() as session:
@@ -109,7 +118,7 @@ async def stream_events(websocket: WebSocket, conversation_id: str, after_seq: s
             await stream.serve(
                 websocket,
                 database=database,
-                pubsub=websocket.state.pubsub,
+                pubsub=pubsub,
                 conversation_id=conversation.id,
                 after_seq=position,
                 greeting=greeting,

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -15,6 +15,7 @@ from app_server.conversations.log.export import markdown_chunks, zip_chunks
 from app_server.conversations.routes.dependencies import OwnedWorkplace, SeenWorkplace, Viewer
 from app_server.conversations.routes.git import require_within
 from app_server.conversations.schemas import PlainText
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import NotFound
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
@@ -52,7 +53,7 @@ async def download_conversation(
     trail: CurrentTrail,
     viewer: Viewer,
     conversation_id: UUID,
-    request: Request,
+    database: ServerDatabase,
     format: Literal["zip", "markdown"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
     """Downloads the conversation.
@@ -60,14 +61,14 @@ async def download_conversation(
     `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
     The sandbox is not needed: it may sleep, be archived or be deleted.
     """
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         conversation = await viewer.find(session, conversation_id, user_id=user.id)
     if conversation is None:
         raise NotFound("No such conversation.")
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         target = (AuditTarget.CONVERSATION, conversation_id)
         trail.record(session, AuditAction.CONVERSATION_EXPORTED, target, format=format)
-    chunks = (zip_chunks if format == "zip" else markdown_chunks)(request.state.database, conversation)
+    chunks = (zip_chunks if format == "zip" else markdown_chunks)(database, conversation)
     name = f"{conversation_id.hex}.{_ENDINGS[format]}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(chunks, media_type=_TYPES[format], headers=headers)

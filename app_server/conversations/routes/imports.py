@@ -8,7 +8,9 @@ from app_server.conversations.imports import import_conversation
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.routes.dependencies import Viewer
 from app_server.conversations.schemas import AppConversation
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import NotFound
+from app_server.core.pubsub import ServerPubSub
 
 router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
 
@@ -17,7 +19,12 @@ _BODY = {"content": {"application/zip": {"schema": {"type": "string", "format": 
 
 @router.post("/import", status_code=201, openapi_extra={"requestBody": _BODY})
 async def import_exported_conversation(
-    user: CurrentUser, trail: CurrentTrail, viewer: Viewer, request: Request
+    user: CurrentUser,
+    trail: CurrentTrail,
+    viewer: Viewer,
+    database: ServerDatabase,
+    pubsub: ServerPubSub,
+    request: Request,
 ) -> AppConversation:
     """Makes a conversation from the zip that `download` returns. It can be read and shared, and has no
     sandbox: messages are refused with 409 `conversation_imported`.
@@ -25,12 +32,11 @@ async def import_exported_conversation(
     422 `not_an_export` if the file is something else, has more than 20,000 events or unpacks to more than
     64 MB.
     """
-    database = request.state.database
     conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user.id)
         channels = await channels_of(session, conversation_id)
     if shown is None:
         raise NotFound("No such conversation.")
-    tell(request.state.pubsub, channels, conversation_id)
+    tell(pubsub, channels, conversation_id)
     return shown

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Request, WebSocket
 
 from app_server.access.audit_trail import CurrentTrail, address_of
 from app_server.access.authentication import CurrentUser
+from app_server.conversations.routes.dependencies import ServerLinkReaders
 from app_server.conversations.sharing import link_service
 from app_server.conversations.sharing.link_models import ConversationLink
 from app_server.conversations.sharing.link_readers import LinkEnded, LinkReaders
@@ -21,11 +22,11 @@ from app_server.conversations.sharing.link_schemas import (
 from app_server.conversations.sharing.link_view import shown_frame
 from app_server.conversations.sharing.own_secrets import own_secrets
 from app_server.conversations.sharing.secret_scan import SecretScan
-from app_server.core.config import Config
-from app_server.core.database import Database, ReadSession, Session
-from app_server.core.encryption import Cipher
+from app_server.core.database import Database, ReadSession, ServerDatabase, Session
+from app_server.core.encryption import Cipher, ServerCipher
 from app_server.core.errors import AppError, NotFound
-from app_server.core.pubsub import Frame
+from app_server.core.pubsub import Frame, ServerPubSub
+from app_server.core.server_objects import ServerConfig
 from app_server.events import stream
 from app_server.http.middleware import SUBPROTOCOL
 
@@ -55,7 +56,9 @@ async def list_links(
 async def create_link(
     user: CurrentUser,
     trail: CurrentTrail,
-    request: Request,
+    database: ServerDatabase,
+    config: ServerConfig,
+    cipher: ServerCipher,
     conversation_id: UUID,
     body: CreateConversationLink,
 ) -> CreatedConversationLink:
@@ -64,10 +67,8 @@ async def create_link(
     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
     `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
     """
-    database: Database = request.state.database
-    config: Config = request.state.config
     # No transaction is open during the scan, which may take seconds.
-    scanned = await link_service.scan(database, request.state.cipher, user.id, conversation_id)
+    scanned = await link_service.scan(database, cipher, user.id, conversation_id)
     async with database.session() as session:
         link, token = await link_service.create_link(session, user.id, trail, conversation_id, body, scanned)
         shown = link_service.shown_link(link)
@@ -87,6 +88,9 @@ async def end_link(
 
 @open_router.get("")
 async def get_linked_conversation(
+    link_readers: ServerLinkReaders,
+    database: ServerDatabase,
+    cipher: ServerCipher,
     request: Request,
     x_link_token: Annotated[str, Header(max_length=200)] = "",
 ) -> LinkedConversation:
@@ -94,11 +98,11 @@ async def get_linked_conversation(
 
     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
     """
-    request.state.link_readers.admit(address_of(request))
-    async with request.state.database.read() as session:
+    link_readers.admit(address_of(request))
+    async with database.read() as session:
         link, conversation = await link_service.open_link(session, x_link_token)
-        secrets = await own_secrets(session, request.state.cipher, conversation.user_id)
-    await link_service.touch_link(request.state.database, link)
+        secrets = await own_secrets(session, cipher, conversation.user_id)
+    await link_service.touch_link(database, link)
     title = await asyncio.to_thread(SecretScan(secrets).hide, conversation.title or "")
     return LinkedConversation(
         title=title or None, created_at=conversation.created_at, expires_at=link.expires_at
@@ -106,13 +110,19 @@ async def get_linked_conversation(
 
 
 @open_router.websocket("/stream")
-async def stream_linked_conversation(websocket: WebSocket, after_seq: str = "0") -> None:
+async def stream_linked_conversation(
+    database: ServerDatabase,
+    link_readers: ServerLinkReaders,
+    cipher: ServerCipher,
+    pubsub: ServerPubSub,
+    websocket: WebSocket,
+    after_seq: str = "0",
+) -> None:
     """Streams the finished events of the conversation of a link. The token is offered as the subprotocol
     `slipway.link.TOKEN`, beside `slipway`, or is in the header `X-Link-Token`.
     """
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
-    database: Database = websocket.state.database
-    readers: LinkReaders = websocket.state.link_readers
+    readers: LinkReaders = link_readers
     try:
         readers.admit(address_of(websocket))
         position = _position(after_seq)
@@ -129,13 +139,13 @@ async def stream_linked_conversation(websocket: WebSocket, after_seq: str = "0")
         await stream.close(websocket, stream.TRY_LATER, error="too_many_streams", detail=detail)
         return
     await link_service.touch_link(database, link)
-    shown = _Shown(database, websocket.state.cipher, link, conversation.user_id)
+    shown = _Shown(database, cipher, link, conversation.user_id)
     try:
         async with readers.hold(link):
             await stream.serve(
                 websocket,
                 database=database,
-                pubsub=websocket.state.pubsub,
+                pubsub=pubsub,
                 conversation_id=conversation.id,
                 after_seq=position,
                 greeting=_no_greeting,

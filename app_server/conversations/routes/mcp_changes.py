@@ -1,12 +1,13 @@
 """Routes for the user's answers about MCP servers: to changed tools and to questions of the servers."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from agent_runtime.wire import McpChangeAnswer, McpQuestionAnswer
 from app_server.access.audit_trail import CurrentTrail
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
+from app_server.core.database import ServerDatabase
 from app_server.mcp_approvals.service import keep_answer
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
@@ -18,14 +19,14 @@ async def answer(
     trail: CurrentTrail,
     conversation: OwnedConversation,
     body: McpChangeAnswer,
-    request: Request,
+    database: ServerDatabase,
 ) -> Success:
     """Approves a changed tool in the form that its server offers now, or keeps refusing it. 409
     `mcp_change_outdated`.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # Before it is relayed: the sandbox may tell of the approval before it has answered us.
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         await keep_answer(session, conversation.user_id, conversation.id, body)
         action = AuditAction.AGENT_ACTION_APPROVED if body.accept else AuditAction.AGENT_ACTION_REFUSED
         target = (AuditTarget.CONVERSATION, conversation.id)

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
@@ -11,19 +11,20 @@ from app_server.conversations import refused_hosts as network
 from app_server.conversations import service
 from app_server.conversations.refused_hosts import AnswerNetwork, ConversationNetwork
 from app_server.core.database import ReadSession, Session
+from app_server.core.server_objects import ServerConfig
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/network", tags=["Conversations"])
 
 
 @router.get("")
 async def get_conversation_network(
-    user: CurrentUser, session: ReadSession, conversation_id: UUID, request: Request
+    user: CurrentUser, session: ReadSession, conversation_id: UUID, config: ServerConfig
 ) -> ConversationNetwork:
     """Returns the network mode in force, the hosts that were allowed for this conversation, and the refused
     hosts that wait for an answer.
     """
     conversation = await service.require(session, user.id, conversation_id)
-    return await network.network_of(session, request.state.config, conversation)
+    return await network.network_of(session, config, conversation)
 
 
 @router.post("/answer")
@@ -33,7 +34,7 @@ async def answer_refused_host(
     session: Session,
     conversation_id: UUID,
     body: AnswerNetwork,
-    request: Request,
+    config: ServerConfig,
 ) -> ConversationNetwork:
     """Stores the answer about a refused host. It applies from the next request on.
 
@@ -49,4 +50,4 @@ async def answer_refused_host(
         port=body.port,
         answer=body.answer,
     )
-    return await network.network_of(session, request.state.config, conversation)
+    return await network.network_of(session, config, conversation)

@@ -3,11 +3,13 @@
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.routes.dependencies import Viewer
 from app_server.conversations.start.agent_request import brokered_llm
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.llm_gateway.proof import proof_of
 from app_server.sandboxes.auth import CurrentSandbox
@@ -18,7 +20,12 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["LLM gateway"])
 
 @inner_router.get("/{sandbox_id}/settings/llm")
 async def get_llm(
-    sandbox: CurrentSandbox, sandbox_id: UUID, viewer: Viewer, request: Request, profile: str | None = None
+    sandbox: CurrentSandbox,
+    sandbox_id: UUID,
+    viewer: Viewer,
+    database: ServerDatabase,
+    cipher: ServerCipher,
+    profile: str | None = None,
 ) -> dict[str, Any]:
     """Returns the settings of a model, from the named profile or the active one, for calls from inside the
     sandbox. They contain no vendor key.
@@ -28,7 +35,7 @@ async def get_llm(
     """
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         found = await get_profile(session, sandbox.user_id, profile)
         residents = await residents_of(session, sandbox_id)
     if len(residents) > 1:
@@ -42,5 +49,5 @@ async def get_llm(
         found,
         inner_url=viewer.sandboxes.running(sandbox_id).inner_url,
         conversation_id=conversation_id,
-        model_proof=proof_of(request.state.cipher, conversation_id),
+        model_proof=proof_of(cipher, conversation_id),
     )

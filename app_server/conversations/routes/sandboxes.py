@@ -3,19 +3,21 @@
 from typing import Annotated
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import Success
-from app_server.core.database import Database
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.core.server_objects import ServerConfig
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
 from app_server.sandboxes.schemas import SandboxInfo
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 
@@ -31,22 +33,23 @@ _MAX_EMPTY = 10
 )
 async def create_sandbox(
     user: CurrentUser,
-    request: Request,
+    database: ServerDatabase,
+    config: ServerConfig,
+    sandboxes: ServerSandboxes,
     sandbox_spec_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> SandboxInfo:
     """Creates a sandbox without a conversation and starts it at once. Conversations join it by its id.
 
     `sandbox_spec_id`: what it starts from; if left out, the user's setting.
     """
-    database: Database = request.state.database
-    reason = why_not(request.state.config, request.state.sandboxes.describe(), user.role)
+    reason = why_not(config, sandboxes.describe(), user.role)
     if reason and sandbox_spec_id not in {None, sandbox_specs.DEFAULT}:
         raise sandbox_specs_not_allowed(reason)
     async with database.session() as session:
         await _require_few(session, user.id)
         chosen = sandbox_specs.DEFAULT if reason else sandbox_spec_id
         spec = await sandbox_specs.chosen(session, user.id, chosen, None)
-        sandbox = await request.state.sandboxes.create(
+        sandbox = await sandboxes.create(
             session, sandbox_id=uuid4(), user_id=user.id, base_image=spec.base if spec else None
         )
         # That is what the monitor brings up; until it has, its client is not there.
@@ -62,13 +65,13 @@ async def create_sandbox(
 async def delete_sandbox(
     user: CurrentUser,
     sandbox_id: UUID,
-    request: Request,
+    database: ServerDatabase,
+    sandboxes: ServerSandboxes,
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
     """Deletes the sandbox and its files. The query may repeat the id, as the protocol's clients do."""
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")
-    database: Database = request.state.database
     async with database.session() as session:
         sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True)
         if sandbox is None or sandbox.user_id != user.id:
@@ -81,7 +84,7 @@ async def delete_sandbox(
             )
         # No conversation joins it any more, and nothing starts it again.
         sandbox.status = SandboxStatus.MISSING
-    await request.state.sandboxes.delete(sandbox_id)
+    await sandboxes.delete(sandbox_id)
     return Success()
 
 

@@ -12,6 +12,7 @@ from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing import service, with_teams
 from app_server.conversations.sharing.schemas import Candidate, SetAccess, SetEveryone, Sharing
 from app_server.core.database import ReadSession, Session
+from app_server.core.pubsub import ServerPubSub
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing", tags=["Conversations"])
 
@@ -32,10 +33,10 @@ async def share_with_everyone(
     session: Session,
     conversation_id: UUID,
     body: SetEveryone,
-    request: Request,
+    pubsub: ServerPubSub,
 ) -> Sharing:
     """Sets what every signed-in user may do. Null: only the named people and teams have access."""
-    async with telling(session, request.state.pubsub, conversation_id):
+    async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
 
 
@@ -68,13 +69,13 @@ async def share_with_person(
     conversation_id: UUID,
     person_id: UUID,
     body: SetAccess,
-    request: Request,
+    pubsub: ServerPubSub,
 ) -> Sharing:
     """Shares the conversation with one person, or changes that person's role.
 
     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
     """
-    async with telling(session, request.state.pubsub, conversation_id):
+    async with telling(session, pubsub, conversation_id):
         return await service.share_with(session, user.id, trail, conversation_id, person_id, body.access)
 
 
@@ -85,14 +86,14 @@ async def stop_sharing_with_person(
     session: Session,
     conversation_id: UUID,
     person_id: UUID,
-    request: Request,
+    pubsub: ServerPubSub,
 ) -> Sharing:
     """Ends the sharing with one person. The person's live streams end within two seconds, unless they
     have access in another way: by a team, or because it is shared with everyone.
 
     404 `share_not_found`.
     """
-    async with telling(session, request.state.pubsub, conversation_id):
+    async with telling(session, pubsub, conversation_id):
         return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)
 
 
@@ -104,14 +105,14 @@ async def share_with_team(
     conversation_id: UUID,
     team_id: UUID,
     body: SetAccess,
-    request: Request,
+    pubsub: ServerPubSub,
 ) -> Sharing:
     """Shares the conversation with all members of a team, also those who join later, or changes the team's
     role. It must be one of the user's teams, unless the user is an administrator.
 
     404 `team_not_found`, 409 `too_many_teams` (50).
     """
-    async with telling(session, request.state.pubsub, conversation_id):
+    async with telling(session, pubsub, conversation_id):
         return await with_teams.share_with_team(session, user, trail, conversation_id, team_id, body.access)
 
 
@@ -122,12 +123,12 @@ async def stop_sharing_with_team(
     session: Session,
     conversation_id: UUID,
     team_id: UUID,
-    request: Request,
+    pubsub: ServerPubSub,
 ) -> Sharing:
     """Ends the sharing with a team. Live streams of its members end within two seconds, unless they have
     access in another way.
 
     404 `share_not_found`.
     """
-    async with telling(session, request.state.pubsub, conversation_id):
+    async with telling(session, pubsub, conversation_id):
         return await with_teams.stop_sharing_with_team(session, user.id, trail, conversation_id, team_id)

@@ -3,16 +3,17 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.routes.dependencies import OwnedConversation, OwnedConversationId
 from app_server.conversations.schemas import Success
-from app_server.core.database import Id, ReadSession, Timestamp
+from app_server.core.database import Id, ReadSession, ServerDatabase, Timestamp
 from app_server.core.errors import Conflict, NotFound
 from app_server.sandbox_records.models import Archive, ArchiveKind
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/sandboxes/{conversation_id}/snapshots", tags=["sandboxes"])
 
@@ -45,9 +46,11 @@ class Snapshot(BaseModel):
         503: {"description": "Its files could not be kept"},
     },
 )
-async def take_snapshot(conversation: OwnedConversation, body: NewSnapshot, request: Request) -> Snapshot:
+async def take_snapshot(
+    conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
+) -> Snapshot:
     """Takes a snapshot of the conversation's present files. A container is paused meanwhile."""
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         residents = await residents_of(session, conversation.sandbox_id)
     if conversation.folder is None and len(residents) > 1:
         raise Conflict(
@@ -56,7 +59,7 @@ async def take_snapshot(conversation: OwnedConversation, body: NewSnapshot, requ
             fix="Push the work, or download its changes. Conversations that begin while sandboxes are shared "
             "have a directory each, of which snapshots can be taken.",
         )
-    archive = await request.state.sandboxes.archiving.snapshot(
+    archive = await sandboxes.archiving.snapshot(
         conversation.sandbox_id,
         body.name,
         conversation_id=conversation.id,
@@ -77,10 +80,10 @@ async def list_snapshots(conversation_id: OwnedConversationId, session: ReadSess
 
 @router.delete("/{snapshot_id}")
 async def delete_snapshot(
-    conversation_id: OwnedConversationId, snapshot_id: UUID, session: ReadSession, request: Request
+    conversation_id: OwnedConversationId, snapshot_id: UUID, session: ReadSession, sandboxes: ServerSandboxes
 ) -> Success:
     archive = await session.get(Archive, snapshot_id)
     if archive is None or archive.conversation_id != conversation_id or archive.kind != ArchiveKind.SNAPSHOT:
         raise NotFound("No such snapshot.", code="snapshot_not_found")
-    await request.state.sandboxes.archives.remove(archive)
+    await sandboxes.archives.remove(archive)
     return Success()

@@ -4,18 +4,20 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from sqlalchemy import ColumnElement, func, select, tuple_
 
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation, StartTask
-from app_server.conversations.routes.dependencies import Linked
+from app_server.conversations.routes.dependencies import Linked, ServerStartWorker
 from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
 from app_server.conversations.start.retries import retry
 from app_server.conversations.view import in_order, start_task_frame
-from app_server.core.database import ReadSession
+from app_server.core.database import ReadSession, ServerDatabase
+from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
+from app_server.core.pubsub import ServerPubSub
 from app_server.events.schemas import Moment
 
 router = APIRouter(prefix="/api/v1/app-conversations/start-tasks", tags=["Conversations"])
@@ -79,18 +81,25 @@ async def get_start_tasks(
 
 @router.post("/{task_id}/retry")
 async def retry_start(
-    user: CurrentUser, links: Linked, task_id: UUID, request: Request, body: RetryStart | None = None
+    user: CurrentUser,
+    links: Linked,
+    task_id: UUID,
+    pubsub: ServerPubSub,
+    start_worker: ServerStartWorker,
+    database: ServerDatabase,
+    cipher: ServerCipher,
+    body: RetryStart | None = None,
 ) -> StartTaskInfo:
     """Retries a failed start at the stage that failed.
 
     The body can name another branch or repository, as long as the repository was not fetched yet.
     """
-    async with request.state.database.session() as session:
-        task = await retry(session, request.state.cipher, user, task_id, body)
+    async with database.session() as session:
+        task = await retry(session, cipher, user, task_id, body)
         channels = await channels_of(session, task_id)
-    request.state.pubsub.publish(task_id, [start_task_frame(task)])
-    tell(request.state.pubsub, channels, task_id)
-    request.state.start_worker.wake()
+    pubsub.publish(task_id, [start_task_frame(task)])
+    tell(pubsub, channels, task_id)
+    start_worker.wake()
     return links.task(task)
 
 

@@ -1,6 +1,6 @@
 """Routes to set the budget of a conversation and to condense its history."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel
 
 from agent_runtime.wire import Dollars
@@ -10,6 +10,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
 from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
 from app_server.llm_gateway.limits.spending import Payer, allow_conversation
 
@@ -33,10 +34,10 @@ async def set_budget(
     viewer: Viewer,
     conversation: OwnedConversation,
     body: SetBudget,
-    request: Request,
+    database: ServerDatabase,
 ) -> Success:
     """Sets the budget. Setting the same amount again changes nothing."""
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)
         counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
         payer = Payer(user.id, conversation.id)

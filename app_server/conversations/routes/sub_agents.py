@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 
 from app_server.access.authentication import CurrentUser
 from app_server.agent_client.replies import EventPage
@@ -11,6 +11,7 @@ from app_server.conversations.models import Conversation
 from app_server.conversations.routes.dependencies import SeenWorkplace
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing.access import Access, require_access
+from app_server.core.database import ServerDatabase
 
 router = APIRouter(
     prefix="/api/v1/app-conversations/{conversation_id}/sub-conversations", tags=["Conversations"]
@@ -21,14 +22,14 @@ router = APIRouter(
     "/{sub_conversation_id}/events", responses={404: {"description": "It has no such sub-conversation"}}
 )
 async def sub_conversation_events(
-    request: Request,
+    database: ServerDatabase,
     user: CurrentUser,
     place: SeenWorkplace,
     sub_conversation_id: UUID,
     page_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
 ) -> EventPage:
     """Returns a page of a sub-agent's log, oldest first."""
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         # It may be a conversation with an owner, in the same sandbox.
         if await session.get(Conversation, sub_conversation_id) is not None:
             await require_access(session, user.id, sub_conversation_id, Access.VIEW)

@@ -25,6 +25,7 @@ from app_server.conversations.start.executables import (
 )
 from app_server.conversations.start.setup_script import SetupRun
 from app_server.conversations.start.trust_record import record_decisions
+from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision
@@ -35,14 +36,18 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 @router.get("/consent")
 async def get_consent(
-    user: CurrentUser, place: OwnedWorkplace, conversation_id: UUID, request: Request
+    user: CurrentUser,
+    place: OwnedWorkplace,
+    conversation_id: UUID,
+    database: ServerDatabase,
+    request: Request,
 ) -> ConversationConsent:
     """Returns everything that the repository would run in its present version. Nothing of it runs until it is
     allowed.
     """
     is_ready, identity = await _standing(request, user, conversation_id)
     found = await _offers(place, conversation_id, is_ready=is_ready)
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         word = await word_of(session, user.id, identity)
     return show(identity, found.offers, found.consented, word)
 
@@ -54,6 +59,7 @@ async def answer_offers(
     place: OwnedWorkplace,
     conversation_id: UUID,
     body: AnswerOffers,
+    database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
     """Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
@@ -65,19 +71,24 @@ async def answer_offers(
     found = await _offers(place, conversation_id, is_ready=is_ready)
     allowed = _chosen(found.offers, body.allow)
     refused = _chosen(found.offers, body.refuse)
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         await consents.decide(session, user.id, identity, allowed, Decision.ALLOWED)
         await consents.decide(session, user.id, identity, refused, Decision.REFUSED)
         record_decisions(session, trail, identity, allowed, is_allowed=True)
         record_decisions(session, trail, identity, refused, is_allowed=False)
     if is_ready:
         await _carry_out(request, place, conversation_id, allowed)
-    return await get_consent(user, place, conversation_id, request)
+    return await get_consent(user, place, conversation_id, database, request)
 
 
 @router.post("/run-setup-script")
 async def run_setup_script(
-    user: CurrentUser, place: OwnedWorkplace, conversation_id: UUID, body: RunSetupScript, request: Request
+    user: CurrentUser,
+    place: OwnedWorkplace,
+    conversation_id: UUID,
+    body: RunSetupScript,
+    database: ServerDatabase,
+    request: Request,
 ) -> Success:
     """Runs this version of the set-up script again. The stage of the start shows its progress.
 
@@ -92,7 +103,7 @@ async def run_setup_script(
     found = await _offers(place, conversation_id, is_ready=is_ready)
     scripts_offered = [offer for offer in found.offers if offer.kind == "setup_script"]
     [script] = _chosen(scripts_offered, [body.hash])
-    async with request.state.database.read() as session:
+    async with database.read() as session:
         word = await word_of(session, user.id, identity)
     if not word.allows(script):
         raise Conflict(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 from pydantic import SecretStr
 from sqlalchemy import select
@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import record_first_use
 from app_server.conversations.models import Conversation, StartTask
-from app_server.core.database import Database
-from app_server.core.encryption import Cipher
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import Cipher, ServerCipher
 from app_server.core.errors import NotFound
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import CurrentSandbox
@@ -40,15 +40,19 @@ def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -
     "/{sandbox_id}/conversations/{conversation_id}/secrets/{name}", response_class=PlainTextResponse
 )
 async def look_up(
-    sandbox: CurrentSandbox, sandbox_id: UUID, conversation_id: UUID, name: SecretNameInPath, request: Request
+    sandbox: CurrentSandbox,
+    sandbox_id: UUID,
+    conversation_id: UUID,
+    name: SecretNameInPath,
+    database: ServerDatabase,
+    cipher: ServerCipher,
 ) -> PlainTextResponse:
     """Returns, as text, the secret value that the conversation was started with."""
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise _not_found()
-    database: Database = request.state.database
     async with database.read() as session:
         kept = await _kept(session, sandbox, conversation_id)
-    values = orjson.loads(request.state.cipher.decrypt(kept)) if kept else {}
+    values = orjson.loads(cipher.decrypt(kept)) if kept else {}
     if name not in values:
         raise _not_found()
     await record_first_use(database, sandbox.user_id, sandbox.id, name, of_conversation=conversation_id)

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +17,7 @@ from app_server.core.jobs import queue
 from app_server.core.jobs.models import Job, JobState
 from app_server.core.jobs.policy import GiveUp, Handler, JobAttempt, RetryPolicy, TryAgain
 from app_server.core.pubsub import LOOK, Ended, PubSub
+from app_server.core.server_objects import from_server
 
 logger = logging.getLogger(__name__)
 
@@ -252,6 +254,9 @@ class Jobs:
     async def _forget_ended(self, _attempt: JobAttempt) -> None:
         async with self._database.session() as session:
             await queue.forget_ended(session, _KEEP_DONE, _KEEP_FAILED)
+
+
+ServerJobs = Annotated[Jobs, from_server("jobs")]
 
 
 def _named(job: Job) -> dict[str, object]:

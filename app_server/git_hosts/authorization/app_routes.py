@@ -12,8 +12,8 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
-from app_server.core.database import Database, ReadSession, Session
-from app_server.core.encryption import Cipher
+from app_server.core.database import Database, ReadSession, ServerDatabase, Session
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.git.models import GitOAuthApp
 from app_server.git.schemas import GitCredentialInfo
@@ -74,14 +74,13 @@ async def list_git_apps(session: ReadSession, request: Request) -> GitApps:
 
 @router.post("", status_code=201)
 async def save_git_app(
-    trail: CurrentTrail, session: Session, body: SaveGitApp, request: Request
+    trail: CurrentTrail, session: Session, body: SaveGitApp, cipher: ServerCipher, request: Request
 ) -> GitAppInfo:
     """Registers an application, or replaces the one of the same host. Secrets that are left out are removed.
     Users who have signed in with an application whose client_id changes have to connect again.
 
     409 `git_app_exists`.
     """
-    cipher: Cipher = request.state.cipher
     row = await session.scalar(select(GitOAuthApp).where(GitOAuthApp.origin == body.host))
     if row is None:
         row = GitOAuthApp(origin=body.host)
@@ -127,6 +126,8 @@ async def use_installation(
     trail: CurrentTrail,
     app_id: UUID,
     installation_id: InstallationId,
+    database: ServerDatabase,
+    cipher: ServerCipher,
     request: Request,
 ) -> GitCredentialInfo:
     """Stores tokens of an installation as the credential of the current administrator for the host, in place
@@ -138,10 +139,10 @@ async def use_installation(
     app = await app_with_secrets(request, app_id)
     granted = await installation_token(http_of(request, principal.user), app, installation_id)
     assert granted is not None
-    async with request.state.database.session() as session:
+    async with database.session() as session:
         row, grant = await connect(
             session,
-            request.state.cipher,
+            cipher,
             principal.user.id,
             app,
             granted,

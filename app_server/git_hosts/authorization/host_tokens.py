@@ -8,7 +8,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
@@ -23,6 +23,7 @@ from app_server.core.background import finish
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, BadGateway, Forbidden, Unavailable
+from app_server.core.server_objects import from_server
 from app_server.git.address import Address
 from app_server.git.command import Credentials
 from app_server.git.credentials import credential_of_origin, credentials_of, given_with
@@ -297,6 +298,9 @@ class HostTokens:
         )
         result = await session.execute(statement.values(**values).returning(GitGrant.credential_id))
         return result.scalar_one_or_none() is not None
+
+
+ServerGitTokens = Annotated[HostTokens, from_server("git_tokens")]
 
 
 def _is_free() -> Any:

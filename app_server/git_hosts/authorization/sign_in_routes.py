@@ -6,9 +6,9 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal
 from app_server.access.principal import Principal
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.core.config import Config
 from app_server.core.database import Database, ReadSession
-from app_server.core.encryption import Cipher
+from app_server.core.encryption import ServerCipher
+from app_server.core.server_objects import ServerConfig
 from app_server.git.schemas import GitCredentialInfo
 from app_server.git_hosts.authorization import attempts, sign_in
 from app_server.git_hosts.authorization.app_routes import all_apps, app_with_secrets, callback_url
@@ -38,7 +38,12 @@ async def list_sign_in_hosts(session: ReadSession) -> list[SignInHost]:
 
 @router.post("")
 async def start_git_sign_in(
-    principal: CurrentPrincipal, body: StartGitSignIn, request: Request, response: Response
+    principal: CurrentPrincipal,
+    body: StartGitSignIn,
+    config: ServerConfig,
+    cipher: ServerCipher,
+    request: Request,
+    response: Response,
 ) -> GitSignInStarted:
     """Starts a sign-in by a redirect. Returns the address for the user's browser, and sets a cookie without
     which the sign-in cannot be finished. It lasts ten minutes.
@@ -47,8 +52,7 @@ async def start_git_sign_in(
     """
     app = await app_with_secrets(request, body.app_id)
     attempt = RedirectAttempt.begin(app.id, principal.user.id, principal.credential.id, callback_url(request))
-    config: Config = request.state.config
-    attempts.COOKIE.keep(attempts.seal(attempt, request.state.cipher), response, config)
+    attempts.COOKIE.keep(attempts.seal(attempt, cipher), response, config)
     return GitSignInStarted(authorization_url=sign_in.authorization_url(app, attempt))
 
 
@@ -57,6 +61,8 @@ async def finish_git_sign_in(
     principal: CurrentPrincipal,
     trail: CurrentTrail,
     body: FinishGitSignIn,
+    config: ServerConfig,
+    cipher: ServerCipher,
     request: Request,
     response: Response,
 ) -> GitCredentialInfo:
@@ -65,11 +71,8 @@ async def finish_git_sign_in(
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
-    config: Config = request.state.config
     sealed = attempts.COOKIE.read(request, config)
-    attempt = attempts.opened(
-        RedirectAttempt, sealed, request.state.cipher, principal.user.id, principal.credential.id
-    )
+    attempt = attempts.opened(RedirectAttempt, sealed, cipher, principal.user.id, principal.credential.id)
     attempt.require_state(body.state)
     attempts.COOKIE.forget(response, config)
     app = await app_with_secrets(request, attempt.app_id)
@@ -81,7 +84,7 @@ async def finish_git_sign_in(
 
 @router.post("/device")
 async def start_device_sign_in(
-    principal: CurrentPrincipal, body: StartGitSignIn, request: Request
+    principal: CurrentPrincipal, body: StartGitSignIn, cipher: ServerCipher, request: Request
 ) -> GitDeviceCode:
     """Starts a sign-in by a code that the user types at the host. Then ask `/device/poll`.
 
@@ -91,7 +94,7 @@ async def start_device_sign_in(
     http = http_of(request, principal.user)
     code = await sign_in.begin_device(http, app, principal.user.id, principal.credential.id)
     return GitDeviceCode(
-        attempt=attempts.seal(code, request.state.cipher),
+        attempt=attempts.seal(code, cipher),
         user_code=code.user_code,
         verification_uri=code.verification_uri,
         interval=code.interval,
@@ -101,14 +104,17 @@ async def start_device_sign_in(
 
 @router.post("/device/poll")
 async def ask_about_device_sign_in(
-    principal: CurrentPrincipal, trail: CurrentTrail, body: AskAboutDevice, request: Request
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    body: AskAboutDevice,
+    cipher: ServerCipher,
+    request: Request,
 ) -> GitDeviceState:
     """Asks the host whether the user has typed the code, and stores the token if so. Before `interval` has
     passed, the host is not asked. `interval` grows if the host wants that.
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
-    cipher: Cipher = request.state.cipher
     attempt = attempts.opened(DeviceAttempt, body.attempt, cipher, principal.user.id, principal.credential.id)
     app = await app_with_secrets(request, attempt.app_id)
     outcome = await sign_in.ask_about_device(http_of(request, principal.user), app, attempt)

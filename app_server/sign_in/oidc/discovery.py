@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
 from joserfc.errors import JoseError
@@ -15,6 +15,7 @@ from joserfc.jwk import KeySet
 from pydantic import BaseModel, ValidationError
 
 from app_server.core.identity_providers import IdentityProvider
+from app_server.core.server_objects import from_server
 from app_server.sign_in.oidc.refusals import provider_not_found, provider_unreachable
 
 logger = logging.getLogger(__name__)
@@ -131,3 +132,6 @@ class Providers:
         except (JoseError, KeyError, TypeError, ValueError) as error:
             logger.warning("the keys of %s cannot be read: %r", provider.name, error)
             raise provider_unreachable(provider.title) from None
+
+
+ServerProviders = Annotated[Providers, from_server("identity_providers")]

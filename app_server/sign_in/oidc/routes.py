@@ -15,16 +15,17 @@ from app_server.access.audit_trail import AuditTrail, address_of
 from app_server.access.authentication import account_disabled
 from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
 from app_server.audit.chain import Actor
-from app_server.core.config import Config
 from app_server.core.database import Session
+from app_server.core.encryption import ServerCipher
 from app_server.core.errors import AppError, BadGateway, BadRequest
 from app_server.core.identity_providers import IdentityProvider
 from app_server.core.pubsub import LOOK, publish_after_commit
+from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.oidc import accounts, attempts, exchange, refusals
-from app_server.sign_in.oidc.discovery import Providers
+from app_server.sign_in.oidc.discovery import Providers, ServerProviders
 from app_server.sign_in.oidc.identity import ProviderIdentity, identity_of
 from app_server.sign_in.oidc.tokens import read_logout_token
-from app_server.sign_in.refused import RefusedSignIns
+from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
 from app_server.sign_in.service import LinkOrigin, create_link
 from app_server.users.models import User
 
@@ -47,9 +48,9 @@ class ProviderInfo(BaseModel):
 
 
 @router.get("/providers")
-async def list_providers(request: Request) -> list[ProviderInfo]:
+async def list_providers(identity_providers: ServerProviders) -> list[ProviderInfo]:
     """Lists the providers by which people can sign in, in addition to one-time links."""
-    providers: Providers = request.state.identity_providers
+    providers: Providers = identity_providers
     return [
         ProviderInfo(name=one.name, title=one.title, url=f"{router.prefix}/oidc/{one.name}")
         for one in providers.all()
@@ -57,13 +58,14 @@ async def list_providers(request: Request) -> list[ProviderInfo]:
 
 
 @router.get("/oidc/{name}", status_code=303, response_class=RedirectResponse)
-async def begin_sign_in(name: str, request: Request) -> Response:
+async def begin_sign_in(
+    name: str, config: ServerConfig, identity_providers: ServerProviders, cipher: ServerCipher
+) -> Response:
     """Redirects the browser to the provider, or to our sign-in page if the provider does not answer.
 
     404 `oidc_provider_not_found`.
     """
-    config: Config = request.state.config
-    providers: Providers = request.state.identity_providers
+    providers: Providers = identity_providers
     provider = providers.find(name)
     attempt = attempts.Attempt.begin(name)
     try:
@@ -71,13 +73,17 @@ async def begin_sign_in(name: str, request: Request) -> Response:
     except BadGateway as refusal:
         return RedirectResponse(f"{config.base_url}/sign-in#refused={refusal.code}", status_code=303)
     reply = RedirectResponse(url, status_code=303)
-    attempts.COOKIE.keep(attempts.seal(attempt, request.state.cipher), reply, config)
+    attempts.COOKIE.keep(attempts.seal(attempt, cipher), reply, config)
     return reply
 
 
 @router.get("/oidc/{name}/callback", status_code=303, response_class=RedirectResponse)
 async def complete_sign_in(
     name: str,
+    config: ServerConfig,
+    identity_providers: ServerProviders,
+    cipher: ServerCipher,
+    refused_sign_ins: ServerRefusedSignIns,
     request: Request,
     session: Session,
     state: _Text = "",
@@ -90,13 +96,12 @@ async def complete_sign_in(
 
     404 `oidc_provider_not_found`.
     """
-    config: Config = request.state.config
-    providers: Providers = request.state.identity_providers
+    providers: Providers = identity_providers
     provider = providers.find(name)
     cookie = attempts.COOKIE.read(request, config)
     page = "sign-in"
     try:
-        attempt = attempts.open_sealed(cookie, request.state.cipher, provider=name, state=state)
+        attempt = attempts.open_sealed(cookie, cipher, provider=name, state=state)
         page = CONNECTIONS_PAGE if attempt.connects else page
         if error or not code:
             logger.info("%s refuses a sign-in: %r", name, error[:200])
@@ -110,7 +115,7 @@ async def complete_sign_in(
         else:
             outcome = f"token={await _link_for(session, request, provider, identity)}"
     except AppError as refusal:
-        refused: RefusedSignIns = request.state.refused_sign_ins
+        refused: RefusedSignIns = refused_sign_ins
         refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
         outcome = f"refused={refusal.code}"
     reply = RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
@@ -121,6 +126,7 @@ async def complete_sign_in(
 @router.post("/oidc/{name}/logout")
 async def log_out_by_provider(
     name: str,
+    identity_providers: ServerProviders,
     request: Request,
     session: Session,
     logout_token: Annotated[str, Form(max_length=16_384)],
@@ -130,7 +136,7 @@ async def log_out_by_provider(
 
     400 `oidc_logout_token_invalid`, 404 `oidc_provider_not_found`.
     """
-    providers: Providers = request.state.identity_providers
+    providers: Providers = identity_providers
     provider = providers.find(name)
     try:
         claims = await read_logout_token(providers, provider, logout_token)

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Request
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
-from app_server.core.config import Config
 from app_server.core.database import ReadSession
+from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.passwords import accounts, policy, totp
 from app_server.sign_in.passwords.accounts import PasswordAccounts
 from app_server.sign_in.passwords.refusals import browser_session_needed, password_sign_in_off
@@ -44,9 +44,8 @@ Accounts = Annotated[PasswordAccounts, Depends(_accounts)]
 
 @router.get("/password")
 async def get_password_settings(
-    user: CurrentUser, session: ReadSession, request: Request
+    user: CurrentUser, session: ReadSession, config: ServerConfig
 ) -> PasswordSettings:
-    config: Config = request.state.config
     known = await accounts.find(session, user.id)
     secret = await totp.find(session, user.id)
     return PasswordSettings(
@@ -61,7 +60,7 @@ async def get_password_settings(
 
 @router.put("/password", status_code=204)
 async def set_password(
-    user: CurrentUser, session_id: SessionId, of_users: Accounts, body: SetPassword, request: Request
+    user: CurrentUser, session_id: SessionId, of_users: Accounts, body: SetPassword, config: ServerConfig
 ) -> None:
     """Sets or changes the user's password. A change signs out all other browsers of the user.
 
@@ -69,7 +68,6 @@ async def set_password(
     `login_name_invalid`, 403 `current_password_wrong`, `password_sign_in_off`, `browser_session_needed`, 409
     `login_name_taken`, 429 `sign_in_throttled`.
     """
-    config: Config = request.state.config
     if not config.password_sign_in:
         raise password_sign_in_off()
     current = body.current_password

@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request, Response
 
 from app_server.access.web_sessions import end_of_session
 from app_server.audit.actions import ActorMeans
-from app_server.core.config import Config
 from app_server.core.database import now
+from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in_browser
 from app_server.sign_in.passwords.refusals import password_sign_in_off
 from app_server.sign_in.passwords.schemas import SignInWithPassword
@@ -17,14 +17,13 @@ router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 
 @router.post("/password")
 async def sign_in_with_password(
-    body: SignInWithPassword, request: Request, response: Response
+    body: SignInWithPassword, config: ServerConfig, request: Request, response: Response
 ) -> SignedInUser:
     """Signs in with a login name and a password, and with a code if the user has an authenticator app.
 
     401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
     """
-    config: Config = request.state.config
     if not config.password_sign_in:
         raise password_sign_in_off()
     state = request.state

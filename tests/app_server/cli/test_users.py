@@ -63,7 +63,7 @@ def sign_in(home: Path, link: str) -> httpx.Response:
         async with (
             lifespan(config) as state,
             http_client(
-                WithState(public_app(config), state), headers={"Origin": "http://localhost:3000"}
+                WithState(public_app(config), vars(state)), headers={"Origin": "http://localhost:3000"}
             ) as browser,
         ):
             token = link.partition("#token=")[2]

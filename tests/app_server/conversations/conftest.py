@@ -123,7 +123,8 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 @pytest.fixture
 async def home(config: Config) -> AsyncIterator[Home]:
-    async with lifespan(config) as state:
+    async with lifespan(config) as opened:
+        state = vars(opened)
         servers = [
             _server(WithState(public_app(config), state), config.port),
             _server(WithState(inner_app(config), state), config.inner_port),

@@ -42,8 +42,8 @@ async def clients(app: App, made: Sandboxes, client: httpx.AsyncClient) -> Async
     """The owner at either app server. Nobody brings up what is started."""
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(lifespan(app.config))
-        await state["start_worker"].close()
-        public = WithState(public_app(app.config), state)
+        await state.start_worker.close()
+        public = WithState(public_app(app.config), vars(state))
         other = await stack.enter_async_context(http_client(public))
         other.headers["Authorization"] = client.headers["Authorization"]
         yield client, other

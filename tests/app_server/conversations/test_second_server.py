@@ -28,10 +28,10 @@ async def test_the_other_server_starts_nothing_beside_it_and_says_where_it_is(
         update={"home": tmp_path / "other", "port": free_port(), "inner_port": free_port()}
     )
     async with lifespan(other) as state:
-        sandboxes = state["sandboxes"]
+        sandboxes = state.sandboxes
         for _ in range(2):
             await sandboxes.check()
-        public = WithState(public_app(other), state)
+        public = WithState(public_app(other), vars(state))
         async with http_client(public, headers={"Authorization": f"Bearer {home.key}"}) as client:
             message = {"role": "user", "content": [{"type": "text", "text": "hello"}], "run": False}
             refused = [

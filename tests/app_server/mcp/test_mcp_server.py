@@ -298,7 +298,8 @@ class TestWithSearch:
         searching = config.model_copy(
             update={"tavily_api_key": SecretStr(TAVILY_KEY), "tavily_url": tavily.url}
         )
-        async with lifespan(searching) as state:
+        async with lifespan(searching) as opened:
+            state = vars(opened)
             public, inner = public_app(searching), inner_app(searching)
             yield App(searching, state, WithState(public, state), WithState(inner, state))
 

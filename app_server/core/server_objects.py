@@ -1,0 +1,25 @@
+"""Lets routes take the objects of the server as parameters.
+
+The lifespan opens these objects (server_state.py). Beside the class of each stands an alias for parameters,
+such as `ServerDatabase`.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from app_server.core.config import Config
+
+
+def from_server(name: str) -> Any:
+    """Returns the dependency that finds an object of the server. `name`: its field in `ServerState`."""
+
+    # Asynchronous, or FastAPI would call it in a thread.
+    async def find(connection: HTTPConnection) -> Any:
+        return getattr(connection.state, name)
+
+    return Depends(find)
+
+
+ServerConfig = Annotated[Config, from_server("config")]

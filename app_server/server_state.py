@@ -1,0 +1,106 @@
+"""The objects that live as long as the server. The lifespan opens them; routes take them as parameters."""
+
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import httpx
+from fastapi import Request
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.credentials_in_use import Credential, CredentialsInUse
+from app_server.conversations.sharing.followers import Followers
+from app_server.conversations.sharing.link_readers import LinkReaders
+from app_server.conversations.start.worker import StartWorker
+from app_server.conversations.titles import Titles
+from app_server.core.background import Background
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.jobs.worker import Jobs
+from app_server.core.pubsub import PubSub
+from app_server.egress.attribution import AttributionOf
+from app_server.egress.proxy import EgressProxy
+from app_server.events.open_streams import OpenStreams
+from app_server.git_hosts.authorization.host_tokens import HostTokens
+from app_server.git_hosts.rate_limits import RateLimits
+from app_server.git_hosts.suggested_tasks import SuggestedTasks
+from app_server.git_proxy.access import Moves, WorkOf
+from app_server.http.guarded_client import Guard
+from app_server.llm_gateway.caller import CallerOf
+from app_server.llm_gateway.limits.calls import Spending
+from app_server.llm_gateway.program_routes import ProgramOf
+from app_server.llm_gateway.room import CallCapacity
+from app_server.mcp.served import ServedTools
+from app_server.mcp_broker.pass_through import Exchanges
+from app_server.mcp_servers.grants import Grants
+from app_server.mcp_servers.sign_in import SignIns
+from app_server.sandbox_records.models import Sandbox
+from app_server.sandbox_reports.fairness import Fairness
+from app_server.sandboxes.schemas import ExposedUrl
+from app_server.sandboxes.service import Sandboxes
+from app_server.sign_in.oidc.discovery import Providers
+from app_server.sign_in.passwords.hashing import PasswordHashing
+from app_server.sign_in.refused import RefusedSignIns
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerState:
+    """Every name on `request.state`, with its type.
+
+    The last group are functions of upper layers that lower ones call.
+    """
+
+    config: Config
+    database: Database
+    cipher: Cipher
+    background: Background
+    jobs: Jobs
+    pubsub: PubSub
+
+    http: httpx.AsyncClient
+    guard: Guard
+    guarded_http: httpx.AsyncClient
+    relay_transport: httpx.AsyncBaseTransport
+    trust_of_hosts: ssl.SSLContext | None
+
+    credentials_in_use: CredentialsInUse
+    identity_providers: Providers
+    password_hashing: PasswordHashing
+    refused_sign_ins: RefusedSignIns
+
+    sandboxes: Sandboxes
+    fairness: Fairness
+    egress: EgressProxy
+
+    start_worker: StartWorker
+    titles: Titles
+    followers: Followers
+    link_readers: LinkReaders
+    open_streams: OpenStreams
+
+    spending: Spending
+    room_for_models: CallCapacity
+
+    mcp_for_programs: ServedTools
+    mcp_for_agents: ServedTools
+    mcp_exchanges: Exchanges
+    mcp_grants: Grants
+    mcp_sign_ins: SignIns
+
+    git_tokens: HostTokens
+    git_moves: Moves
+    git_rate_limits: RateLimits
+    suggested_tasks: SuggestedTasks
+
+    git_work_of: WorkOf
+    llm_caller_of: CallerOf
+    program_of: ProgramOf
+    attribution_of: AttributionOf
+    folder_of: Callable[[AsyncSession, Sandbox, UUID], Awaitable[str | None]]
+    works_in: Callable[[AsyncSession, UUID, UUID], Awaitable[bool]]
+    owner_of_conversation: Callable[[AsyncSession, UUID], Awaitable[UUID | None]]
+    users_with_address: Callable[[AsyncSession, str], Awaitable[Sequence[UUID]]]
+    exposed_urls: Callable[[Request, Sandbox, Credential, str | None], list[ExposedUrl]]
+    agent_server_key: Callable[[Request, UUID, Credential], str]
