@@ -35,8 +35,8 @@ class _Direct(connect):
 
 
 async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Send) -> None:
-    """Relays until either side has closed. Raises TargetSilentError. If the other server refuses the socket, the
-    client's socket is refused, too.
+    """Relays until either side has closed. Raises TargetSilentError. If the other server refuses the
+    socket, the client's socket is refused, too.
     """
     host, scheme = first(target.headers, b"host"), "wss" if target.tls else "ws"
     try:
