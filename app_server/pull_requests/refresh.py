@@ -1,7 +1,6 @@
 """Asks the hosts of pull requests how these stand, and answers review threads that were addressed."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
@@ -11,10 +10,9 @@ from app_server.core.errors import AppError
 from app_server.git_hosts.connect import GitHosts
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import Check, PullRequest, PullRequestState, Review, ReviewThread
+from app_server.pull_requests.answers import answer, take
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.service import describe
-
-logger = logging.getLogger(__name__)
 
 FRESH = timedelta(seconds=20)
 
@@ -25,10 +23,16 @@ def is_stale(row: ConversationPullRequest) -> bool:
 
 
 async def refresh(
-    database: Database, hosts: GitHosts, pull_request_id: UUID, *, answers: bool = True
+    database: Database,
+    hosts: GitHosts,
+    pull_request_id: UUID,
+    *,
+    answers: bool = True,
+    said: str | None = None,
 ) -> None:
     """Asks the host how the pull request stands, and stores the answer. With `answers`, answers the review
-    threads that the agent was asked to address, once the branch has moved.
+    threads that the agent was asked to address, once the branch has moved. said: the last words of an agent
+    that has ended its work. Then the threads are answered in any case, with these words.
 
     A failure of the host is stored in `problem`; it is not raised.
     """
@@ -55,8 +59,9 @@ async def refresh(
         kept.checks = [check.model_dump(mode="json") for check in checks]
         kept.reviews = [review.model_dump(mode="json") for review in reviews]
         kept.unresolved_threads = sum(not thread.is_resolved for thread in threads)
-        addressed = _take_addressed(kept, found, threads) if answers else []
-    await _answer(client, row, found, addressed)
+        has_ended = said is not None
+        addressed = take(kept, found, threads, has_ended=has_ended) if answers else []
+    await answer(client, row, found, addressed, said)
 
 
 async def _details(
@@ -69,32 +74,3 @@ async def _details(
         client.review_threads(repository, number),
     )
     return checks, reviews, threads
-
-
-def _take_addressed(
-    row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread]
-) -> list[str]:
-    """Returns the threads to answer now, and forgets them: each is answered at most once, also by two servers
-    at a time.
-    """
-    if not row.asked_threads or None in {found.head_commit, row.asked_at_commit}:
-        return []
-    if found.head_commit == row.asked_at_commit:
-        return []
-    asked = set(row.asked_threads)
-    row.asked_threads, row.asked_at_commit = [], None
-    return [thread.id for thread in threads if thread.id in asked and not thread.is_resolved]
-
-
-async def _answer(
-    client: GitHostClient, row: ConversationPullRequest, found: PullRequest, thread_ids: Sequence[str]
-) -> None:
-    words = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
-    for thread_id in thread_ids:
-        try:
-            await client.reply_to_thread(row.repository, row.number, thread_id, words)
-        except AppError as error:
-            logger.warning(
-                "a review thread could not be answered",
-                extra={"pull_request": row.url, "review_thread": thread_id, "reason": error.detail},
-            )

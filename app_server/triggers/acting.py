@@ -15,6 +15,7 @@ from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import CheckState, Comment, ItemKind, PullRequest
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
 from app_server.pull_requests import messages
+from app_server.pull_requests.answers import ask
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.sandbox_specs.permission import why_not
 from app_server.triggers import texts
@@ -74,7 +75,7 @@ class Acting:
             case Action.START:
                 return await self._start(trigger, user, host.client, event, event_id)
             case Action.TELL:
-                return await self._tell(trigger, user, event, found, event_id)
+                return await self._tell(trigger, user, host.client, event, found, event_id)
             case Action.FIX_CHECKS:
                 return await self._fix_checks(user, host.client, event, found)
             case Action.PAUSE:
@@ -138,7 +139,13 @@ class Acting:
         return Outcome.started(event_id)
 
     async def _tell(
-        self, trigger: Trigger, user: User, event: HostEvent, found: Found, event_id: UUID
+        self,
+        trigger: Trigger,
+        user: User,
+        client: GitHostClient,
+        event: HostEvent,
+        found: Found,
+        event_id: UUID,
     ) -> Outcome:
         if event.kind is EventKind.PUSHED:
             opens = trigger.opens_pull_request
@@ -150,7 +157,14 @@ class Acting:
             async with self._setting.database.session() as session:
                 link = await session.get_one(TriggeredConversation, found.link.conversation_id)
                 link.is_stopped = False
+        threads, head = await _threads_of(client, event, found)
         await self._send(user, conversation_id, text, event_id.hex)
+        if found.pull_request is not None and threads:
+            async with self._setting.database.session() as session:
+                row = await session.get_one(
+                    ConversationPullRequest, found.pull_request.id, with_for_update=True
+                )
+                ask(row, threads, head)
         return Outcome(DeliveryResult.DONE, Action.TELL, conversation_id=conversation_id)
 
     async def _fix_checks(self, user: User, client: GitHostClient, event: HostEvent, found: Found) -> Outcome:
@@ -201,6 +215,23 @@ class Acting:
         )
         if reply.message is not None:
             setting.start_worker.wake()
+
+
+async def _threads_of(client: GitHostClient, event: HostEvent, found: Found) -> tuple[list[str], str | None]:
+    """Returns the ids of the open review threads that the comment is in, and the head of the branch."""
+    row = found.pull_request
+    if row is None or event.kind is not EventKind.REVIEW_COMMENT:
+        return [], None
+    threads = [one for one in await client.review_threads(row.repository, row.number) if not one.is_resolved]
+    named = [one.id for one in threads if one.id == event.thread_id]
+    holding = [
+        one.id
+        for one in threads
+        if event.comment_id is not None and event.comment_id in {said.id for said in one.comments}
+    ]
+    if not (named or holding):
+        return [], None
+    return named or holding, (await client.pull_request(row.repository, row.number)).head_commit
 
 
 def _conversation_of(found: Found) -> UUID:

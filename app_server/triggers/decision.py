@@ -8,10 +8,8 @@ from fnmatch import fnmatch
 
 from app_server.git_hosts.schemas import ReviewVerdict
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
+from app_server.pull_requests.answers import MARKER
 from app_server.triggers.models import TriggerEvent
-
-MARKER = "<!-- slipway:comment"
-"""Begins the mark in each comment that we write. Hosts do not show it."""
 
 _QUOTED_LINE = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)

@@ -17,6 +17,7 @@ from app_server.pull_requests import evidence, service, working_tree
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.proposing import proposal_of
+from app_server.pull_requests.refresh import refresh
 from app_server.pull_requests.repository_of import HostedRepository
 from app_server.pull_requests.working_tree import WorkingTree
 from app_server.triggers import room, texts
@@ -118,13 +119,18 @@ class TriggerProgress:
         async with self._setting.database.read() as session:
             rows = await service.rows_of(session, case.conversation.id)
             events = await service.latest_events(session, case.conversation.id)
+        summary = evidence.summary_of(events)
         if problem:
-            return f"Slipway has finished.{problem}", evidence.summary_of(events)
+            return f"Slipway has finished.{problem}", summary
+        for row in rows:
+            if row.asked_threads:
+                hosts = self._setting.hosts_of(case.user)
+                await refresh(self._setting.database, hosts, row.id, said=summary)
         links = ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
         sentence = (
             f"Slipway has finished: {links}" if links else "Slipway has finished. There is no pull request."
         )
-        return sentence, evidence.summary_of(events)
+        return sentence, summary
 
     async def _deliver(self, case: _Case) -> None:
         """Pushes what is not at the host, and opens a pull request unless there is one. Raises AppError."""

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from agent_runtime.foreign import marked
 from app_server.git_hosts.schemas import Comment, Issue, PullRequest
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
-from app_server.triggers.decision import MARKER
+from app_server.pull_requests.answers import MARKER
 
 MAX_COMMENTS = 20
 _MAX_BODY_CHARACTERS = 20_000

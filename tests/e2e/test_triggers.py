@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.github_host import LOGIN, GitHubHost
+from tests.support.github_host import LOGIN, GitHubHost, OpenThread
 from tests.support.github_issues import OpenIssue, deliver, issue_event
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
@@ -69,20 +69,13 @@ def test_an_issue_becomes_a_pull_request_and_its_comment_tells_so(
             issue_event("created", 4, LOGIN, REPOSITORY, **echo),
         )
 
-        review = {
-            "action": "created",
-            "repository": {"full_name": REPOSITORY},
-            "sender": {"login": "grace", "id": 1},
-            "pull_request": {"number": 1, "html_url": "https://example.org"},
-            "comment": {"id": 5, "body": "Six, please."},
-        }
-        deliver(trigger["url"], trigger["secret"], "pull_request_review_comment", review)
-        until_said(host, "It is 6.")
+        a_review_is_answered_in_its_thread(trigger, host)
         deliver(trigger["url"], trigger["secret"], "issues", issue_event("closed", 4, "grace", REPOSITORY))
         until_said(host, "because this was closed")
         results = [(one["action"], one["state"]) for one in deliveries(client, trigger)]
         assert results == [
             ("pause", "done"),
+            (None, "ignored"),
             ("tell", "done"),
             (None, "ignored"),
             ("tell", "done"),
@@ -99,6 +92,28 @@ def test_an_issue_becomes_a_pull_request_and_its_comment_tells_so(
     assert TOKEN not in str(scripted_llm.requests)
     assert files_with(scripted_server.home, TOKEN) == []
     assert files_with(scripted_server.home, trigger["secret"]) == []
+
+
+def a_review_is_answered_in_its_thread(trigger: dict[str, Any], host: GitHubHost) -> None:
+    (pull,) = host.pulls
+    review = {
+        "action": "created",
+        "repository": {"full_name": REPOSITORY},
+        "sender": {"login": "grace", "id": 1},
+        "pull_request": {"number": 1, "html_url": "https://example.org"},
+        "comment": {"id": 1, "body": "Six, please."},
+    }
+    thread = OpenThread("T1", "depth.txt", 1, [("grace", "Six, please.")])
+    pull.threads += [OpenThread("T0", "depth.txt", 2, []), thread]
+    deliver(trigger["url"], trigger["secret"], "pull_request_review_comment", review)
+    until_said(host, "It is 6.")
+    (_, (author, answer)) = thread.comments
+    assert author == LOGIN
+    assert answer.startswith("Addressed in the commits up to ")
+    assert "It is 6." in answer
+    assert pull.threads[0].comments == [], "the reviewer said nothing there"
+    echo = review | {"sender": {"login": LOGIN, "id": 2}, "comment": {"id": 2, "body": answer}}
+    deliver(trigger["url"], trigger["secret"], "pull_request_review_comment", echo)
 
 
 def added(client: httpx.Client, host: GitHubHost) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""Answers the review threads that the agent was asked to address."""
+
+import logging
+from collections.abc import Sequence
+
+from app_server.core.errors import AppError
+from app_server.git_hosts.protocol import GitHostClient
+from app_server.git_hosts.schemas import PullRequest, ReviewThread
+from app_server.pull_requests.messages import MAX_THREADS
+from app_server.pull_requests.models import ConversationPullRequest
+
+MARKER = "<!-- slipway:comment"
+"""Begins the mark in each comment that we write, by which triggers leave it out. Hosts do not show it."""
+
+_MARK = f"{MARKER} answer -->"
+_MAX_SAID_CHARACTERS = 2000
+
+logger = logging.getLogger(__name__)
+
+
+def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: str | None) -> None:
+    """Notes that the agent was asked to address these threads, too. head_commit: of the branch now."""
+    if not row.asked_threads:
+        row.asked_at_commit = head_commit
+    row.asked_threads = list(dict.fromkeys([*row.asked_threads, *thread_ids]))[-MAX_THREADS:]
+
+
+def take(
+    row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
+) -> list[str]:
+    """Returns the threads to answer now, and forgets them: each is answered at most once, also by two servers
+    at a time. They are answered once the branch has moved. has_ended: the agent has ended its work, so that
+    they are answered in any case.
+    """
+    if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):
+        return []
+    asked = set(row.asked_threads)
+    row.asked_threads, row.asked_at_commit = [], None
+    return [thread.id for thread in threads if thread.id in asked and not thread.is_resolved]
+
+
+def has_moved(before: str | None, found: PullRequest) -> bool:
+    return None not in {before, found.head_commit} and before != found.head_commit
+
+
+async def answer(
+    client: GitHostClient,
+    row: ConversationPullRequest,
+    found: PullRequest,
+    thread_ids: Sequence[str],
+    said: str | None,
+) -> None:
+    """Answers the threads. row: as it was when they were taken. said: the last words of the agent. A thread
+    that cannot be answered is logged.
+    """
+    commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
+    first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."
+    # An agent notifies no people.
+    quiet = (said or "")[:_MAX_SAID_CHARACTERS].replace("@", "@\u200b")
+    words = "\n\n".join(part for part in (first, quiet, _MARK) if part)
+    for thread_id in thread_ids:
+        try:
+            await client.reply_to_thread(row.repository, row.number, thread_id, words)
+        except AppError as error:
+            logger.warning(
+                "a review thread could not be answered",
+                extra={"pull_request": row.url, "review_thread": thread_id, "reason": error.detail},
+            )
