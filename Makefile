@@ -86,12 +86,13 @@ api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents
 bench: $(VENV)/.dev ## Measure the agent server beside its peer (ARGS="--quick | --only steps | --ours-only")
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-app: $(VENV)/.dev ## Measure starts of the app server and of sandboxes, the LLM gateway, and a long conversation
+bench-app: $(VENV)/.dev ## Measure starts of the app server and of sandboxes, the LLM gateway, a long conversation, floods and webhooks
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.sandboxes
 	$(BIN)/python -m benchmarks.llm_gateway
 	$(BIN)/python -m benchmarks.long_run
 	$(BIN)/python -m benchmarks.floods
+	$(BIN)/python -m benchmarks.webhooks
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock --extra jupyter pyproject.toml
