@@ -178,8 +178,13 @@ async def test_each_guest_may_do_what_the_access_says_and_nothing_else(
     (await client.put(f"{ROOT}/{common}/sharing", json={"everyone": "steer"})).raise_for_status()
     wrong = []
     async with AsyncExitStack() as stack:
+        # All at first: what one is given must not count for another.
+        clients = {
+            name: await stack.enter_async_context(await joined(app, client, shared, name, guest))
+            for name, guest in GUESTS.items()
+        }
         for name, guest in GUESTS.items():
-            who = await stack.enter_async_context(await joined(app, client, shared, name, guest))
+            who = clients[name]
             target = common if guest.by is By.EVERYONE else shared
             [shown] = (await who.get(ROOT, params={"ids": target.hex})).json()
             seen = shown and (shown["access"], shown["owner_name"], shown["is_shared"])
