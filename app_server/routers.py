@@ -31,19 +31,19 @@ from app_server.conversations.routes import files as file_routes
 from app_server.conversations.routes import git as git_routes
 from app_server.conversations.routes import goals as goal_routes
 from app_server.conversations.routes import imports as import_routes
-from app_server.conversations.routes import links as link_routes
 from app_server.conversations.routes import mcp_changes as mcp_change_routes
 from app_server.conversations.routes import model_keys as model_key_routes
 from app_server.conversations.routes import network as network_routes
 from app_server.conversations.routes import sandbox_settings as sandbox_settings_routes
 from app_server.conversations.routes import sandboxes as sandbox_routes
-from app_server.conversations.routes import sharing as sharing_routes
 from app_server.conversations.routes import skills as skill_routes
 from app_server.conversations.routes import snapshots as snapshot_routes
 from app_server.conversations.routes import start_tasks as start_task_routes
 from app_server.conversations.routes import steering as steering_routes
 from app_server.conversations.routes import sub_agents as task_routes
 from app_server.conversations.routes import trust_grants as consent_routes
+from app_server.conversations.sharing import link_routes
+from app_server.conversations.sharing import routes as sharing_routes
 from app_server.conversations.start import secrets as own_secrets
 from app_server.departures import routes as departure_routes
 from app_server.egress import router as network

@@ -1,7 +1,5 @@
 """Ends open streams and links when their API key or browser session is no longer valid."""
 
-import asyncio
-from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from sqlalchemy import Select, null, or_, select
 
 from app_server.access.permissions import Permission, permissions_of
 from app_server.core.database import Database, now
+from app_server.core.held_blocks import HeldBlocks
 from app_server.users.models import ApiKey, User, WebSession
 
 CHECK_SECONDS = 1.0
@@ -59,23 +58,13 @@ class CredentialsInUse:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: defaultdict[_Use, set[asyncio.Timeout]] = defaultdict(set)
+        self._held: HeldBlocks[_Use] = HeldBlocks()
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
         """Cancels the block and raises CredentialEnded when the credential no longer has the permission."""
-        use = _Use(credential, permission)
-        try:
-            async with asyncio.timeout(None) as end:
-                self._held[use].add(end)
-                try:
-                    yield
-                finally:
-                    self._release(use, end)
-        except TimeoutError:
-            if end.expired():
-                raise CredentialEnded from None
-            raise
+        async with self._held.until_ended(_Use(credential, permission), CredentialEnded):
+            yield
 
     async def require(self, credential: Credential, permission: Permission) -> None:
         """Raises CredentialEnded if the credential does not have the permission now."""
@@ -83,18 +72,11 @@ class CredentialsInUse:
             raise CredentialEnded
 
     async def check(self) -> None:
-        held = set(self._held)
+        held = self._held.causes
         permissions = await self._permissions({use.credential for use in held})
         for use in held:
             if use.permission not in permissions.get(use.credential, ()):
-                for end in self._held.pop(use, ()):
-                    end.reschedule(asyncio.get_running_loop().time())
-
-    def _release(self, use: _Use, end: asyncio.Timeout) -> None:
-        if ends := self._held.get(use):
-            ends.discard(end)
-            if not ends:
-                del self._held[use]
+                self._held.end(use)
 
     async def _permissions(
         self, credentials: Iterable[Credential]

@@ -10,7 +10,7 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.access.people_schemas import Person
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.conversations.routes.dependencies import ServerStartWorker
+from app_server.conversations.start.worker import ServerStartWorker
 from app_server.core.database import ReadSession, ServerDatabase
 from app_server.core.pubsub import ServerPubSub
 from app_server.departures.belongings import belongings_of

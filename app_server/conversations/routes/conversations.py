@@ -14,13 +14,7 @@ from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.routes.dependencies import (
-    Linked,
-    Links,
-    ServerStartWorker,
-    SteeredConversation,
-    Viewer,
-)
+from app_server.conversations.routes.dependencies import Linked, Links, SteeredConversation, Viewer
 from app_server.conversations.schemas import (
     MAX_TAGS,
     AppConversation,
@@ -41,6 +35,7 @@ from app_server.conversations.schemas import (
     WaitingMessage,
 )
 from app_server.conversations.sharing.service import make_public
+from app_server.conversations.start.worker import ServerStartWorker
 from app_server.conversations.switch_profile import switch_profile
 from app_server.conversations.view import conversation_frame, in_order
 from app_server.core.database import Database, ReadSession, ServerDatabase

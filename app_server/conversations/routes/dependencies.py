@@ -16,18 +16,11 @@ from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import AppConversation, StartTaskInfo
 from app_server.conversations.service import Workplace
 from app_server.conversations.sharing.access import Access, require_no_private_neighbours
-from app_server.conversations.sharing.link_readers import LinkReaders
-from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.view import Viewer as _Viewer
 from app_server.conversations.view import show_task
 from app_server.core.database import ReadSession
-from app_server.core.server_objects import from_server
 from app_server.gateway.exposed_urls import agent_server_key, agent_server_url
 from app_server.sandbox_records.models import SandboxStatus
-
-ServerLinkReaders = Annotated[LinkReaders, from_server("link_readers")]
-
-ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
 
 
 def _viewer(connection: HTTPConnection) -> _Viewer:

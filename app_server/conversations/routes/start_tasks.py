@@ -10,9 +10,10 @@ from sqlalchemy import ColumnElement, func, select, tuple_
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation, StartTask
-from app_server.conversations.routes.dependencies import Linked, ServerStartWorker
+from app_server.conversations.routes.dependencies import Linked
 from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo
 from app_server.conversations.start.retries import retry
+from app_server.conversations.start.worker import ServerStartWorker
 from app_server.conversations.view import in_order, start_task_frame
 from app_server.core.database import ReadSession, ServerDatabase
 from app_server.core.encryption import ServerCipher

@@ -1,6 +1,5 @@
 """Ends the live streams of people who follow a conversation of another person and have lost their access."""
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +10,7 @@ from sqlalchemy import select
 from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.access import visible_to
 from app_server.core.database import Database
+from app_server.core.held_blocks import HeldBlocks
 
 
 class AccessEnded(Exception):
@@ -25,7 +25,7 @@ class Followers:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: defaultdict[tuple[UUID, UUID], set[asyncio.Timeout]] = defaultdict(set)
+        self._held: HeldBlocks[tuple[UUID, UUID]] = HeldBlocks()
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
@@ -35,34 +35,17 @@ class Followers:
         if conversation.user_id == user_id:
             yield
             return
-        use = (user_id, conversation.id)
-        try:
-            async with asyncio.timeout(None) as end:
-                self._held[use].add(end)
-                try:
-                    yield
-                finally:
-                    self._release(use, end)
-        except TimeoutError:
-            if end.expired():
-                raise AccessEnded from None
-            raise
+        async with self._held.until_ended((user_id, conversation.id), AccessEnded):
+            yield
 
     async def check(self) -> None:
         """Ends the streams of people who have lost their access."""
         followed: defaultdict[UUID, set[UUID]] = defaultdict(set)
-        for user_id, conversation_id in self._held:
+        for user_id, conversation_id in self._held.causes:
             followed[user_id].add(conversation_id)
         for user_id, ids in followed.items():
             query = select(Conversation.id).where(Conversation.id.in_(ids), visible_to(user_id))
             async with self._database.brief_read() as session:
                 visible = set(await session.scalars(query))
             for conversation_id in ids - visible:
-                for end in self._held.pop((user_id, conversation_id), ()):
-                    end.reschedule(asyncio.get_running_loop().time())
-
-    def _release(self, use: tuple[UUID, UUID], end: asyncio.Timeout) -> None:
-        if ends := self._held.get(use):
-            ends.discard(end)
-            if not ends:
-                del self._held[use]
+                self._held.end((user_id, conversation_id))

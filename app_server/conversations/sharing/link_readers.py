@@ -1,16 +1,18 @@
 """People who read conversations by links: how many they may be, and what ends when a link ends."""
 
-import asyncio
 import time
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated
 from uuid import UUID
 
 from app_server.conversations.sharing.link_models import ConversationLink
 from app_server.conversations.sharing.link_service import valid_links
 from app_server.core.database import Database
 from app_server.core.errors import TooManyRequests
+from app_server.core.held_blocks import HeldBlocks
+from app_server.core.server_objects import from_server
 
 MAX_STREAMS = 50
 """Maximum number of open streams of one link at this server."""
@@ -31,7 +33,7 @@ class LinkReaders:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: defaultdict[UUID, set[asyncio.Timeout]] = defaultdict(set)
+        self._held: HeldBlocks[UUID] = HeldBlocks()
         self._openings: OrderedDict[str, deque[float]] = OrderedDict()
 
     def admit(self, address: str | None) -> None:
@@ -54,37 +56,24 @@ class LinkReaders:
         known.append(moment)
 
     def has_room(self, link: ConversationLink) -> bool:
-        return len(self._held.get(link.id, ())) < MAX_STREAMS
+        return self._held.count(link.id) < MAX_STREAMS
 
     @asynccontextmanager
     async def hold(self, link: ConversationLink) -> AsyncIterator[None]:
         """Runs the block. When the link ends, cancels the block and raises LinkEnded."""
-        try:
-            async with asyncio.timeout(None) as end:
-                self._held[link.id].add(end)
-                try:
-                    yield
-                finally:
-                    self._release(link.id, end)
-        except TimeoutError:
-            if end.expired():
-                raise LinkEnded from None
-            raise
+        async with self._held.until_ended(link.id, LinkEnded):
+            yield
 
     async def check(self) -> None:
         """Ends the streams of links that do not count any more."""
-        held = list(self._held)
+        held = list(self._held.causes)
         for start in range(0, len(held), _BATCH):
             batch = held[start : start + _BATCH]
             query = valid_links().with_only_columns(ConversationLink.id)
             async with self._database.brief_read() as session:
                 valid = set(await session.scalars(query.where(ConversationLink.id.in_(batch))))
             for id_ in set(batch) - valid:
-                for end in self._held.pop(id_, ()):
-                    end.reschedule(asyncio.get_running_loop().time())
+                self._held.end(id_)
 
-    def _release(self, id_: UUID, end: asyncio.Timeout) -> None:
-        if ends := self._held.get(id_):
-            ends.discard(end)
-            if not ends:
-                del self._held[id_]
+
+ServerLinkReaders = Annotated[LinkReaders, from_server("link_readers")]

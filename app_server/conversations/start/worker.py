@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -20,20 +20,22 @@ from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.live.news import news_of
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.removal import deleted_conversations, take_down
-from app_server.conversations.schemas import SendMessageRequest, StartError, StartRequest
+from app_server.conversations.schemas import SendMessageRequest, StartRequest
 from app_server.conversations.service import bring_back
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import setup_script as setup_run
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.context import HasOwnTools, Progress, Start, StepOutcome, no_own_tools
+from app_server.conversations.start.failures import start_error
+from app_server.conversations.start.stage_changes import finisher, progress_setter
 from app_server.conversations.start.steps import STEPS
 from app_server.conversations.start.tasks import Claim, LeaseLost
 from app_server.conversations.view import Viewer
 from app_server.core.config import Config
-from app_server.core.database import UNAVAILABLE, Database, now
+from app_server.core.database import UNAVAILABLE, Database
 from app_server.core.encryption import Cipher
-from app_server.core.errors import AppError, StartFailure
 from app_server.core.pubsub import PubSub
+from app_server.core.server_objects import from_server
 from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import User
@@ -47,10 +49,6 @@ RENEW_SECONDS = 3.0
 PROGRESS_SECONDS = 0.3
 MAX_SILENCES = 5
 _OWNER_FILE = "start-worker"
-
-_START_CODES = frozenset(
-    ("repository_not_found", "repository_not_allowed", "llm_profile_not_found", "agent_server_error")
-)
 
 
 class StartWorker:
@@ -238,11 +236,11 @@ class StartWorker:
                 if stage is STAGES[-1]:
                     await self._hand_over(start, outcome)
                 else:
-                    await self._change(task_id, _finisher(stage, outcome))
+                    await self._change(task_id, finisher(stage, outcome))
             except (LeaseLost, asyncio.CancelledError, *UNAVAILABLE):
                 raise  # without the database, nothing can be noted: who claims it next goes on
             except Exception as error:  # noqa: BLE001 (whatever happens, the user is told at its stage)
-                failure = _as_start_error(error, stage, task_id)
+                failure = start_error(error, stage, task_id)
                 await self._change(task_id, partial(start_tasks.fail, stage=stage, error=failure))
                 return
 
@@ -256,7 +254,7 @@ class StartWorker:
             while not (await asyncio.wait({work}, timeout=PROGRESS_SECONDS))[0]:
                 if (latest := (progress.detail, progress.output)) != saved:
                     saved = latest
-                    await self._change(task_id, _progress_setter(stage, *latest))
+                    await self._change(task_id, progress_setter(stage, *latest))
             return work.result()
         finally:
             work.cancel()
@@ -267,7 +265,7 @@ class StartWorker:
         running, silences = await start.sandbox(), 0
 
         def finish(task: StartTask) -> None:
-            _finisher(STAGES[-1], outcome)(task)
+            finisher(STAGES[-1], outcome)(task)
             task.status, task.detail, task.agent_server_url = StartStatus.READY, None, running.client.url
 
         while True:
@@ -339,62 +337,12 @@ class StartWorker:
         news.publish(self._pubsub)
 
 
+ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
+
+
 def _exchange(path: Path, text: str) -> str | None:
     """Writes the text to the file and returns its previous content. Returns None if there was no file."""
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(text)
     return before
-
-
-def _finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
-    def finish(task: StartTask) -> None:
-        start_tasks.set_stage(
-            task,
-            stage,
-            state=outcome.state,
-            finished_at=now().isoformat(),
-            detail=outcome.detail,
-            output=outcome.output,
-        )
-
-    return finish
-
-
-def _progress_setter(
-    stage: StartStatus, detail: str | None, output: str | None
-) -> Callable[[StartTask], None]:
-    def apply(task: StartTask) -> None:
-        task.detail = detail
-        start_tasks.set_stage(task, stage, detail=detail, output=output)
-
-    return apply
-
-
-def _as_start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
-    match error:
-        case StartFailure():
-            return StartError(
-                code=error.code, stage=stage, cause=error.cause, fix=error.fix, output=error.output or None
-            )
-        case AppError():
-            code = error.code if error.code in _START_CODES else "agent_server_error"
-            return StartError(
-                code=code,
-                stage=stage,
-                cause=error.detail,
-                fix=error.fix or "Retry; the server's log says more.",
-            )
-        case _:
-            reference = secrets.token_hex(8)
-            logger.error(
-                "start failed unexpectedly",
-                exc_info=error,
-                extra={"conversation_id": task_id.hex, "reference": reference, "stage": stage.value},
-            )
-            return StartError(
-                code="internal_error",
-                stage=stage,
-                cause=f"Something went wrong on our side (reference {reference}).",
-                fix="Retry. The server's log has the cause under this reference.",
-            )

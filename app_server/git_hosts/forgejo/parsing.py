@@ -6,6 +6,7 @@ Source: the swagger documents of Forgejo 16 and Gitea 1.28.
 from collections.abc import Iterable
 from typing import Any
 
+from app_server.git_hosts.latest_reviews import latest_reviews
 from app_server.git_hosts.schemas import (
     Check,
     CheckState,
@@ -151,15 +152,11 @@ def issue(found: Json) -> Issue:
 
 def reviews(found: Iterable[Json]) -> list[Review]:
     """Returns the latest review of each reviewer. A comment does not replace a verdict."""
-    latest: dict[str, Review] = {}
-    for one in found:
-        verdict = _VERDICTS.get(one["state"])
-        author = _login(one)
-        if one.get("dismissed"):
-            latest.pop(author, None)
-        elif verdict and not (verdict is ReviewVerdict.COMMENTED and author in latest):
-            latest[author] = Review(author=author, verdict=verdict, body=one.get("body") or "")
-    return list(latest.values())
+    return latest_reviews(
+        (_login(one), None if one.get("dismissed") else _VERDICTS.get(one["state"]), one.get("body"))
+        for one in found
+        if one.get("dismissed") or one["state"] in _VERDICTS
+    )
 
 
 def threads(found: Iterable[Json]) -> list[ReviewThread]:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from app_server.git_hosts.latest_reviews import latest_reviews
 from app_server.git_hosts.schemas import (
     Check,
     CheckState,
@@ -150,15 +151,11 @@ def issue(found: Json) -> Issue:
 
 def reviews(found: list[Json]) -> list[Review]:
     """Returns the latest review of each reviewer. A comment does not replace a verdict."""
-    latest: dict[str, Review] = {}
-    for one in found:
-        verdict = _VERDICTS.get(one["state"])
-        author = _login(one)
-        if one["state"] == "DISMISSED":
-            latest.pop(author, None)
-        elif verdict and not (verdict is ReviewVerdict.COMMENTED and author in latest):
-            latest[author] = Review(author=author, verdict=verdict, body=one.get("body") or "")
-    return list(latest.values())
+    return latest_reviews(
+        (_login(one), None if one["state"] == "DISMISSED" else _VERDICTS.get(one["state"]), one.get("body"))
+        for one in found
+        if one["state"] in {*_VERDICTS, "DISMISSED"}
+    )
 
 
 def check_run(found: Json) -> Check:

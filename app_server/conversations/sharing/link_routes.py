@@ -9,10 +9,9 @@ from fastapi import APIRouter, Header, Request, WebSocket
 
 from app_server.access.audit_trail import CurrentTrail, address_of
 from app_server.access.authentication import CurrentUser
-from app_server.conversations.routes.dependencies import ServerLinkReaders
 from app_server.conversations.sharing import link_service
 from app_server.conversations.sharing.link_models import ConversationLink
-from app_server.conversations.sharing.link_readers import LinkEnded, LinkReaders
+from app_server.conversations.sharing.link_readers import LinkEnded, LinkReaders, ServerLinkReaders
 from app_server.conversations.sharing.link_schemas import (
     ConversationLinkInfo,
     CreateConversationLink,

@@ -1,0 +1,45 @@
+"""What the user is told about a start that has failed."""
+
+import logging
+import secrets
+from uuid import UUID
+
+from app_server.conversations.models import StartStatus
+from app_server.conversations.schemas import StartError
+from app_server.core.errors import AppError, StartFailure
+
+logger = logging.getLogger(__name__)
+
+_START_CODES = frozenset(
+    ("repository_not_found", "repository_not_allowed", "llm_profile_not_found", "agent_server_error")
+)
+
+
+def start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
+    """Returns the code, the cause and the fix. An unexpected error is logged with a reference."""
+    match error:
+        case StartFailure():
+            return StartError(
+                code=error.code, stage=stage, cause=error.cause, fix=error.fix, output=error.output or None
+            )
+        case AppError():
+            code = error.code if error.code in _START_CODES else "agent_server_error"
+            return StartError(
+                code=code,
+                stage=stage,
+                cause=error.detail,
+                fix=error.fix or "Retry; the server's log says more.",
+            )
+        case _:
+            reference = secrets.token_hex(8)
+            logger.error(
+                "start failed unexpectedly",
+                exc_info=error,
+                extra={"conversation_id": task_id.hex, "reference": reference, "stage": stage.value},
+            )
+            return StartError(
+                code="internal_error",
+                stage=stage,
+                cause=f"Something went wrong on our side (reference {reference}).",
+                fix="Retry. The server's log has the cause under this reference.",
+            )
