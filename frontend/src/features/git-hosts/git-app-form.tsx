@@ -1,17 +1,15 @@
 import { Plus } from 'lucide-react'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { type GitProvider, USUAL_HOSTS } from '@/api/git-credentials'
+import { USUAL_HOSTS } from '@/api/git-credentials'
 import { type GitAppInput, SIGN_IN_PROVIDERS, useSaveGitApp } from '@/api/git-sign-in'
 import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
 import { Textarea } from '@/ui/textarea'
+import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
-const HOST = /^(https?:\/\/)?[^\s/@?#]+\/?$/i
-const ADDRESS = /^https?:\/\/[^\s@?#]+$/i
 const TEXTS = ['client_id', 'client_secret', 'sign_in_url', 'api_url', 'scopes'] as const
 
 /** Registers an application; the same host again replaces it. What was typed is forgotten once it is saved. */
@@ -40,9 +38,6 @@ export function GitAppForm() {
   })
   const provider = useWatch({ control: form, name: 'provider' })
   const { errors } = formState
-  const choose = (chosen: GitProvider) => {
-    if (Object.values(USUAL_HOSTS).includes(getValues('host'))) setValue('host', USUAL_HOSTS[chosen])
-  }
   const rules = {
     client_id: { required: true, pattern: /^\S+$/ },
     client_secret: { minLength: 4 },
@@ -59,28 +54,16 @@ export function GitAppForm() {
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-4">
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label={t('git_apps.provider')}>
-          {(control) => (
-            <Select {...control} {...register('provider', { onChange: () => choose(getValues('provider')) })}>
-              {SIGN_IN_PROVIDERS.map((name) => (
-                <option key={name} value={name}>
-                  {t(`git_hosts.providers.${name}`)}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label={t('git_apps.host')} error={errors.host && t('git_hosts.host_invalid')}>
-          {(control) => (
-            <Input
-              {...control}
-              autoComplete="off"
-              spellCheck={false}
-              className="font-mono"
-              {...register('host', { required: true, pattern: HOST })}
-            />
-          )}
-        </Field>
+        <ProviderAndHost
+          providers={SIGN_IN_PROVIDERS}
+          providerLabel={t('git_apps.provider')}
+          provider={register('provider', {
+            onChange: () => setValue('host', hostOf(getValues('provider'), getValues('host'))),
+          })}
+          hostLabel={t('git_apps.host')}
+          host={register('host', HOST_RULES)}
+          isHostInvalid={Boolean(errors.host)}
+        />
         {TEXTS.map((name) => (
           <Field
             key={name}

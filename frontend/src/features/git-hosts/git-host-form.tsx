@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next'
 import {
   GIT_PROVIDERS,
   type GitCredentialInput,
-  type GitProvider,
   PUSH_SCOPES,
   USUAL_HOSTS,
   useSaveGitCredential,
@@ -14,9 +13,8 @@ import { ErrorState } from '@/ui/error-state'
 import { Field } from '@/ui/field'
 import { Input } from '@/ui/input'
 import { Select } from '@/ui/select'
+import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
-const HOST = /^(https?:\/\/)?[^\s/@?#]+\/?$/i
-const API_URL = /^https?:\/\/[^\s@?#]+$/i
 const MIN_TOKEN_CHARACTERS = 4
 
 /** Adds a token; the same host again replaces it. What was typed is forgotten once it is saved. */
@@ -35,38 +33,21 @@ export function GitHostForm() {
       },
     })
   const provider = useWatch({ control, name: 'provider' })
-  const choose = (chosen: GitProvider) => {
-    const isUsual = Object.values(USUAL_HOSTS).includes(getValues('host'))
-    if (isUsual) setValue('host', USUAL_HOSTS[chosen])
-  }
   const { errors } = formState
   const submit = handleSubmit((given) => save.mutate(given, { onSuccess: () => reset() }))
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-4">
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label={t('git_hosts.provider')}>
-          {(control) => (
-            <Select {...control} {...register('provider', { onChange: () => choose(getValues('provider')) })}>
-              {GIT_PROVIDERS.map((name) => (
-                <option key={name} value={name}>
-                  {t(`git_hosts.providers.${name}`)}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label={t('git_hosts.host')} error={errors.host && t('git_hosts.host_invalid')}>
-          {(control) => (
-            <Input
-              {...control}
-              placeholder="github.com"
-              autoComplete="off"
-              spellCheck={false}
-              className="font-mono"
-              {...register('host', { required: true, pattern: HOST })}
-            />
-          )}
-        </Field>
+        <ProviderAndHost
+          providers={GIT_PROVIDERS}
+          providerLabel={t('git_hosts.provider')}
+          provider={register('provider', {
+            onChange: () => setValue('host', hostOf(getValues('provider'), getValues('host'))),
+          })}
+          hostLabel={t('git_hosts.host')}
+          host={register('host', HOST_RULES)}
+          isHostInvalid={Boolean(errors.host)}
+        />
         <Field
           label={t('git_hosts.token')}
           hint={t(`git_hosts.needed_scopes.${provider}`)}
@@ -100,7 +81,7 @@ export function GitHostForm() {
               autoComplete="off"
               spellCheck={false}
               className="font-mono"
-              {...register('api_url', { pattern: API_URL })}
+              {...register('api_url', { pattern: ADDRESS })}
             />
           )}
         </Field>

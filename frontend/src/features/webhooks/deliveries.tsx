@@ -2,10 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { type Callback, deliveriesQuery, type Delivery, useRedeliver } from '@/api/callbacks'
 import { formatAge, formatDateTime } from '@/lib/time'
-import { Badge, type Tone } from '@/ui/badge'
+import type { Tone } from '@/ui/badge'
 import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+import { DeliveryItem, DeliveryList } from '@/ui/delivery-list'
 
 const TONES: Record<Delivery['state'], Tone> = {
   waiting: 'neutral',
@@ -15,37 +14,14 @@ const TONES: Record<Delivery['state'], Tone> = {
 
 export function Deliveries({ callback }: { callback: Callback }) {
   const { t } = useTranslation()
-  const query = useInfiniteQuery(deliveriesQuery(callback.id))
-  const found = query.data?.pages.flatMap((page) => page.items) ?? []
   return (
-    <div
-      role="region"
-      aria-label={t('webhooks.deliveries_named', { name: callback.name })}
-      className="mt-3 rounded-lg bg-sunken px-3 py-1"
-    >
-      {query.isPending && <SkeletonList rows={2} label={t('webhooks.loading')} className="h-10" />}
-      {query.isError && !query.data && (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      )}
-      {query.data && found.length === 0 && (
-        <p className="py-2 text-sm text-muted">{t('webhooks.no_deliveries')}</p>
-      )}
-      <ul className="divide-y divide-border">
-        {found.map((delivery) => (
-          <DeliveryRow key={delivery.id} callback={callback} delivery={delivery} />
-        ))}
-      </ul>
-      {query.hasNextPage && (
-        <Button
-          size="sm"
-          className="my-2"
-          isBusy={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          {t('action.load_more')}
-        </Button>
-      )}
-    </div>
+    <DeliveryList
+      label={t('webhooks.deliveries_named', { name: callback.name })}
+      loadingLabel={t('webhooks.loading')}
+      emptyText={t('webhooks.no_deliveries')}
+      query={useInfiniteQuery(deliveriesQuery(callback.id))}
+      renderItem={(delivery) => <DeliveryRow key={delivery.id} callback={callback} delivery={delivery} />}
+    />
   )
 }
 
@@ -63,15 +39,13 @@ function DeliveryRow({ callback, delivery }: { callback: Callback; delivery: Del
       t('webhooks.next', { date: formatDateTime(delivery.next_attempt_at) }),
   ]
   return (
-    <li className="flex flex-wrap items-start gap-x-4 gap-y-2 py-2">
-      <div className="min-w-0 flex-1 basis-52">
-        <p className="flex flex-wrap items-center gap-2 text-sm">
-          <span className="wrap-anywhere">{delivery.event_kind}</span>
-          <Badge tone={TONES[delivery.state]}>{t(`webhooks.state_${delivery.state}`)}</Badge>
-        </p>
-        <p className="text-xs text-muted">{facts.filter(Boolean).join(' · ')}</p>
-        {delivery.error && <p className="text-xs wrap-anywhere text-danger">{delivery.error}</p>}
-      </div>
+    <DeliveryItem
+      title={delivery.event_kind}
+      state={t(`webhooks.state_${delivery.state}`)}
+      tone={TONES[delivery.state]}
+      facts={facts.filter(Boolean).join(' · ')}
+      reason={delivery.error && <p className="text-xs wrap-anywhere text-danger">{delivery.error}</p>}
+    >
       {delivery.state !== 'waiting' && callback.is_enabled && (
         <Button
           size="sm"
@@ -82,6 +56,6 @@ function DeliveryRow({ callback, delivery }: { callback: Callback; delivery: Del
           {t('webhooks.redeliver')}
         </Button>
       )}
-    </li>
+    </DeliveryItem>
   )
 }
