@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agent_runtime.agent.agent import Agent
-from agent_runtime.context.condense import summarizer
+from agent_runtime.context.condense import summarizers
 from agent_runtime.context.skills import NO_CONTEXT
 from agent_runtime.conversation.errors import ConversationError
 from agent_runtime.conversation.known_keys import without_keys
@@ -47,8 +47,7 @@ def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
 
 
 def _condenser_llm(agent: Agent) -> LLM | None:
-    found = summarizer(agent.condenser)
-    return None if found is None else found.llm
+    return next((one.llm for one in summarizers(agent.condenser)), None)
 
 
 def _refuse_differences(before: Agent, after: Agent, now: Agent) -> None:

@@ -60,7 +60,7 @@ class LLMSummarizingCondenser(KnownFieldsOnly):
 
 
 class PipelineCondenser(KnownFieldsOnly):
-    """A list of condensers. Only the first one that summarizes is used."""
+    """A list of condensers. Each is asked in turn; the first one for which it is time summarizes."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -75,16 +75,15 @@ Condenser = Annotated[
 PipelineCondenser.model_rebuild()
 
 
-def summarizer(condenser: Condenser | None) -> LLMSummarizingCondenser | None:
-    """Returns the condenser that is used. Returns None if there is none."""
+def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser]:
+    """Returns the condensers that summarize, in the order in which they are asked."""
     match condenser:
         case LLMSummarizingCondenser():
-            return condenser
+            return [condenser]
         case PipelineCondenser():
-            found = (summarizer(one) for one in condenser.condensers)
-            return next((one for one in found if one is not None), None)
+            return [found for one in condenser.condensers for found in summarizers(one)]
         case _:
-            return None
+            return []
 
 
 def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
@@ -101,10 +100,13 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 
 @dataclass(frozen=True)
 class CondensationPlan:
-    """The events to forget, and the number of events in the view before the summary."""
+    """The events to forget, the number of events in the view before the summary, and the condenser that makes
+    the summary.
+    """
 
     forgotten: Sequence[Passage]
     offset: int
+    condenser: LLMSummarizingCondenser
 
     def to_event(self, summary: str, response_id: str, kept: str = "") -> Condensation:
         """Returns the event for the log. kept: what follows the summary word for word."""
@@ -148,7 +150,7 @@ def plan(
     needed = max(2, math.ceil(condenser.minimum_progress * size))
     if _events(forgotten) < (2 if is_requested else needed):
         return None
-    return CondensationPlan(forgotten, _events(passages[:first]))
+    return CondensationPlan(forgotten, _events(passages[:first]), condenser)
 
 
 def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:

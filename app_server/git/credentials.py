@@ -44,20 +44,6 @@ def given_with(address: Address) -> Credentials | None:
     )
 
 
-async def credentials_for(
-    session: AsyncSession, cipher: Cipher, user_id: UUID, address: Address
-) -> Credentials | None:
-    """Returns the user's credentials for this repository. Returns None if there are none; then only public
-    repositories can be read.
-    """
-    if given := given_with(address):
-        return given
-    row = await _of_origin(session, user_id, address.origin)
-    if row is None:
-        return None
-    return credentials_of(row, cipher.decrypt(row.token_encrypted))
-
-
 def credentials_of(row: GitCredential, token: str) -> Credentials:
     """Returns what git sends to the host of this row: the user name that the host wants, and the token."""
     return Credentials(row.origin, _name_for(row.origin, row.username), token)

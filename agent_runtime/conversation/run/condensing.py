@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agent_runtime.context.condense import summarizer
+from agent_runtime.context.condense import summarizers
 from agent_runtime.conversation.errors import NoCondenserError, NothingToCondenseError
 from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.loop import condense
@@ -29,7 +29,7 @@ class Condensing:
         Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is
         logged.
         """
-        if summarizer(self._context.agent.condenser) is None:
+        if not summarizers(self._context.agent.condenser):
             raise NoCondenserError
         if self._task is None:
             if self._context.model_input.plan_condensation(self._context.agent, is_requested=True) is None:

@@ -15,7 +15,6 @@ from agent_runtime.context.condense import (
     reads_same_cache,
     summarize,
     summarize_in_place,
-    summarizer,
     usage_llm,
 )
 from agent_runtime.conversation.event_log.reply_stream import ReplyStream
@@ -206,11 +205,9 @@ def _begin(context: RunContext, running: dict[str, asyncio.Task[None]], suspende
 
 async def _condense(context: RunContext, plan: CondensationPlan) -> None:
     """Has the older events summed up."""
-    condenser = summarizer(context.agent.condenser)
-    assert condenser is not None, "there is no plan without a condenser"
-    llm = usage_llm(condenser, context.agent.llm)
+    llm = usage_llm(plan.condenser, context.agent.llm)
     client, stats, reply = context.llm_client, context.state.stats, None
-    if reads_same_cache(condenser, context.agent.llm):
+    if reads_same_cache(plan.condenser, context.agent.llm):
         reply = await summarize_in_place(context.model_input.prompt(), llm, client)
         stats = add_usage(stats, llm, reply) if reply is not None else stats
     # Text beside a call of a tool says what comes next, and is no summary.

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from agent_runtime.agent.agent import Agent
-from agent_runtime.context.condense import CondensationPlan, plan, summarizer
+from agent_runtime.context.condense import CondensationPlan, plan, summarizers
 from agent_runtime.conversation.event_log.history import History
 from agent_runtime.conversation.event_log.log import EventLog
 from agent_runtime.conversation.event_log.state import State
@@ -58,18 +58,19 @@ class ModelInput:
         """Returns what the agent's condenser should forget now, or None. `is_requested`: plan it even if it
         is not time yet.
         """
-        condenser = summarizer(agent.condenser)
-        if condenser is None:
-            return None
-        return plan(
-            self._history.view.passages,
-            condenser,
-            context_tokens=self._history.context_tokens,
-            window_tokens=agent.llm.max_input_tokens
-            or self._history.window_tokens
-            or listed(agent.llm).window,
-            is_requested=is_requested or self.state.wants_condensation,
+        plans = (
+            plan(
+                self._history.view.passages,
+                condenser,
+                context_tokens=self._history.context_tokens,
+                window_tokens=agent.llm.max_input_tokens
+                or self._history.window_tokens
+                or listed(agent.llm).window,
+                is_requested=is_requested or self.state.wants_condensation,
+            )
+            for condenser in summarizers(agent.condenser)
         )
+        return next((one for one in plans if one is not None), None)
 
     def kept_words(self, plan: CondensationPlan) -> str:
         """Returns what stays word for word after the summary of what the plan forgets."""

@@ -255,8 +255,9 @@ async def test_a_pipeline_condenses_with_the_first_that_can(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.fallback = working(12)
-    inner = condensing(conversations, max_size=16)["condenser"]
-    pipeline = {"kind": "PipelineCondenser", "condensers": [{"kind": "NoOpCondenser"}, inner]}
+    patient, inner = (condensing(conversations, max_size=size)["condenser"] for size in (1_000, 16))
+    condensers = [{"kind": "NoOpCondenser"}, patient, inner]
+    pipeline = {"kind": "PipelineCondenser", "condensers": condensers}
     conversation = conversations.create(agent={"condenser": pipeline})
     conversation.send(user("Go."))
 

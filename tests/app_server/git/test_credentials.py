@@ -9,7 +9,6 @@ from sqlalchemy import select
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import parse_address
-from app_server.git.credentials import credentials_for
 from app_server.git.models import GitCredential
 from app_server.git.repository_bundle import pack
 from app_server.users.models import Role, User
@@ -116,8 +115,7 @@ async def test_a_token_is_for_its_own_host_alone(
     app: App, client: httpx.AsyncClient, owner: User, host: str, repository: str, opened: str | None
 ) -> None:
     await save(client, host)
-    async with app.database.read() as session:
-        found = await credentials_for(session, app.state["cipher"], owner.id, parse_address(repository))
+    found = await app.state["git_tokens"].credentials(owner.id, parse_address(repository))
     assert (f"{found.username}:{found.password}" if found else None) == opened
 
 
@@ -133,9 +131,8 @@ async def test_git_calls_owners_of_tokens_as_the_host_wants_it(
     app: App, client: httpx.AsyncClient, owner: User, host: str, username: str, name: str
 ) -> None:
     await save(client, host, username=username)
-    async with app.database.read() as session:
-        address = parse_address(f"https://{host}/a/b")
-        found = await credentials_for(session, app.state["cipher"], owner.id, address)
+    address = parse_address(f"https://{host}/a/b")
+    found = await app.state["git_tokens"].credentials(owner.id, address)
     assert found is not None
     assert found.username == name
 
@@ -150,8 +147,7 @@ async def test_a_private_repository_is_cloned_with_it(
 
         async def packed(directory: str) -> str | None:
             (tmp_path / directory).mkdir()
-            async with app.database.read() as session:
-                found = await credentials_for(session, app.state["cipher"], owner.id, address)
+            found = await app.state["git_tokens"].credentials(owner.id, address)
             result = await pack(
                 address,
                 None,
