@@ -79,25 +79,21 @@ class LLMClient:
         raise AssertionError("counting does not end")
 
     async def _ask(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
-        if llm.native_tool_calling:
-            return await self._request(llm, prompt, on_piece)
-        if not prompt.tools:
-            return await self._request(llm, prompted_tools.written_out(prompt), on_piece)
-        said = await self._request(
-            prompted_tools.stopping(llm),
-            prompted_tools.written_out(prompt),
-            prompted_tools.until_call(on_piece),
-        )
-        return prompted_tools.read(said, prompt.tools)
-
-    async def _request(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
+        # Tools that the prompt describes, because the model has no calls.
+        tools = () if llm.native_tool_calling else prompt.tools
+        if not llm.native_tool_calling:
+            prompt = prompted_tools.written_out(prompt)
+        if tools:
+            llm, on_piece = prompted_tools.stopping(llm), prompted_tools.until_call(on_piece)
         brokered = self._credential_for(openai_http.base_url(llm))
-        if not openai_http.serves(llm, is_brokered=brokered is not None):
-            return await litellm_transport.request(llm, prompt, on_piece)
-        own = llm.api_key.get_secret_value() if llm.api_key else None
-        return await cancellable(
-            openai_http.request(self._connections(), llm, prompt, bearer=brokered or own, on_piece=on_piece)
-        )
+        if openai_http.serves(llm, is_brokered=brokered is not None):
+            bearer = brokered or (llm.api_key.get_secret_value() if llm.api_key else None)
+            reply = await cancellable(
+                openai_http.request(self._connections(), llm, prompt, bearer=bearer, on_piece=on_piece)
+            )
+        else:
+            reply = await litellm_transport.request(llm, prompt, on_piece)
+        return prompted_tools.read(reply, tools) if tools else reply
 
     def _connections(self) -> "httpx.AsyncClient":
         import httpx  # 2 MB that a server can do without while it waits to be told for whom it works

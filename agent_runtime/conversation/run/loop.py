@@ -136,7 +136,7 @@ async def _work(context: RunContext) -> ExecutionStatus:
             budget.take_iteration(context.request.max_iterations)
             check_cost(context)
             context.checkpoint_triggers.steer()
-            budget.count(await _ask_or_condense(context))
+            budget.count(await _ask(context))
     # A question to the user ends the run, too, but nothing is done.
     return ExecutionStatus.IDLE if context.state.must_ask else ExecutionStatus.FINISHED
 
@@ -219,32 +219,29 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
     context.emit(condensation, ConversationStateUpdateEvent(key="stats", value=stats))
 
 
-async def _ask_or_condense(context: RunContext) -> ModelTurn | None:
-    """One turn of the model; None when older events have to be condensed first."""
+async def _ask(context: RunContext) -> ModelTurn | None:
+    """One turn of the model; None when older events have to be condensed first. What lands in the log
+    meanwhile counts as unseen.
+    """
+    await prepare_tools(context)
+    seen_seq = context.state.last_seq
+    item_id = new_id()
+    stream = ReplyStream(item_id, context.history.publish, context.secrets.masker)
     try:
-        return await _ask(context)
+        turn = await step(
+            context.agent,
+            context.tools,
+            context.model_input.prompt(),
+            context.llm_client,
+            item_id=item_id,
+            listener=stream,
+        )
     except LLMContextWindowError:
         # What cannot be made shorter ends the run: the user has to know.
         if context.model_input.plan_condensation(context.agent, is_requested=True) is None:
             raise
         context.emit(CondensationRequest())
         return None
-
-
-async def _ask(context: RunContext) -> ModelTurn:
-    """One turn of the model. What lands in the log meanwhile counts as unseen."""
-    await prepare_tools(context)
-    seen_seq = context.state.last_seq
-    item_id = new_id()
-    stream = ReplyStream(item_id, context.history.publish, context.secrets.masker)
-    turn = await step(
-        context.agent,
-        context.tools,
-        context.model_input.prompt(),
-        context.llm_client,
-        item_id=item_id,
-        listener=stream,
-    )
     if turn.was_empty:
         stream.drop("empty")
     else:
