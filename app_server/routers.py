@@ -68,6 +68,7 @@ from app_server.sandbox_reports import router as webhooks
 from app_server.sandbox_specs import router as sandbox_specs
 from app_server.sandboxes import router as sandboxes_router
 from app_server.sandboxes import runtime_plugin_routes, secret_routes
+from app_server.scim import router as scim
 from app_server.secrets import router as secrets
 from app_server.settings import confirmation, grouping
 from app_server.settings import router as settings
@@ -97,6 +98,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (service_account_routes.router, ADMINISTER),
     (departure_routes.router, ADMINISTER),
     (teams.router, TEAMS),
+    (scim.router, ADMINISTER),
     (audit_routes.router, AUDIT),
     (job_routes.router, ADMINISTER),
     (settings.router, SETTINGS),

@@ -21,6 +21,8 @@ class IdentityProvider(BaseModel):
     roles: the role that each group of the provider gives. The strongest one counts.
     default_role: for people in none of these groups; null: they are refused.
     teams: the team here of each group of the provider. Teams that do not exist are created.
+    knows_scim_people: whether the verified e-mail addresses of this provider are the user names that come by
+    SCIM. A person's first sign-in then leads to the account that SCIM has made.
     allowed_domains: when not empty, only people whose verified e-mail address is in one of these domains.
     """
 
@@ -36,6 +38,7 @@ class IdentityProvider(BaseModel):
     roles: dict[str, GivenRole] = {}
     default_role: GivenRole | None = "member"
     teams: dict[str, TeamName] = {}
+    knows_scim_people: bool = False
     allowed_domains: tuple[str, ...] = ()
 
     @field_validator("issuer")

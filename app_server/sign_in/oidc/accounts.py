@@ -19,6 +19,7 @@ from app_server.sign_in.oidc.models import ExternalIdentity
 from app_server.sign_in.oidc.refusals import already_connected, identity_not_found, identity_taken, no_role
 from app_server.teams.from_provider import set_teams
 from app_server.users.models import Role, User, WebSession
+from app_server.users.provisioning import person_of_user_name
 
 
 async def account_of(
@@ -33,8 +34,9 @@ async def account_of(
     `too_many_members`.
     """
     known = await _find(session, identity)
-    is_new = known is None
-    known = known or await _create(session, identity)
+    of_scim = await _account_of_scim(session, provider, identity) if known is None else None
+    is_new = known is None and of_scim is None
+    known = known or await _create(session, identity, of_scim)
     known.email = identity.email
     user = await session.get_one(User, known.user_id)
     trail = AuditTrail(Actor(ActorMeans.PROVIDER, user_id=user.id, name=user.name, address=address))
@@ -125,14 +127,32 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
     ).one_or_none()
 
 
-async def _create(session: AsyncSession, identity: ProviderIdentity) -> ExternalIdentity:
-    """Creates the account and its identity. If two first sign-ins run at once, one creates the account and
-    both use it.
+async def _account_of_scim(
+    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity
+) -> UUID | None:
+    """Returns the account that SCIM has made for the identity's e-mail address, if no other person at the
+    provider signs in to it.
+    """
+    if not provider.knows_scim_people or not identity.email:
+        return None
+    person = await person_of_user_name(session, identity.email)
+    if person is None or await session.scalar(_of_user(person.user_id, identity.issuer)) is not None:
+        return None
+    return person.user_id
+
+
+async def _create(
+    session: AsyncSession, identity: ProviderIdentity, account_id: UUID | None
+) -> ExternalIdentity:
+    """Creates the identity, and its account if there is none yet. If two first sign-ins run at once, one
+    creates the account and both use it.
     """
     try:
         async with session.begin_nested():
-            user = await create_account(session, name=identity.name, role=_required(identity.role))
-            made = _row(identity, user.id)
+            if account_id is None:
+                user = await create_account(session, name=identity.name, role=_required(identity.role))
+                account_id = user.id
+            made = _row(identity, account_id)
             session.add(made)
             await session.flush()
     except IntegrityError:

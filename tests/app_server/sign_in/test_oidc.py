@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import httpx
 import pytest
 import uvicorn
 from pydantic import SecretStr
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
 from app_server.audit.models import AuditEntry
 from app_server.core.config import Config
@@ -20,7 +21,9 @@ from app_server.core.database import now
 from app_server.core.identity_providers import IdentityProvider
 from app_server.main import WithState
 from app_server.sign_in.oidc.discovery import Providers
-from app_server.users.models import User, WebSession
+from app_server.users.models import Role, User, WebSession
+from app_server.users.provisioning import ProvisionedPerson, user_name_key
+from app_server.users.service import create_user
 from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
@@ -190,6 +193,31 @@ async def test_only_allowed_domains_and_enabled_accounts_come_in(
             refusals = [refusal_in(await browser.go()) for browser in (outsider, disabled)]
 
     assert refusals == ["oidc_domain_not_allowed", "account_disabled"]
+
+
+async def test_the_first_sign_in_leads_to_the_account_that_scim_has_made(
+    app: App, provider: CertifiedProvider
+) -> None:
+    async with app.database.session() as session:
+        ada = await create_user(session, name="Ada of the directory", role=Role.VIEWER)
+        name = "Ada@Example.org"
+        session.add(
+            ProvisionedPerson(
+                user_id=ada.id, user_name=name, user_name_key=user_name_key(name), attributes={}
+            )
+        )
+    async with Site(app, provider).listening() as site, site.browser() as stranger:
+        await stranger.sign_in()
+        other = (await stranger.me()).json()["id"]
+    async with app.database.session() as session:
+        await session.execute(delete(User).where(User.id == UUID(other)))
+    async with Site(app, provider, knows_scim_people=True).listening() as site, site.browser() as browser:
+        await browser.sign_in()
+        await browser.sign_in()
+        me = (await browser.me()).json()
+
+    assert other != ada.id.hex, "without the setting, an address alone proves nothing"
+    assert (me["id"], me["role"]) == (ada.id.hex, "viewer")
 
 
 async def test_a_sign_out_at_the_provider_is_one_here(app: App, provider: CertifiedProvider) -> None:

@@ -1,0 +1,157 @@
+"""Teams as SCIM groups: read, created, changed and deleted."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from scim2_models import InvalidValueException, Meta, UniquenessException
+from sqlalchemy import Select, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.core.database import now
+from app_server.core.errors import Conflict
+from app_server.core.pubsub import LOOK, PubSub, publish_after_commit
+from app_server.scim.models import ProvisionedTeam
+from app_server.scim.resources import MemberOfGroup, ScimGroup
+from app_server.teams import service
+from app_server.teams.models import Team, TeamMember
+from app_server.users.models import User
+from app_server.users.provisioning import ProvisionedPerson
+
+MAX_NAME_CHARACTERS = 100
+PROVIDER = "SCIM"
+"""Stands as the provider of memberships. Names of sign-in providers have small letters only."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The teams that the identity provider manages, with those of their members that it manages too."""
+
+    session: AsyncSession
+    trail: AuditTrail
+    pubsub: PubSub
+    base: str
+
+    async def read(self, only: UUID | None = None) -> list[Any]:
+        """Returns all groups in the order of their creation, or one of them. Empty if there is none."""
+        query = (
+            select(ProvisionedTeam, Team)
+            .join(Team, Team.id == ProvisionedTeam.team_id)
+            .order_by(Team.created_at, Team.id)
+        )
+        if only is not None:
+            query = query.where(Team.id == only)
+        rows = (await self.session.execute(query)).all()
+        members = await self._members(only)
+        return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
+
+    async def create(self, given: Any) -> UUID:
+        """Creates a team, or takes over one with this name. Returns its id.
+
+        Raises UniquenessException, InvalidValueException, Conflict `too_many_teams`, `too_many_members`.
+        """
+        name = _checked(given)
+        query = select(Team).where(Team.name_key == service.name_key(name))
+        team = await self.session.scalar(query)
+        if team is not None and await self.session.get(ProvisionedTeam, team.id) is not None:
+            raise _taken(name)
+        team = team or await service.create_team(self.session, self.trail, name)
+        self.session.add(ProvisionedTeam(team_id=team.id, external_id=given.external_id))
+        await self._set_members(team.id, given)
+        await self.session.flush()
+        return team.id
+
+    async def replace(self, id_: UUID, _before: Any, given: Any) -> None:
+        """Renames a team and sets its members. People whom the provider does not manage stay in the team.
+
+        Raises UniquenessException, InvalidValueException, Conflict `too_many_members`.
+        """
+        name = _checked(given)
+        try:
+            await service.rename_team(self.session, self.trail, id_, name)
+        except Conflict as error:
+            raise _taken(name) from error
+        row = await self.session.get_one(ProvisionedTeam, id_)
+        row.external_id, row.updated_at = given.external_id, now()
+        await self._set_members(id_, given)
+        await self.session.flush()
+
+    async def delete(self, id_: UUID) -> None:
+        """Deletes the team. The people keep their accounts."""
+        await service.delete_team(self.session, self.trail, id_)
+        publish_after_commit(self.session, self.pubsub, id_, [LOOK])
+
+    async def _set_members(self, team_id: UUID, given: Any) -> None:
+        wanted = {_id_of(member.value) for member in given.members or ()}
+        known = set(await self.session.scalars(_managed().where(ProvisionedPerson.user_id.in_(wanted))))
+        if unknown := wanted - known:
+            raise InvalidValueException(detail=f"There is no user with the id {min(unknown).hex}.")
+        in_team = select(TeamMember.user_id).where(TeamMember.team_id == team_id)
+        before = set(await self.session.scalars(_managed().where(ProvisionedPerson.user_id.in_(in_team))))
+        for person_id in sorted(before - wanted):
+            await service.remove_member(self.session, self.trail, team_id, person_id, PROVIDER)
+        for person_id in sorted(wanted - before):
+            await service.add_member(self.session, self.trail, team_id, person_id, PROVIDER)
+        for person_id in before ^ wanted:
+            publish_after_commit(self.session, self.pubsub, person_id, [LOOK])
+
+    async def _members(self, only: UUID | None) -> dict[UUID, list[User]]:
+        query = (
+            select(TeamMember.team_id, User)
+            .join(User, User.id == TeamMember.user_id)
+            .where(User.id.in_(_managed()))
+            .order_by(User.name, User.id)
+        )
+        if only is not None:
+            query = query.where(TeamMember.team_id == only)
+        found: dict[UUID, list[User]] = {}
+        for team_id, user in await self.session.execute(query):
+            found.setdefault(team_id, []).append(user)
+        return found
+
+    def _resource(self, row: ProvisionedTeam, team: Team, members: list[User]) -> Any:
+        return ScimGroup(
+            id=team.id.hex,
+            external_id=row.external_id,
+            display_name=team.name,
+            members=[
+                MemberOfGroup(
+                    value=person.id.hex,
+                    ref=f"{self.base}/Users/{person.id.hex}",
+                    type="User",
+                )
+                for person in members
+            ]
+            or None,
+            meta=Meta(
+                resource_type="Group",
+                created=team.created_at,
+                last_modified=row.updated_at,
+                location=f"{self.base}/Groups/{team.id.hex}",
+            ),
+        )
+
+
+def _managed() -> Select[UUID]:
+    """Returns the query for the ids of people whom the provider manages."""
+    return select(ProvisionedPerson.user_id).where(ProvisionedPerson.removed_at.is_(None))
+
+
+def _checked(given: Any) -> str:
+    """Returns the name. Raises InvalidValueException."""
+    name = str(given.display_name or "").strip()
+    if not 0 < len(name) <= MAX_NAME_CHARACTERS:
+        raise InvalidValueException(detail=f"displayName must have 1 to {MAX_NAME_CHARACTERS} characters")
+    return name
+
+
+def _taken(name: str) -> UniquenessException:
+    return UniquenessException(detail=f"There is a group {name!r} already.")
+
+
+def _id_of(text: str | None) -> UUID:
+    try:
+        return UUID(text or "")
+    except ValueError as error:
+        raise InvalidValueException(detail=f"There is no user with the id {text!r}.") from error

@@ -1,0 +1,32 @@
+"""The route of SCIM 2.0 (RFC 7644), by which identity providers manage people and teams.
+
+What answers is loaded at the first request, because the library for SCIM takes a second to load.
+"""
+
+import asyncio
+from importlib import import_module
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal
+from app_server.core.config import Config
+
+PREFIX = "/scim/v2"
+
+router = APIRouter(prefix=PREFIX, tags=["SCIM"], include_in_schema=False)
+
+
+@router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+async def reply_to_identity_provider(
+    path: str, principal: CurrentPrincipal, trail: CurrentTrail, request: Request
+) -> Response:
+    """Answers a request of an identity provider. The service describes itself at `/ServiceProviderConfig`,
+    `/ResourceTypes` and `/Schemas`. Errors are SCIM errors, but for 401 and 403.
+    """
+    config: Config = request.state.config
+    endpoint: Any = await asyncio.to_thread(import_module, "app_server.scim.endpoint")
+    reply: Response = await endpoint.reply_to(request, path, principal, trail, f"{config.base_url}{PREFIX}")
+    return reply

@@ -1,0 +1,46 @@
+"""The table of people whose accounts an identity provider manages through SCIM."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, String, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, now
+
+MAX_USER_NAME_CHARACTERS = 320
+
+
+class ProvisionedPerson(Base):
+    """What an identity provider says about a person.
+
+    `user_name_key` is the user name in small letters, so that capitals do not matter. `attributes`: the other
+    attributes of the SCIM resource, as the provider has sent them. `removed_at`: since when the provider does
+    not know the person any more. The account is then disabled, and a person with the same user name gets it
+    back.
+    """
+
+    __tablename__ = "provisioned_people"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    user_name: Mapped[str] = mapped_column(String(MAX_USER_NAME_CHARACTERS))
+    user_name_key: Mapped[str] = mapped_column(String(2 * MAX_USER_NAME_CHARACTERS), unique=True)
+    external_id: Mapped[str | None] = mapped_column(String(255))
+    attributes: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+    removed_at: Mapped[datetime | None]
+
+
+def user_name_key(user_name: str) -> str:
+    """Returns the form of a user name in which two of them are compared."""
+    return user_name.casefold()
+
+
+async def person_of_user_name(session: AsyncSession, user_name: str) -> ProvisionedPerson | None:
+    """Returns the person with this user name, also one that the provider does not know any more."""
+    query = select(ProvisionedPerson).where(ProvisionedPerson.user_name_key == user_name_key(user_name))
+    found: ProvisionedPerson | None = await session.scalar(query)
+    return found
