@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_provisioned_people"
-down_revision = "add_commit_trailers"
+down_revision = "limit_triggers"
 branch_labels = None
 depends_on = None
 
