@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 from uuid import UUID
 
 import httpx
@@ -64,7 +65,7 @@ from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.suggested_tasks import SuggestedTasks
 from app_server.git_proxy.access import Moves
 from app_server.http.certificates import public_authorities
-from app_server.http.guarded_client import Guard, GuardedTransport
+from app_server.http.guarded_client import BoundClient, Guard, GuardedTransport
 from app_server.http.outgoing_proxy import upstream_of
 from app_server.installation_backup.restore import require_whole_home
 from app_server.llm_gateway.limits.calls import RENEWAL_SECONDS, Spending
@@ -114,10 +115,12 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
         await _make_demo(config)
         cipher = load_cipher(config)
         authority = load_authority(config, cipher)
-        http = await stack.enter_async_context(_http_client())
         upstream = upstream_of()
         guard = Guard(parse_named(config.egress_private), upstream=upstream)
-        guarded_http = await stack.enter_async_context(_http_client(GuardedTransport(guard)))
+        guarded_http = await stack.enter_async_context(
+            httpx.AsyncClient(transport=GuardedTransport(guard), **_client_options())
+        )
+        http = await stack.enter_async_context(BoundClient(guarded_http, **_client_options()))
         trust = trust_of_hosts(config)
         relay_transport = await stack.enter_async_context(new_transport(trust=trust or public_authorities()))
         redis_url = config.redis_url.get_secret_value() if config.redis_url else None
@@ -203,7 +206,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             database=database,
             cipher=cipher,
             http=http,
-            identity_providers=Providers(config.oidc_providers, http),
+            identity_providers=Providers(config.oidc_providers, http, guard),
             password_hashing=password_hashing,
             guard=guard,
             guarded_http=guarded_http,
@@ -246,16 +249,15 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
         )
 
 
-def _http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+def _client_options() -> dict[str, Any]:
     # No limit on connections: a model's replies may occupy many for minutes.
     # No cookies: a cookie that a vendor sets for one user would also be sent for the next user.
-    return httpx.AsyncClient(
-        timeout=30,
-        verify=public_authorities(),
-        transport=transport,
-        limits=httpx.Limits(max_connections=None),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-    )
+    return {
+        "timeout": 30,
+        "verify": public_authorities(),
+        "limits": httpx.Limits(max_connections=None),
+        "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    }
 
 
 async def _make_demo(config: Config) -> None:

@@ -12,6 +12,8 @@ from app_server.http.outgoing_proxy import upstream_of
 from app_server.users.models import ADMINISTRATORS, Role
 
 _PORTS = {"http": 80, "https": 443}
+# The target of a redirect has not been checked.
+_NO_REDIRECTS = {"http.followRedirects": "false"}
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,10 @@ async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
     """Checks the host of a repository and returns the connection options for git.
 
     `url`: an address over http, https or ssh, also as `user@host:path`. `guard`: None means that every host
-    is allowed. Raises StartFailure `repository_not_allowed` and `repository_not_found`.
+    is allowed, but no redirect. Raises StartFailure `repository_not_allowed` and `repository_not_found`.
     """
     if guard is None:
-        return GitConnectionOptions()
+        return GitConnectionOptions(_NO_REDIRECTS)
     scheme, host, port = _parts(url)
     if host.endswith("."):
         # Git would treat it as another name than the one that was resolved.
@@ -72,8 +74,7 @@ async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
 
 async def _way_of_http(guard: Guard, scheme: str, host: str, port: int | None) -> GitConnectionOptions:
     route = await guard.route_to(host, scheme)
-    # The target of a redirect has not been checked.
-    settings = {"http.followRedirects": "false"}
+    settings = dict(_NO_REDIRECTS)
     if route.address:
         settings["http.proxy"] = ""
         if not is_address(host):

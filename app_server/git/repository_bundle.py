@@ -11,8 +11,9 @@ from pathlib import Path
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address, without_credentials
-from app_server.git.command import Credentials, GitTimeout, run_git
+from app_server.git.command import Credentials, GitResult, GitTimeout, run_git
 from app_server.git.pinned_git import way_to
+from app_server.git.redirects import moved_address
 from app_server.http.guarded_client import Guard
 
 _BUNDLE_TIMEOUT_SECONDS = 600.0
@@ -123,8 +124,9 @@ async def _clone(
 ) -> None:
     url = (address.web_url if credentials else None) or address.public_url
     way = await way_to(url, guard if address.local_path is None else None)
-    try:
-        result = await run_git(
+
+    async def attempt(url: str) -> GitResult:
+        return await run_git(
             "clone",
             "--bare",
             "--progress",
@@ -138,6 +140,12 @@ async def _clone(
             credentials=credentials,
             way=way,
         )
+
+    try:
+        result = await attempt(url)
+        if result.exit_code != 0 and _REDIRECTED in result.output:
+            moved = await moved_address(url, credentials, guard)
+            result = result if moved is None else await attempt(moved)
     except GitTimeout as timeout:
         raise StartFailure(
             "repository_clone_failed",

@@ -1,6 +1,7 @@
 """Calls to one git host with one user's token: headers, errors, limits and repetition, the same for all.
 
-The token goes only to the host that it belongs to. A redirect to another host is followed without it.
+The token goes only to the host that it belongs to. A redirect to another host is followed without it, and not
+to a private address.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 from app_server.git_hosts import errors
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.guarded_client import bound_to
 
 TIMEOUT_SECONDS = 20.0
 MAX_REPLY_BYTES = 4 * 1024 * 1024
@@ -202,6 +204,7 @@ class HostConnection:
                 content=None if body is None else orjson.dumps(body),
                 timeout=TIMEOUT_SECONDS,
                 follow_redirects=False,
+                extensions=bound_to(self.api_url),
             )
             async with call as reply:
                 limit = max_bytes if reply.is_success else _REASON_BYTES

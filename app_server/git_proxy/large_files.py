@@ -24,6 +24,7 @@ from app_server.git_proxy.refusal import Refusal
 from app_server.git_proxy.streams import bytes_of
 from app_server.git_proxy.upstream import basic_of, explained
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.guarded_client import bound_to
 from app_server.http.reply_streaming import Passing
 
 MEDIA_TYPE = "application/vnd.git-lfs+json"
@@ -267,7 +268,7 @@ def _headers(access: RepositoryAccess, ticket: Ticket) -> dict[str, str]:
 
 
 async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Response:
-    request.extensions["timeout"] = _TIMEOUT.as_dict()
+    request.extensions |= {"timeout": _TIMEOUT.as_dict(), **bound_to(access.target.url)}
     try:
         return await access.http.send(request, stream=True, follow_redirects=False, auth=None)
     except Forbidden as error:

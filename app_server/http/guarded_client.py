@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from weakref import WeakValueDictionary
 
 import httpx
@@ -24,6 +25,8 @@ from app_server.http.outgoing_proxy import Upstream, UpstreamProxy
 
 RESOLVE_SECONDS = 10.0
 _NO_LIMITS = httpx.Limits(max_connections=None)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOME = "slipway.home"
 
 Resolver = Callable[[str], Awaitable[list[str]]]
 """Returns the addresses of a host name. Raises OSError."""
@@ -83,22 +86,37 @@ class Route:
 
 class Guard:
     """Checks that a host is not private. `named`: the private hosts and networks that an administrator
-    allows. `upstream`: the proxies for requests to the outside.
+    allows. `upstream`: the proxies for requests to the outside. `home`: an address whose origin may be
+    private; None if none may.
     """
 
     def __init__(
-        self, named: Named, resolve: Resolver = system_resolver, upstream: Upstream | None = None
+        self,
+        named: Named,
+        resolve: Resolver = system_resolver,
+        upstream: Upstream | None = None,
+        home: str | None = None,
     ) -> None:
         self._named = named
         self._resolve = resolve
         self._upstream = upstream or Upstream()
+        self._home = httpx.URL(home) if home else None
 
-    async def route_to(self, host: str, scheme: str = "https") -> Route:
-        """Resolves and checks a host, and returns how to connect to it.
+    def trusting(self, url: str) -> "Guard":
+        """Returns a guard that lets calls to the origin of this address pass, and checks all others. It is
+        for an address that an administrator has configured: redirects and other addresses that its server
+        names are checked.
+        """
+        return Guard(self._named, self._resolve, self._upstream, home=url)
+
+    async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
+        """Resolves and checks a host, and returns how to connect to it. `port`: None for the default port.
 
         If only the proxy can resolve the name, the name is left to the proxy to check. Raises Forbidden
         `private_address`, OSError and TimeoutError.
         """
+        if self._home is not None and _is_same(self._home, scheme, host, port):
+            return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))
         name = _name_of(host)
         proxy = self._upstream.proxy_for(name, "http" if scheme == "http" else "https")
         try:
@@ -138,7 +156,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.host
         try:
-            route = await self._guard.route_to(host, request.url.scheme)
+            route = await self._guard.route_to(host, request.url.scheme, request.url.port)
         except (OSError, TimeoutError) as error:
             raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
         if route.proxy:
@@ -157,6 +175,36 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         return self._proxied[proxy.url]
 
 
+class BoundClient(httpx.AsyncClient):
+    """An HTTP client that calls any address, for administrators. A request with the extensions of `bound_to`
+    that leads to another origin goes through `guarded` instead.
+    """
+
+    def __init__(self, guarded: httpx.AsyncClient, **options: Any) -> None:
+        super().__init__(**options)
+        self._guarded = guarded
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        home = request.extensions.get(_HOME)
+        if home is None or is_same_origin(home, str(request.url)):
+            return await super().send(request, **options)
+        return await self._guarded.send(request, **options)
+
+
+def bound_to(home: str) -> dict[str, Any]:
+    """Returns the extensions for a request to an address that a server has named: in a redirect, a link or a
+    document. `home`: the address that was configured. The request may go to a private address at the same
+    origin only, see BoundClient.
+    """
+    return {_HOME: home}
+
+
+def is_same_origin(one: str, other: str) -> bool:
+    """Returns whether two addresses have the same scheme, host and port. Raises httpx.InvalidURL."""
+    url = httpx.URL(other)
+    return _is_same(httpx.URL(one), url.scheme, url.host, url.port)
+
+
 class GuardedSyncTransport(httpx.BaseTransport):
     """Does the same as GuardedTransport for synchronous libraries. Works only in threads that anyio has
     started.
@@ -170,7 +218,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.host
         try:
-            route = from_thread.run(self._guard.route_to, host, request.url.scheme)
+            route = from_thread.run(self._guard.route_to, host, request.url.scheme, request.url.port)
         except (OSError, TimeoutError) as error:
             raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
         if route.proxy:
@@ -204,6 +252,11 @@ def _pinned(request: httpx.Request, address: str) -> httpx.Request:
     )
 
 
+def _is_same(url: httpx.URL, scheme: str, host: str, port: int | None) -> bool:
+    usual = _DEFAULT_PORTS.get(scheme)
+    return (url.scheme, url.host, url.port or usual) == (scheme, host.lower(), port or usual)
+
+
 def _name_of(host: str) -> str:
     try:
         return parse_host(host)
@@ -213,7 +266,7 @@ def _name_of(host: str) -> str:
 
 def _refusal(host: str) -> Forbidden:
     return Forbidden(
-        f"{host} leads to a private address, which only administrators may use.",
+        f"{host} leads to a private address. Only administrators may use one, and no server may name one.",
         code="private_address",
-        fix="Ask an administrator to name it in SLIPWAY_EGRESS_PRIVATE.",
+        fix="An administrator can name it in SLIPWAY_EGRESS_PRIVATE.",
     )

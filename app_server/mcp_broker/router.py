@@ -66,10 +66,10 @@ async def exchange(
 async def _signed_in(
     target: UpstreamServer, server_id: UUID, grants: Grants, http: httpx.AsyncClient
 ) -> UpstreamServer:
-    token = await grants.access_token(http, server_id, target.name)
+    token = await grants.access_token(http, server_id, target.name, target.url)
 
     async def renewed() -> Mapping[str, str]:
-        anew = await grants.access_token(http, server_id, target.name, refused=token)
+        anew = await grants.access_token(http, server_id, target.name, target.url, refused=token)
         return {**target.headers, **bearer(anew)}
 
     return replace(

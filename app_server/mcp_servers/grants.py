@@ -24,6 +24,7 @@ from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadGateway, Forbidden
 from app_server.http.bounded_body import IDENTITY, whole_body
+from app_server.http.guarded_client import bound_to
 from app_server.mcp_servers.models import McpGrant
 from app_server.mcp_servers.scopes import union
 
@@ -104,11 +105,13 @@ class Grants:
         self._cipher = cipher
 
     async def access_token(
-        self, http: httpx.AsyncClient, server_id: UUID, name: str, *, refused: str | None = None
+        self, http: httpx.AsyncClient, server_id: UUID, name: str, url: str, *, refused: str | None = None
     ) -> str:
         """Returns a valid access token, and renews it first if necessary.
 
-        `http`: the HTTP client for this user's calls. `name`: the server's name for error messages.
+        `http`: the HTTP client for this user's calls. `name`: the server's name for error messages. `url`:
+        the server's address. The address for tokens, which the server has named, may be private at the same
+        origin only.
         `refused`: a token that the server has refused; it is not returned again, even if it has not expired.
         Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable` and Forbidden `private_address`.
         """
@@ -124,7 +127,7 @@ class Grants:
                 raise _needed(name)
             if await self._claim(row):
                 # Once requested, the new tokens must be saved, even if the caller has gone.
-                return await finish(self._renew(http, row, grant, name))
+                return await finish(self._renew(http, row, grant, name, url))
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
@@ -168,7 +171,9 @@ class Grants:
             result = await session.execute(statement.values(**values).returning(McpGrant.server_id))
             return result.scalar_one_or_none() is not None
 
-    async def _renew(self, http: httpx.AsyncClient, row: McpGrant, grant: OAuthGrant, name: str) -> str:
+    async def _renew(
+        self, http: httpx.AsyncClient, row: McpGrant, grant: OAuthGrant, name: str, url: str
+    ) -> str:
         try:
             # This must end before the claim does, or another server would send the same refresh token.
             async with asyncio.timeout(RENEW_SECONDS):
@@ -179,6 +184,7 @@ class Grants:
                     auth=_client_auth(grant),
                     headers={"Accept": "application/json", **IDENTITY},
                     follow_redirects=False,
+                    extensions=bound_to(url),
                 ) as reply:
                     content = await whole_body(reply, MAX_TOKEN_BYTES, RENEW_SECONDS)
         except (httpx.HTTPError, TimeoutError) as error:

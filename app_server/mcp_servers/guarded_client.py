@@ -1,4 +1,5 @@
-"""The HTTP client that the MCP library uses. For members it refuses private addresses.
+"""The HTTP client that the MCP library uses. It refuses private addresses, for administrators all but the
+server's origin.
 
 The client checks every address, because the MCP server also names other addresses: for the sign-in, for the
 registration of clients and for tokens. The library uses httpx2, which shares no types with httpx.
@@ -8,7 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from app_server.http.bounded_body import IDENTITY
-from app_server.http.guarded_client import Guard, pinned_extensions
+from app_server.http.guarded_client import Guard
+from app_server.http.guarded_httpx2 import guarded_transport
 
 if TYPE_CHECKING:
     import httpx2
@@ -21,14 +23,13 @@ def mcp_client(
 ) -> "httpx2.AsyncClient":
     """Returns an HTTP client for the MCP library. `headers` and `auth` are used for every call.
 
-    `guard`: None for users who may call any address. With a guard, calls to private addresses raise Forbidden
-    `private_address`.
+    `guard`: calls to private addresses raise Forbidden `private_address`. None allows every address.
     """
     import httpx2
     from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
 
     timeout = httpx2.Timeout(MCP_DEFAULT_TIMEOUT, read=MCP_DEFAULT_SSE_READ_TIMEOUT)
-    transport = _guarded(guard) if guard else None
+    transport = guarded_transport(guard) if guard else None
     return httpx2.AsyncClient(
         timeout=timeout,
         headers={**IDENTITY, **headers},
@@ -69,35 +70,3 @@ def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
         response.stream = Bounded(response.stream, response.request)
 
     return bound
-
-
-def _guarded(guard: Guard) -> "httpx2.AsyncBaseTransport":
-    import httpx2
-
-    class Guarded(httpx2.AsyncHTTPTransport):
-        _proxied: httpx2.AsyncHTTPTransport | None = None
-
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            host = request.url.host
-            try:
-                route = await guard.route_to(host, request.url.scheme)
-            except (OSError, TimeoutError) as error:
-                raise httpx2.ConnectError(f"{host} cannot be found: {error}", request=request) from error
-            if route.proxy:
-                self._proxied = self._proxied or httpx2.AsyncHTTPTransport(proxy=route.proxy.url)
-                return await self._proxied.handle_async_request(request)
-            pinned = httpx2.Request(
-                request.method,
-                request.url.copy_with(host=route.address or host),
-                headers=request.headers,
-                stream=request.stream,
-                extensions={**request.extensions, **pinned_extensions(host)},
-            )
-            return await super().handle_async_request(pinned)
-
-        async def aclose(self) -> None:
-            if self._proxied:
-                await self._proxied.aclose()
-            await super().aclose()
-
-    return Guarded()

@@ -26,7 +26,7 @@ from app_server.mcp_servers.schemas import (
     SignInStarted,
 )
 from app_server.mcp_servers.sign_in import AuthorizationResponse, SignIns
-from app_server.users.outgoing import guard_of, http_of, require_callable
+from app_server.users.outgoing import http_of, require_callable, server_guard_of
 
 router = APIRouter(prefix="/api/v1/settings/mcp", tags=["MCP servers"])
 sign_in_router = APIRouter(prefix="/api/v1/mcp-sign-ins", tags=["MCP servers"])
@@ -104,8 +104,8 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
     headers = dict(definition.headers)
     if definition.auth is not None:
         grants: Grants = request.state.mcp_grants
-        headers |= bearer(await grants.access_token(http_of(request, user), server.id, name))
-    return await probe(definition.url, headers, guard=guard_of(request, user))
+        headers |= bearer(await grants.access_token(http_of(request, user), server.id, name, definition.url))
+    return await probe(definition.url, headers, guard=server_guard_of(request, user, definition.url))
 
 
 @router.post("/{name}/sign-in")
@@ -124,9 +124,8 @@ async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Requ
     if definition.url is None or definition.auth is None:
         raise Conflict("This server is set up without a sign-in.", code="mcp_sign_in_not_wanted")
     await require_callable(request, user, definition.url)
-    address = await sign_ins.start(
-        user.id, server.id, definition.url, _callback_url(request), guard_of(request, user), scope
-    )
+    guard = server_guard_of(request, user, definition.url)
+    address = await sign_ins.start(user.id, server.id, definition.url, _callback_url(request), guard, scope)
     return SignInStarted(authorization_url=address)
 
 

@@ -42,7 +42,8 @@ class Asked:
 class GitHost:
     """tokens: what each may do. redirects: where the beginning of a path has moved to.
 
-    cut_after: connections are cut after so many bytes of an answer.
+    cut_after: connections are cut after so many bytes of an answer. store: the origin that large files are
+    said to be at, None for the host itself.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class GitHost:
         self.cut_after: int | None = None
         self.large_files: dict[str, bytes] = {}
         self.verified: list[str] = []
+        self.store: str | None = None
         self.finished = threading.Semaphore(0)
         self._server = _Server((address, port), _Handler)
         self._server.host = self
@@ -184,7 +186,10 @@ class _Handler(BaseHTTPRequestHandler):
         host, asked = self.server.host, json.loads(b"".join(self._body()))
         found = []
         for one in asked["objects"]:
-            place = {"href": f"{host.origin}/large/{one['oid']}", "header": {"X-Store-Key": STORE_KEY}}
+            place = {
+                "href": f"{host.store or host.origin}/large/{one['oid']}",
+                "header": {"X-Store-Key": STORE_KEY},
+            }
             if asked["operation"] == "upload":
                 is_there = one["oid"] in host.large_files
                 found.append({**one, **({} if is_there else {"actions": {"upload": place, "verify": place}})})

@@ -149,7 +149,12 @@ class _Unguarded(Guard):
         super().__init__(Named(), upstream=upstream)
         self._proxies = upstream
 
-    async def route_to(self, host: str, scheme: str = "https") -> Route:
+    async def route_to(
+        self,
+        host: str,
+        scheme: str = "https",
+        port: int | None = None,  # noqa: ARG002 (as in Guard)
+    ) -> Route:
         try:
             name = parse_host(host)
         except BadHost:

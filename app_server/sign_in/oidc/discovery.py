@@ -14,8 +14,10 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from pydantic import BaseModel, ValidationError
 
+from app_server.core.errors import Forbidden
 from app_server.core.identity_providers import IdentityProvider
 from app_server.core.server_objects import from_server
+from app_server.http.guarded_client import Guard, bound_to
 from app_server.sign_in.oidc.refusals import provider_not_found, provider_unreachable
 
 logger = logging.getLogger(__name__)
@@ -50,12 +52,24 @@ class _Known:
 
 
 class Providers:
-    """The providers of this installation. The metadata and keys that they publish are cached for an hour."""
+    """The providers of this installation. The metadata and keys that they publish are cached for an hour.
 
-    def __init__(self, providers: Sequence[IdentityProvider], client: httpx.AsyncClient) -> None:
+    Endpoints that a provider names may be private at the origin of its issuer only.
+    """
+
+    def __init__(
+        self, providers: Sequence[IdentityProvider], client: httpx.AsyncClient, guard: Guard
+    ) -> None:
         self._providers = {provider.name: provider for provider in providers}
         self._client = client
+        self._guard = guard
         self._known: dict[str, _Known] = {}
+
+    def guard_for(self, provider: IdentityProvider) -> Guard:
+        """Returns the address check for endpoints that the provider names. The origin of the issuer may be
+        private, because the operator has configured it.
+        """
+        return self._guard.trusting(provider.issuer)
 
     def all(self) -> Sequence[IdentityProvider]:
         return tuple(self._providers.values())
@@ -114,9 +128,11 @@ class Providers:
         self, provider: IdentityProvider, url: str, headers: dict[str, str] | None = None
     ) -> dict[str, Any]:
         try:
-            reply = await self._client.get(url, headers=headers, timeout=TIMEOUT_SECONDS)
+            reply = await self._client.get(
+                url, headers=headers, timeout=TIMEOUT_SECONDS, extensions=bound_to(provider.issuer)
+            )
             found = reply.raise_for_status().json()
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, Forbidden) as error:
             logger.warning("%s does not answer at %s: %r", provider.name, url, error)
             raise provider_unreachable(provider.title) from None
         if not isinstance(found, dict):

@@ -5,10 +5,10 @@ that it brings back for the person's claims.
 import logging
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from app_server.core.config import Config
+from app_server.core.errors import Forbidden
 from app_server.core.identity_providers import IdentityProvider
+from app_server.http.guarded_httpx2 import guarded_transport
 from app_server.sign_in.oidc.attempts import Attempt
 from app_server.sign_in.oidc.discovery import TIMEOUT_SECONDS, Metadata, Providers
 from app_server.sign_in.oidc.refusals import identity_invalid, provider_unreachable
@@ -34,7 +34,7 @@ async def authorization_url(
     `oidc_provider_unreachable`.
     """
     metadata = await providers.metadata(provider)
-    async with _client(config, provider, metadata) as client:
+    async with _client(config, providers, provider, metadata) as client:
         url, _ = client.create_authorization_url(
             metadata.authorization_endpoint,
             state=attempt.state,
@@ -52,15 +52,16 @@ async def claims_for_code(
 
     Raises BadGateway `oidc_provider_unreachable`, `oidc_identity_invalid`.
     """
-    from authlib.common.errors import AuthlibBaseError  # see _client
+    import httpx2  # see _client
+    from authlib.common.errors import AuthlibBaseError
 
     metadata = await providers.metadata(provider)
     try:
-        async with _client(config, provider, metadata) as client:
+        async with _client(config, providers, provider, metadata) as client:
             tokens = await client.fetch_token(
                 metadata.token_endpoint, code=code, code_verifier=attempt.verifier
             )
-    except (httpx.HTTPError, AuthlibBaseError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, AuthlibBaseError, ValueError, Forbidden) as error:
         logger.warning("%s does not trade the code: %r", provider.name, error)
         raise provider_unreachable(provider.title) from None
     id_token, access_token = tokens.get("id_token"), tokens.get("access_token")
@@ -77,7 +78,9 @@ async def claims_for_code(
     return {**told, **claims}
 
 
-def _client(config: Config, provider: IdentityProvider, metadata: Metadata) -> "AsyncOAuth2Client":
+def _client(
+    config: Config, providers: Providers, provider: IdentityProvider, metadata: Metadata
+) -> "AsyncOAuth2Client":
     # Loaded at the first sign-in: it takes a quarter of a second, and most servers have no provider.
     from authlib.integrations.httpx_client import AsyncOAuth2Client
 
@@ -90,6 +93,7 @@ def _client(config: Config, provider: IdentityProvider, metadata: Metadata) -> "
         redirect_uri=redirect_uri(config, provider),
         code_challenge_method="S256",
         timeout=TIMEOUT_SECONDS,
+        transport=guarded_transport(providers.guard_for(provider)),
     )
 
 

@@ -167,7 +167,9 @@ async def test_too_many_sign_ins_end_the_oldest(door: Door) -> None:
     assert [reply.status_code for reply in replies[1:]] == [200] * MAX_SIGN_INS
 
 
-async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(door: Door) -> None:
+async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(
+    door: Door, guarded_url: str
+) -> None:
     await door.connect()
     first, server_id = await door.grant(), (await door.row()).server_id
     await door.tamper(expires_at=1.0)
@@ -176,7 +178,7 @@ async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(door: D
     several = [Grants(door.app.database, state["cipher"]) for _ in range(2)]
 
     tokens = await asyncio.gather(
-        *(several[n % 2].access_token(state["http"], server_id, "guarded") for n in range(8))
+        *(several[n % 2].access_token(state["http"], server_id, "guarded", guarded_url) for n in range(8))
     )
 
     second = await door.grant()
@@ -188,16 +190,16 @@ async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(door: D
     assert await door.state() == "connected"
 
 
-async def test_a_token_is_renewed_nowhere_that_a_member_may_not_call(door: Door) -> None:
+async def test_a_token_is_renewed_nowhere_that_a_member_may_not_call(door: Door, guarded_url: str) -> None:
     await door.connect()
     server_id = (await door.row()).server_id
     await door.tamper(expires_at=1.0)
     state = door.app.state
     grants: Grants = state["mcp_grants"]
     with pytest.raises(Forbidden, match="leads to a private address"):
-        await grants.access_token(state["guarded_http"], server_id, "guarded")
+        await grants.access_token(state["guarded_http"], server_id, "guarded", guarded_url)
 
-    assert await grants.access_token(state["http"], server_id, "guarded")
+    assert await grants.access_token(state["http"], server_id, "guarded", guarded_url)
 
 
 async def test_a_token_that_is_not_taken_any_more_is_renewed_too(door: Door) -> None:

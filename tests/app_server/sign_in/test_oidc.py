@@ -58,7 +58,7 @@ class Site:
         self.provider = provider
         told = IdentityProvider.model_validate(provider.settings(**settings))
         self.config = app.config.model_copy(update={"oidc_providers": [told]})
-        providers = Providers([told], app.state["http"])
+        providers = Providers([told], app.state["http"], app.state["guard"])
         state = {**app.state, "config": self.config, "identity_providers": providers}
         self.public = WithState(public_app(self.config), state)
 

@@ -13,8 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from app_server.core.addresses import parse_named
 from app_server.core.errors import AppError
 from app_server.core.identity_providers import IdentityProvider
+from app_server.http.guarded_client import Guard
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.oidc.tokens import LEEWAY_SECONDS, read_id_token, read_logout_token
 
@@ -74,7 +76,7 @@ def signer() -> Signer:
 @pytest.fixture
 async def providers(signer: Signer) -> AsyncIterator[Providers]:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(signer.app)) as client:
-        yield Providers([ACME], client)
+        yield Providers([ACME], client, Guard(parse_named([])))
 
 
 async def refusal(providers: Providers, token: str) -> str:

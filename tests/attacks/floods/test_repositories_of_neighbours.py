@@ -134,5 +134,5 @@ async def test_git_of_a_members_sandbox_reaches_no_neighbour(sandbox: Sandbox, h
         (await session.get_one(User, sandbox.owner.id)).role = Role.MEMBER
     done = await sandbox.git("ls-remote", sandbox.url(), directory=sandbox.directory)
     assert done.status != 0
-    assert "leads to a private address, which only administrators may use" in done.output
+    assert "leads to a private address. Only administrators may use one" in done.output
     assert not host.requests

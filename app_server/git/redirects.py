@@ -1,0 +1,42 @@
+"""Follows the redirects of a git host before git calls it. Git could not be kept from following one into the
+private network.
+"""
+
+from base64 import b64encode
+
+import httpx
+
+from app_server.git.command import Credentials
+from app_server.http.bounded_body import IDENTITY
+from app_server.http.guarded_client import Guard, GuardedTransport, is_same_origin
+
+MAX_REDIRECTS = 3
+_TIMEOUT_SECONDS = 20.0
+_REFS = "/info/refs?service=git-upload-pack"
+
+
+async def moved_address(url: str, credentials: Credentials | None, guard: Guard | None) -> str | None:
+    """Returns the address that the host redirects a repository to, if it is at the same origin. Returns None
+    if there is no redirect, or if it leads elsewhere.
+
+    `url`: the repository's address over http or https. `guard`: None means that the host may be private.
+    """
+    transport = GuardedTransport(guard) if guard else None
+    headers = {**IDENTITY, "user-agent": "git/slipway"}
+    if credentials and is_same_origin(credentials.origin, url):
+        pair = f"{credentials.username}:{credentials.password}"
+        headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    place = url
+    async with httpx.AsyncClient(transport=transport, timeout=_TIMEOUT_SECONDS) as client:
+        for _ in range(MAX_REDIRECTS):
+            try:
+                async with client.stream("GET", place + _REFS, headers=headers) as reply:
+                    target = str(reply.next_request.url) if reply.next_request else None
+            except (httpx.HTTPError, httpx.InvalidURL):
+                return None
+            if target is None:
+                break
+            if not is_same_origin(url, target) or not target.endswith(_REFS):
+                return None
+            place = target.removesuffix(_REFS)
+    return None if place == url else place
