@@ -32,6 +32,11 @@ CLIENT_ID = "Iv23slipway"
 CLIENT_SECRET = "canary-client-secret-77"
 LOGIN = "ada"
 
+_OF_TOKEN = (
+    "/user", f"/users/{LOGIN}", "/application-properties", "/installation/repositories",
+    "/installation/token", "/graphql",
+)  # fmt: skip
+
 
 @dataclass
 class OAuthHost:
@@ -97,7 +102,7 @@ class OAuthHost:
         if self.is_down:
             return 503, {}
         bearer = headers.get("Authorization", "").rpartition(" ")[2]
-        if path.endswith(("/user", "/installation/repositories", "/installation/token", "/graphql")):
+        if path.endswith(_OF_TOKEN):
             return self._of_token(path, bearer)
         if "/app/" in path:
             return self._of_github_app(method, form, bearer)
@@ -130,6 +135,8 @@ class OAuthHost:
             "user": {"id": 7, "login": LOGIN, "username": LOGIN, "avatar_url": "", "name": "Ada"},
             "graphql": {"data": {"viewer": viewer}},
             "repositories": {"repositories": []},
+            "application-properties": {"version": "9.4.0"},
+            LOGIN: {"id": 7, "name": LOGIN, "displayName": "Ada"},
         }
         return 200, answers[path.rpartition("/")[2]]
 
@@ -220,6 +227,8 @@ def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
+            # Bitbucket Data Center says in it who asks.
+            self.send_header("x-ausername", LOGIN)
             self.end_headers()
             self.wfile.write(data)
 

@@ -2,6 +2,7 @@
 
 Sources: https://docs.github.com/en/apps/oauth-apps, https://docs.gitlab.com/api/oauth2,
 https://support.atlassian.com/bitbucket-cloud/docs/use-oauth-on-bitbucket-cloud,
+https://confluence.atlassian.com/display/BITBUCKETSERVER091/Bitbucket+OAuth+2.0+provider+API,
 https://learn.microsoft.com/entra/identity-platform/v2-oauth2-auth-code-flow,
 https://forgejo.org/docs/latest/user/oauth2-provider.
 """
@@ -37,6 +38,9 @@ _PATHS = {
     ),
     # The scopes of Bitbucket are set at its OAuth consumer.
     GitProvider.BITBUCKET: _Paths("/site/oauth2/authorize", "/site/oauth2/access_token", ""),
+    GitProvider.BITBUCKET_DATA_CENTER: _Paths(
+        "/rest/oauth2/latest/authorize", "/rest/oauth2/latest/token", "REPO_WRITE"
+    ),
     GitProvider.AZURE_DEVOPS: _Paths(
         "/oauth2/v2.0/authorize", "/oauth2/v2.0/token", f"{_AZURE_DEVOPS}/.default offline_access"
     ),
@@ -46,7 +50,6 @@ _PATHS = {
         "write:repository write:issue read:user read:organization",
     ),
 }
-SIGN_IN_PROVIDERS = frozenset(_PATHS)
 DEVICE_PROVIDERS = frozenset(provider for provider, paths in _PATHS.items() if paths.device)
 
 

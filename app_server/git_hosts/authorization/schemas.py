@@ -20,7 +20,7 @@ from app_server.core.database import Id, Timestamp
 from app_server.git.models import GitOAuthApp
 from app_server.git.providers import GitProvider
 from app_server.git.schemas import ApiUrl, GitCredentialInfo, Origin
-from app_server.git_hosts.authorization.endpoints import DEVICE_PROVIDERS, SIGN_IN_PROVIDERS
+from app_server.git_hosts.authorization.endpoints import DEVICE_PROVIDERS
 
 _Name = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300, pattern=r"^[!-~]+$")
@@ -70,8 +70,6 @@ class SaveGitApp(BaseModel):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        if self.provider not in SIGN_IN_PROVIDERS:
-            raise ValueError("users cannot sign in to this kind of host; they can paste a token")
         if self.private_key is not None and self.provider is not GitProvider.GITHUB:
             raise ValueError("only a GitHub App has a private key")
         return self

@@ -28,6 +28,8 @@ from app_server.git_hosts.authorization.token_calls import (
     refused,
 )
 
+# What git has to name beside a token of a sign-in.
+_NAMES_FOR_GIT = {GitProvider.GITLAB: "oauth2", GitProvider.BITBUCKET_DATA_CENTER: "x-token-auth"}
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _USUAL_INTERVAL_SECONDS = 5
 _SLOWER_SECONDS = 5
@@ -156,7 +158,7 @@ async def connect(
         token=SecretStr(granted.access_token),
         provider=app.provider,
         api_url=app.api_url,
-        username="oauth2" if app.provider is GitProvider.GITLAB else None,
+        username=_NAMES_FOR_GIT.get(app.provider),
         push_scope=known.push_scope if known else PushScope.OWN,
     )
     row = await save_credential(session, cipher, user_id, given)

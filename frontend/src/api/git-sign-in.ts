@@ -16,7 +16,14 @@ export type GitDeviceState = Schemas['GitDeviceState']
 export type GitApp = Schemas['GitAppInfo']
 
 /** The kinds of hosts that users can sign in to. */
-export const SIGN_IN_PROVIDERS = ['github', 'gitlab', 'bitbucket', 'azure_devops', 'forgejo'] as const
+export const SIGN_IN_PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'bitbucket_data_center',
+  'azure_devops',
+  'forgejo',
+] as const
 
 export interface GitAppInput {
   provider: GitProvider

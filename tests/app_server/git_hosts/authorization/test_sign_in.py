@@ -20,8 +20,11 @@ KINDS = [
     ("gitlab", "/api/v4", "api write_repository"),
     ("forgejo", "/api/v1", "write:repository write:issue read:user read:organization"),
     ("bitbucket", "/2.0", None),
+    ("bitbucket_data_center", "/rest", "REPO_WRITE"),
     ("azure_devops", "", "499b84ac-1321-427f-aa17-267ca6975798/.default offline_access"),
 ]
+
+NAMES_FOR_GIT = {"gitlab": "oauth2", "bitbucket_data_center": "x-token-auth"}
 
 
 @pytest.mark.parametrize(("provider", "api", "scopes"), KINDS)
@@ -33,9 +36,10 @@ async def test_a_user_comes_back_with_a_token(
     assert saved["scopes"] == scopes
     assert saved["expires_at"] is not None
     assert await door.credential() == saved
+    assert saved["username"] == NAMES_FOR_GIT.get(provider)
     assert await door.token() in door.host.live
     assert await door.audited() == ["git_app.changed", "git_host.connected"]
-    if provider in {"github", "gitlab", "forgejo"}:
+    if provider in {"github", "gitlab", "forgejo", "bitbucket_data_center"}:
         assert (await door.who()).json()["login"] == "ada"
 
 
@@ -58,7 +62,6 @@ async def test_secrets_of_an_application_never_come_out(door: Door) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"provider": "bitbucket_data_center"},
         {"private_key": "-----BEGIN RSA PRIVATE KEY-----\n" + "x" * 200, "provider": "github"},
         {"sign_in_url": "https://user@host.example"},
         {"client_id": "two words"},
