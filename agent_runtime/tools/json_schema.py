@@ -1,16 +1,25 @@
 """Converts a pydantic model to a JSON Schema that all model vendors accept."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
+import orjson
 from pydantic import BaseModel, JsonValue
 
 
 def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
     """Returns the fields of `arguments` as a JSON Schema with `properties`, and `required` if any are."""
+    parameters: dict[str, JsonValue] = orjson.loads(_parameters_of(arguments))
+    return parameters
+
+
+@lru_cache(maxsize=256)
+def _parameters_of(arguments: type[BaseModel]) -> bytes:
+    # Kept as text: what each caller gets is its own, and may be changed.
     schema = _plain(arguments.model_json_schema())
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     required: list[JsonValue] = [n for n, field in arguments.model_fields.items() if field.is_required()]
-    return {"properties": properties, **({"required": required} if required else {})}
+    return orjson.dumps({"properties": properties, **({"required": required} if required else {})})
 
 
 def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:

@@ -76,7 +76,17 @@ async def keep_schedule(session: AsyncSession, kind: str, every: timedelta) -> N
     seconds = int(every.total_seconds())
     job = await session.get(Job, job_id)
     if job is None:
-        session.add(Job(id=job_id, kind=kind, payload={}, key=f"schedule:{kind}", every_seconds=seconds))
+        # Not at once: all that a new installation would tidy up is still to come.
+        session.add(
+            Job(
+                id=job_id,
+                kind=kind,
+                payload={},
+                key=f"schedule:{kind}",
+                every_seconds=seconds,
+                run_at=now() + every,
+            )
+        )
     else:
         job.every_seconds = seconds
         if job.state not in (JobState.WAITING, JobState.RUNNING):
