@@ -1,12 +1,12 @@
 """`slipway run`: a task of the user's own, without a browser."""
 
 import json
+import os
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.support.forking import run_slipway
 from tests.support.hostile_repository import MARKS, HostileRepository
-from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, fail
 from tests.support.server import AppServerProcess, Json, conversation
 
@@ -14,8 +14,7 @@ TASK = "write a greeting"
 
 
 def run(server: AppServerProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "app_server", "run", TASK, "--home", str(server.home), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
+    return run_slipway(["run", TASK, "--home", str(server.home), *arguments], os.environ)
 
 
 def last_line(ended: subprocess.CompletedProcess[str]) -> Json:

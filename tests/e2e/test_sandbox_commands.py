@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -15,20 +14,13 @@ import pytest
 from app_server.core.config import DEFAULT_BASE_IMAGE
 from app_server.sandbox_images.custom_base import ensure_custom_base, resolved_source
 from app_server.sandbox_images.definition import image_definition
-from tests.support.patience import PATIENCE_SECONDS
+from tests.support.forking import run_slipway
 from tests.support.sandbox_image import FLAVOUR, sandbox_image
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
 
 
 def slipway(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "app_server", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_SECONDS,
-    )
+    return run_slipway(arguments, {**os.environ, **environment})
 
 
 def test_a_sandbox_is_listed_read_and_put_to_sleep_beside_its_server(server: AppServerProcess) -> None:

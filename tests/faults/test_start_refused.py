@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forking import run_slipway
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.ports import free_port
 from tests.support.requirements import OWN_MOUNTS
@@ -37,16 +38,19 @@ def slipway(
     home: Path, *arguments: str, prefix: tuple[str, ...] = (), **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     ours = {name: value for name, value in os.environ.items() if not name.startswith("SLIPWAY_")}
+    given = {
+        **ours,
+        "SLIPWAY_HOME": str(home),
+        "SLIPWAY_SANDBOX": "process",
+        "SLIPWAY_PORT": str(free_port()),
+        "SLIPWAY_INNER_PORT": str(free_port()),
+        **environment,
+    }
+    if not prefix:
+        return run_slipway(arguments, given)
     return subprocess.run(
         [*prefix, sys.executable, "-m", "app_server", *arguments],
-        env={
-            **ours,
-            "SLIPWAY_HOME": str(home),
-            "SLIPWAY_SANDBOX": "process",
-            "SLIPWAY_PORT": str(free_port()),
-            "SLIPWAY_INNER_PORT": str(free_port()),
-            **environment,
-        },
+        env=given,
         capture_output=True,
         text=True,
         check=False,

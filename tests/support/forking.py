@@ -2,6 +2,7 @@
 
 server = ForkedAppServer(["serve"], environment, output)    # much like `subprocess.Popen`
 server.kill()                                               # a process of its own, with its own id
+run_slipway(["doctor"], environment).stdout                 # much like `subprocess.run`
 
 Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, has
 prepared its routes and compiled the usual SQL, and does nothing but fork. What is forked runs the same
@@ -19,11 +20,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
 
 from tests.support.patience import PATIENCE_SECONDS
@@ -40,11 +42,17 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 
 class ForkedAppServer:
-    """A `slipway` command. What it prints goes to `output`."""
+    """A `slipway` command. What it prints goes to `output`, and to `errors` if that is another file."""
 
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        output: IO[bytes],
+        errors: IO[bytes] | None = None,
+    ) -> None:
         self._nursery = _nursery(os.getpid())
-        self.pid = self._nursery.fork(arguments, environment, output)
+        self.pid = self._nursery.fork(arguments, environment, [output, errors or output])
         # It stays a zombie, and keeps its id, until the nursery is asked how it ended.
         self._ended = os.pidfd_open(self.pid)
         self.returncode: int | None = None
@@ -76,6 +84,27 @@ class ForkedAppServer:
         return self.returncode
 
 
+def run_slipway(
+    arguments: Sequence[str], environment: Mapping[str, str], seconds: float = PATIENCE_SECONDS
+) -> "subprocess.CompletedProcess[str]":
+    """Returns once the command has ended. Raises subprocess.TimeoutExpired, and has killed it then."""
+    if not can_fork(environment):
+        command = [sys.executable, "-m", "app_server", *arguments]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=seconds
+        )
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        process = ForkedAppServer(arguments, environment, output, errors)
+        try:
+            code = process.wait(seconds)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        printed = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
+    return subprocess.CompletedProcess(["slipway", *arguments], code, *printed)
+
+
 class _Nursery:
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,9 +119,11 @@ class _Nursery:
                 stdout=subprocess.DEVNULL,
             )
 
-    def fork(self, arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> int:
+    def fork(
+        self, arguments: Sequence[str], environment: Mapping[str, str], outputs: Sequence[IO[bytes]]
+    ) -> int:
         order = {"arguments": [*arguments], "environment": {**environment}, "directory": str(Path.cwd())}
-        return self._ask(order, [output.fileno()])
+        return self._ask(order, [output.fileno() for output in outputs])
 
     def code_of(self, pid: int) -> int:
         """Of one that has ended: as `subprocess` has it, negative for a signal."""
@@ -113,7 +144,7 @@ def _nursery(_owner: int) -> _Nursery:
 def _serve(orders: socket.socket) -> list[str] | None:
     """In what was forked: the arguments of its command. In the nursery: None, at the end."""
     while True:
-        message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, 1)
+        message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, 2)
         if not message:
             return None
         order = json.loads(message)
@@ -121,21 +152,23 @@ def _serve(orders: socket.socket) -> list[str] | None:
             _, status = os.waitpid(order["ended"], 0)
             orders.send(str(os.waitstatus_to_exitcode(status)).encode())
         elif pid := os.fork():
-            os.close(files[0])
+            for file in files:
+                os.close(file)
             orders.send(str(pid).encode())
         else:
             orders.close()
-            _become(order, files[0])
+            _become(order, files)
             return list(order["arguments"])
 
 
-def _become(order: dict[str, Any], output: int) -> None:
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.close(output)
+def _become(order: dict[str, Any], outputs: list[int]) -> None:
+    for number, file in enumerate(outputs, start=1):
+        os.dup2(file, number)
+        os.close(file)
     os.chdir(order["directory"])
     os.environ.clear()
     os.environ.update(order["environment"])
+    tempfile.tempdir = None  # another environment may name another one
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -27,7 +27,7 @@ from websockets.sync.client import ClientConnection, connect
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.sign_in.invitations import new_owner_link
-from tests.support.forking import ForkedAppServer, can_fork
+from tests.support.forking import ForkedAppServer, can_fork, run_slipway
 from tests.support.migrated import copy_migrated_sqlite
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
@@ -145,14 +145,17 @@ class AppServerProcess:
 
     def slipway(self, *arguments: str, fails: bool = False) -> "subprocess.CompletedProcess[str]":
         """What a command says that is typed into a terminal beside it."""
-        done = subprocess.run(
-            [*self._slipway, *arguments],
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_SECONDS,
-        )
+        if self._is_forked:
+            done = run_slipway(arguments, self._environment)
+        else:
+            done = subprocess.run(
+                [*self._slipway, *arguments],
+                env=self._environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=PATIENCE_SECONDS,
+            )
         assert bool(done.returncode) == fails, done.stdout + done.stderr
         return done
 

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from app_server.sandbox_backends.docker.host_reachability import LABEL
 from app_server.sandbox_images import definition
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.test_preflight import NO_SHELL, base_image
+from tests.support.forking import run_slipway
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
 
@@ -53,8 +53,7 @@ async def findings_of(config: Config) -> dict[str, Finding]:
 
 
 def slipway_doctor(home: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "app_server", "doctor", "--home", str(home), *options]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    return run_slipway(["doctor", "--home", str(home), *options], environment)
 
 
 @pytest.mark.bubblewrap
