@@ -32,6 +32,7 @@ from app_server.conversations.in_sandbox import (
     program_of,
     works_in,
 )
+from app_server.conversations.live.news import announce
 from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.sharing.link_readers import LinkReaders
 from app_server.conversations.start.log_reconciliation import reconcile_all
@@ -141,7 +142,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
         link_readers = LinkReaders(database)
         password_hashing = PasswordHashing()
         stack.push_async_callback(password_hashing.close)
-        spending = Spending(database, pubsub)
+        spending = Spending(database, pubsub, partial(announce, database, pubsub, sandboxes))
         stack.push_async_callback(spending.close)
         if config.database_file:
             await spending.release_all()

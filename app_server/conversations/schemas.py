@@ -21,6 +21,7 @@ from app_server.conversations.sharing.access import Access
 from app_server.conversations.start.suggested_task import SuggestedTask
 from app_server.core.database import Id, Timestamp
 from app_server.git.providers import GitProvider
+from app_server.llm_gateway.limits.program_usage import ProgramUsage
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.secrets.schemas import SecretName, SecretValue
 from app_server.settings.confirmation import ConfirmationMode
@@ -301,6 +302,10 @@ class AppConversation(BaseModel):
     llm_profile: str
     agent_kind: str = "openhands"
     metrics: MetricsSnapshot | None
+    program_usage: ProgramUsage | None = None
+    """What programs in the sandbox have used with the conversation's model key. It is not part of `metrics`,
+    and it counts for the budget. Null if no program has called the model.
+    """
     goal: ConversationGoal | None = None
     parent_conversation_id: Id | None = None
     sub_conversation_ids: list[Id] = []

@@ -16,17 +16,21 @@ from app_server.conversations.sharing.models import ConversationShare, Conversat
 from app_server.core.database import Database
 from app_server.core.errors import Conflict
 from app_server.core.pubsub import Frame
+from app_server.llm_gateway.limits.models import SpendingAccount
+from app_server.llm_gateway.limits.program_usage import ProgramUsage
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.service import Sandboxes
 from app_server.teams.membership import teams_of
 from app_server.users.models import User
 
 Item = TypeVar("Item")
+Stored = dict[str, Any] | None
 Row = tuple[
     Conversation,
     StartTask,
     SandboxStatus | None,
-    dict[str, Any] | None,
+    Stored,
+    Stored,
     str,
     bool,
     ShareRole | None,
@@ -40,7 +44,8 @@ def conversation_rows(
     Conversation,
     StartTask,
     SandboxStatus | None,
-    dict[str, Any] | None,
+    Stored,
+    Stored,
     str,
     bool,
     ShareRole | None,
@@ -70,6 +75,7 @@ def conversation_rows(
             StartTask,
             Sandbox.status,
             Sandbox.error,
+            SpendingAccount.program_usage,
             User.name,
             is_shared(),
             given.label("given"),
@@ -78,6 +84,7 @@ def conversation_rows(
         .join(StartTask, StartTask.id == Conversation.id)
         .join(User, User.id == Conversation.user_id)
         .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
+        .outerjoin(SpendingAccount, SpendingAccount.id == Conversation.id)
         .where(Conversation.deleted_at.is_(None))
     )
     return query if user_id is None else query.where(visible_to(user_id))
@@ -93,7 +100,7 @@ class Viewer:
         """Returns the conversation for the API. user_id: the person who asks; None means that the result is
         for everyone who watches, and its `access` is null.
         """
-        conversation, task, stored, error, owner_name, shared, *given = row
+        conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
         client = self.sandboxes.client(conversation.sandbox_id) if status == SandboxStatus.RUNNING else None
         return AppConversation(
@@ -112,6 +119,7 @@ class Viewer:
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
             metrics=MetricsSnapshot.model_validate(conversation.metrics) if conversation.metrics else None,
+            program_usage=ProgramUsage.model_validate(by_programs) if by_programs else None,
             public=conversation.everyone_role is not None,
             goal=ConversationGoal.model_validate(conversation.goal) if conversation.goal else None,
             created_at=conversation.created_at,

@@ -22,6 +22,7 @@ from app_server.llm_gateway import router as calls
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.limits.meter import estimated
+from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.protocols.messages import CountFields
 from app_server.llm_gateway.protocols.messages_reply import error_reply
 from app_server.llm_gateway.room import CallCapacity
@@ -128,7 +129,8 @@ async def count_tokens(sandbox: CurrentSandbox, request: Request) -> dict[str, i
 
 async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Response:
     program, profile = await _program(sandbox, request)
-    return await calls.in_turn(paid, profile, program.conversation_id, program.caller, sandbox, request)
+    payer = Payer(sandbox.user_id, program.conversation_id, is_program=True)
+    return await calls.in_turn(paid, profile, payer, program.caller, sandbox, request)
 
 
 async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile]:

@@ -89,13 +89,13 @@ async def _call(
         profile = await get_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
-    return await in_turn(paid, profile, conversation_id, caller, sandbox, request)
+    return await in_turn(paid, profile, Payer(sandbox.user_id, conversation_id), caller, sandbox, request)
 
 
 async def in_turn(
     paid: Paid,
     profile: LLMProfile,
-    conversation_id: UUID,
+    payer: Payer,
     caller: Caller,
     sandbox: Sandbox,
     request: Request,
@@ -104,7 +104,6 @@ async def in_turn(
     room: CallCapacity = request.state.room_for_models
     place = await room.enter(sandbox.id, sandbox.user_id)
     async with place.unless_left():
-        payer = Payer(sandbox.user_id, conversation_id)
         return place.left_after(await paid(place, payer, profile, caller, request))
 
 

@@ -116,8 +116,15 @@ async def get_conversation_status(conversation_id: ConversationId) -> Conversati
         waiting_actions=waiting,
         problem=problem and problem.text,
         problem_code=problem and problem.code,
-        cost=(shown["metrics"] or {}).get("accumulated_cost"),
+        cost=_cost(shown),
     )
+
+
+def _cost(shown: dict[str, Any]) -> float | None:
+    """Returns the dollars that the agent and programs in its sandbox cost; None before the first call."""
+    parts = [(shown["metrics"] or {}).get("accumulated_cost"), (shown["program_usage"] or {}).get("cost")]
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
 
 
 async def send_message(

@@ -13,7 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare
 from app_server.conversations.view import Viewer
+from app_server.core.database import Database
 from app_server.core.pubsub import EVERYONE, Frame, PubSub, publish_after_commit
+from app_server.sandboxes.service import Sandboxes
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
@@ -58,6 +60,13 @@ class News:
 async def news_of(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> News:
     frames = await viewer.frames(session, conversation_id)
     return News(conversation_id, frames, await channels_of(session, conversation_id))
+
+
+async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, conversation_id: UUID) -> None:
+    """Tells all who may see the conversation how it stands."""
+    async with database.read() as session:
+        news = await news_of(session, Viewer(sandboxes), conversation_id)
+    news.publish(pubsub)
 
 
 def named_in(frame: Frame) -> UUID | None:

@@ -12,7 +12,7 @@ from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
-from app_server.llm_gateway.limits.spending import Payer, allow_conversation
+from app_server.llm_gateway.limits.spending import Payer, allow_conversation, cost_of_programs
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
@@ -39,8 +39,9 @@ async def set_budget(
     """Sets the budget. Setting the same amount again changes nothing."""
     async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)
-        counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
         payer = Payer(user.id, conversation.id)
+        counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
+        counted += await cost_of_programs(session, conversation.id)
         await allow_conversation(session, payer, body.max_budget_per_task, spent_before=counted)
         target = (AuditTarget.CONVERSATION, conversation.id)
         trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.max_budget_per_task)

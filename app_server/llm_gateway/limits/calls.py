@@ -10,17 +10,19 @@ Every model call waits for this code. So its statements are built once, and they
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from agent_runtime.metering.usage import Usage
 from app_server.core.background import Background
 from app_server.core.database import Base, Database, now
 from app_server.core.pubsub import Frame, PubSub
 from app_server.llm_gateway.limits.models import Period, SpendingAccount, SpendingReservation
+from app_server.llm_gateway.limits.program_usage import with_call
 from app_server.llm_gateway.limits.refusals import price_unknown, reached
 from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts
 
@@ -51,16 +53,25 @@ _RELEASE = delete(_RESERVATIONS).where(_reservations.call_id == bindparam("call"
 _COUNT = (
     update(_ACCOUNTS)
     .where(_accounts.id == bindparam("account"))
-    .values({name: bindparam(f"new_{name}") for name in ("began_at", "raised", "spent")})
+    .values({name: bindparam(f"new_{name}") for name in ("began_at", "raised", "spent", "program_usage")})
 )
 
 
 class Spending:
-    """Reserves and settles the costs of model calls. Its owner must call `renew` every RENEWAL_SECONDS."""
+    """Reserves and settles the costs of model calls. Its owner must call `renew` every RENEWAL_SECONDS.
 
-    def __init__(self, database: Database, pubsub: PubSub) -> None:
+    `on_program_use`: told the conversation whose programs have used more.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        pubsub: PubSub,
+        on_program_use: Callable[[UUID], Awaitable[None]] | None = None,
+    ) -> None:
         self._database = database
         self._pubsub = pubsub
+        self._on_program_use = on_program_use
         self._open: set[UUID] = set()
         self._settling = Background()
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
@@ -83,9 +94,11 @@ class Spending:
             self._open.add(call_id)
         return call_id
 
-    def settle(self, call_id: UUID, payer: Payer, micros: int) -> None:
-        """Replaces the call's reservation by its real cost in millionths of a dollar, in the background."""
-        task = self._settling.start(self._settle(call_id, payer, micros), name="settle a call")
+    def settle(self, call_id: UUID, payer: Payer, micros: int, usage: Usage | None = None) -> None:
+        """Replaces the call's reservation by its real cost in millionths of a dollar, in the background.
+        `usage`: its tokens; None for a call that the vendor did not answer.
+        """
+        task = self._settling.start(self._settle(call_id, payer, micros, usage), name="settle a call")
         self._unsettled[payer.user_id].add(task)
         task.add_done_callback(lambda done: self._settled(payer.user_id, done))
 
@@ -131,8 +144,9 @@ class Spending:
             rows = await session.execute(_ALLOWED, {"ids": list(payer.periods)})
         return {row.id: row.allowed for row in rows}
 
-    async def _settle(self, call_id: UUID, payer: Payer, micros: int) -> None:
+    async def _settle(self, call_id: UUID, payer: Payer, micros: int, usage: Usage | None) -> None:
         self._open.discard(call_id)
+        by_program = payer.conversation_id if payer.is_program and usage is not None else None
         await self._allowed(payer)
         async with self._database.brief_session() as session:
             counted = [
@@ -141,6 +155,9 @@ class Spending:
                     "new_began_at": account.began_at,
                     "new_raised": account.raised,
                     "new_spent": account.spent + micros,
+                    "new_program_usage": with_call(account.program_usage, usage, micros)
+                    if usage is not None and account.id == by_program
+                    else account.program_usage,
                 }
                 for account in await _locked(session, payer)
             ]
@@ -148,6 +165,8 @@ class Spending:
             await session.execute(_RELEASE, {"call": call_id})
         if micros:
             self._pubsub.publish(payer.user_id, [SPENT])
+        if by_program is not None and self._on_program_use is not None:
+            await self._on_program_use(by_program)
 
 
 async def _reserve(session: AsyncSession, payer: Payer, call_id: UUID, micros: int | None) -> None:

@@ -4,6 +4,7 @@ of a dollar, so that sums are exact.
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy import BigInteger, ForeignKey
@@ -44,6 +45,10 @@ class SpendingAccount(Base):
     share: Mapped[int | None] = mapped_column(BigInteger)
     raised: Mapped[int] = mapped_column(BigInteger, default=0)
     spent: Mapped[int] = mapped_column(BigInteger, default=0)
+    program_usage: Mapped[dict[str, Any] | None]
+    """What programs in the sandbox have used, as ProgramUsage. Only a conversation's account has it. It is
+    part of `spent`.
+    """
     follows_default: Mapped[bool | None]
 
     @property

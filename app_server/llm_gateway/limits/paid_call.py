@@ -47,7 +47,7 @@ class PaidCall:
 
     def _settle(self, meter: Meter) -> None:
         usage = meter.usage() or estimated(self.request_bytes, meter.text_bytes)
-        self.spending.settle(self.id, self.payer, _cost(usage, self.price) or 0)
+        self.spending.settle(self.id, self.payer, _cost(usage, self.price) or 0, usage)
 
 
 async def begin(

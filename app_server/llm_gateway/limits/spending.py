@@ -14,14 +14,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import now
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
+from app_server.llm_gateway.limits.program_usage import ProgramUsage
 
 
 @dataclass(frozen=True)
 class Payer:
-    """The user, and the conversation if there is one, whose limits apply to a call."""
+    """The user, and the conversation if there is one, whose limits apply to a call. `is_program`: a program
+    in the sandbox makes the call, and not the agent.
+    """
 
     user_id: UUID
     conversation_id: UUID | None = None
+    is_program: bool = False
 
     @property
     def periods(self) -> dict[UUID, Period]:
@@ -138,6 +142,12 @@ async def allow_conversation(
     uncounted = max(account.spent - to_micros(spent_before), 0)
     account.allowed = None if dollars is None else to_micros(dollars) + uncounted
     account.share = account.share or account.allowed
+
+
+async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> float:
+    """Returns what programs in the sandbox have spent for the conversation, in dollars."""
+    query = select(SpendingAccount.program_usage).where(SpendingAccount.id == conversation_id)
+    return ProgramUsage.model_validate(await session.scalar(query) or {}).cost
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:

@@ -4508,6 +4508,7 @@ export interface components {
              * @default []
              */
             pr_number: number[];
+            program_usage?: components["schemas"]["ProgramUsage"] | null;
             /** Public */
             public?: boolean | null;
             sandbox_error?: components["schemas"]["SandboxError"] | null;
@@ -7290,6 +7291,43 @@ export interface components {
             seconds: number;
             /** Streams */
             streams: boolean;
+        };
+        /**
+         * ProgramUsage
+         * @description The calls of programs, all together. `cost`: dollars. `prompt_tokens` includes the tokens that were
+         *     read from the vendor's cache or written to it.
+         */
+        ProgramUsage: {
+            /**
+             * Cache Read Tokens
+             * @default 0
+             */
+            cache_read_tokens: number;
+            /**
+             * Cache Write Tokens
+             * @default 0
+             */
+            cache_write_tokens: number;
+            /**
+             * Calls
+             * @default 0
+             */
+            calls: number;
+            /**
+             * Completion Tokens
+             * @default 0
+             */
+            completion_tokens: number;
+            /**
+             * Cost
+             * @default 0
+             */
+            cost: number;
+            /**
+             * Prompt Tokens
+             * @default 0
+             */
+            prompt_tokens: number;
         };
         /**
          * ProjectHookEvent

@@ -40,6 +40,22 @@ describe('a budget', () => {
     expect(await screen.findByText(/\$0\.75 of \$2\.00/)).toBeVisible()
   })
 
+  it('counts what programs in the sandbox have spent, and says how much that is', async () => {
+    const tokens = {
+      prompt_tokens: 8000,
+      completion_tokens: 1000,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+    }
+    openConversation({
+      events: [stats(0.75, 2)],
+      conversation: { program_usage: { calls: 3, cost: 0.5, ...tokens } },
+    })
+    expect(await screen.findByText(/\$1\.25 of \$2\.00/)).toBeVisible()
+    expect(screen.getByText(/100K tokens/)).toBeVisible()
+    expect(screen.getByText('$0.50 by programs')).toBeVisible()
+  })
+
   it('that is used up can be raised with one click', async () => {
     const { user, sent } = openConversation({
       events: [stats(2.25, 2), stopped('MaxBudgetReached'), statusChange('s', 'paused')],

@@ -130,6 +130,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     llm_profile: 'sonnet',
     agent_kind: 'openhands',
     metrics: null,
+    program_usage: null,
     goal: null,
     parent_conversation_id: null,
     sub_conversation_ids: [],

@@ -7,12 +7,14 @@ from uuid import UUID, uuid4
 import anthropic
 import httpx
 import openai
+import orjson
 import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
 from agent_runtime.server.outgoing.git_relay import GitRelay
-from app_server.conversations.models import Conversation
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.start.tasks import new_stages
 from app_server.core.database import now
 from app_server.llm_gateway.limits.models import SpendingAccount
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
@@ -58,6 +60,8 @@ async def conversation_id(app: App, owner: User, scripted_llm: ScriptedLLM) -> U
     }
     async with app.database.session() as session:
         session.add(Conversation(id=found, user_id=owner.id, llm_profile="vendor", last_seq=0))
+        ready = {"status": StartStatus.READY, "request": {}, "stages": new_stages()}
+        session.add(StartTask(id=found, user_id=owner.id, **ready))
         await save_profile(session, app.state["cipher"], owner.id, "vendor", LLMSettings.model_validate(llm))
     return found
 
@@ -151,6 +155,36 @@ async def test_streams_of_anthropic_are_understood_and_paid_for(
     assert (last.stop_reason, last.usage.output_tokens) == ("end_turn", 7)
     spent = first.usage.output_tokens + 7
     await eventually(lambda: _is_spent(app, conversation_id, spent))
+
+
+async def test_what_programs_use_stands_beside_what_the_agent_uses(
+    app: App, client: httpx.AsyncClient, program: Program, conversation_id: UUID, scripted_llm: ScriptedLLM
+) -> None:
+    used = {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 7}
+    scripted_llm.script(say("one", **used), say("two", **used), fail(400, error="no"))
+    shown_at = f"/api/v1/app-conversations?ids={conversation_id.hex}"
+    assert (await client.get(shown_at)).json()[0]["program_usage"] is None
+    async with app.state["pubsub"].subscribe(conversation_id) as news:
+        await program.openai.chat.completions.create(model="any", messages=HELLO)
+        told = orjson.loads((await news.next()).text)
+        assert told["type"] == "start_task"
+        told = orjson.loads((await news.next()).text)
+        assert told["conversation"]["program_usage"]["calls"] == 1
+        async with program.anthropic.messages.stream(model="any", max_tokens=9, messages=HELLO) as stream:
+            await stream.get_final_message()
+        await news.next()
+    with pytest.raises(openai.BadRequestError):
+        await program.openai.chat.completions.create(model="any", messages=HELLO)
+    shown = (await client.get(shown_at)).json()[0]
+    assert shown["program_usage"] == {
+        "calls": 2,
+        "cost": 14.0,
+        "prompt_tokens": 200,
+        "completion_tokens": 14,
+        "cache_read_tokens": 80,
+        "cache_write_tokens": 0,
+    }
+    assert shown["metrics"] is None
 
 
 async def test_a_call_that_was_cut_off_does_not_look_complete(

@@ -48,7 +48,7 @@ export function ConversationRow({
 }: ConversationRowProps) {
   const { t } = useTranslation()
   const title = conversationTitle(t, conversation)
-  const cost = conversation.metrics?.accumulated_cost
+  const cost = (conversation.metrics?.accumulated_cost ?? 0) + (conversation.program_usage?.cost ?? 0)
   const navigate = useNavigate()
   const archive = useArchive(conversation)
   const neighbours = useQuery({ ...neighboursQuery(conversation), enabled: false })

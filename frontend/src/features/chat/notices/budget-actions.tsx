@@ -13,7 +13,8 @@ export function BudgetActions() {
   const raise = useRaiseBudget(conversationId)
   const usage = useConversation((state) => state.view.usage ?? state.view.conversation?.metrics)
   const budget = usage?.max_budget_per_task
-  const spent = usage?.accumulated_cost ?? 0
+  const programs = useConversation((state) => state.view.conversation?.program_usage)
+  const spent = (usage?.accumulated_cost ?? 0) + (programs?.cost ?? 0)
   const steps = budget ? [budget, budget * 5] : []
   return (
     <div className="mt-2 flex flex-wrap gap-2">

@@ -11,32 +11,57 @@ import { useDollars } from '@/lib/use-dollars'
 
 const NEARLY = 0.8
 
-/** What the conversation has cost so far, of what it may cost, and how full the model's window is. */
+type UsedTokens = Pick<TokenUsage, 'prompt_tokens' | 'completion_tokens'>
+
+function tokensOf(used: UsedTokens | null | undefined): number {
+  return used ? used.prompt_tokens + used.completion_tokens : 0
+}
+
+/**
+ * What the conversation has cost so far, of what it may cost, and how full the model's window is. What programs in
+ * the sandbox have used is part of the sum and stands beside it.
+ */
 export function Usage({ conversation }: { conversation: AppConversation }) {
   const { t, i18n } = useTranslation()
   const dollars = useDollars()
   const logged = useConversation((state) => state.view.usage)
   const usage = logged ?? conversation.metrics
   const tokens = usage?.accumulated_token_usage
-  if (!usage || !tokens || tokens.prompt_tokens + tokens.completion_tokens === 0) return null
+  const programs = conversation.program_usage
+  const total = tokensOf(tokens) + tokensOf(programs)
+  if (total === 0) return null
   const compact = new Intl.NumberFormat(i18n.language, { notation: 'compact', maximumFractionDigits: 1 })
-  const detail = t('chat.tokens', {
-    prompt: tokens.prompt_tokens.toLocaleString(i18n.language),
-    completion: tokens.completion_tokens.toLocaleString(i18n.language),
+  const inWords = (used: UsedTokens | null | undefined) => ({
+    prompt: (used?.prompt_tokens ?? 0).toLocaleString(i18n.language),
+    completion: (used?.completion_tokens ?? 0).toLocaleString(i18n.language),
   })
-  const { accumulated_cost: cost, max_budget_per_task: budget } = usage
+  const cost = (usage?.accumulated_cost ?? 0) + (programs?.cost ?? 0)
+  const budget = usage?.max_budget_per_task
   const costText = budget
     ? t('chat.cost_of_budget', { cost: dollars(cost), budget: dollars(budget) })
     : cost > 0 && dollars(cost)
   return (
     <>
-      <span className="font-mono tabular-nums" title={detail}>
+      <span className="font-mono tabular-nums" title={t('chat.tokens', inWords(tokens))}>
         {costText && (
           <span className={clsx(budget && cost >= budget * NEARLY && 'text-warning')}>{costText} · </span>
         )}
-        {t('chat.tokens_short', { tokens: compact.format(tokens.prompt_tokens + tokens.completion_tokens) })}
+        {t('chat.tokens_short', { tokens: compact.format(total) })}
       </span>
-      <ContextMeter conversationId={conversation.id} tokens={tokens} compact={compact} />
+      {programs && (
+        <span
+          className="font-mono tabular-nums"
+          title={t('chat.by_programs_detail', { count: programs.calls, ...inWords(programs) })}
+        >
+          {t('chat.by_programs', {
+            amount:
+              programs.cost > 0
+                ? dollars(programs.cost)
+                : t('chat.tokens_short', { tokens: compact.format(tokensOf(programs)) }),
+          })}
+        </span>
+      )}
+      {tokens && <ContextMeter conversationId={conversation.id} tokens={tokens} compact={compact} />}
     </>
   )
 }

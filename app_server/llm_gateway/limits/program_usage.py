@@ -1,0 +1,37 @@
+"""What programs in a sandbox have used of their conversation's model with its model key."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from agent_runtime.metering.usage import Usage
+from app_server.llm_gateway.limits.models import MICROS
+
+
+class ProgramUsage(BaseModel):
+    """The calls of programs, all together. `cost`: dollars. `prompt_tokens` includes the tokens that were
+    read from the vendor's cache or written to it.
+    """
+
+    calls: int = 0
+    cost: float = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+def with_call(before: dict[str, Any] | None, usage: Usage, micros: int) -> dict[str, Any]:
+    """Returns the stored form of the usage after one more call. `micros`: the cost of the call in millionths
+    of a dollar.
+    """
+    sofar = ProgramUsage.model_validate(before or {})
+    return ProgramUsage(
+        calls=sofar.calls + 1,
+        # Rounded, so that the sum stays exact.
+        cost=round(sofar.cost + micros / MICROS, 6),
+        prompt_tokens=sofar.prompt_tokens + usage.prompt_tokens,
+        completion_tokens=sofar.completion_tokens + usage.completion_tokens,
+        cache_read_tokens=sofar.cache_read_tokens + usage.cache_read_tokens,
+        cache_write_tokens=sofar.cache_write_tokens + usage.cache_write_tokens,
+    ).model_dump()
