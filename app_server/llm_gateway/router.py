@@ -17,7 +17,8 @@ from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
 from app_server.llm_gateway.limits import paid_call
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.proof import is_proof
-from app_server.llm_gateway.protocols import messages, native_messages, responses
+from app_server.llm_gateway.protocols import chat_as_responses, messages, native_messages, responses
+from app_server.llm_gateway.protocols.chat_reply import ChatReply
 from app_server.llm_gateway.protocols.messages_reply import MessagesReply
 from app_server.llm_gateway.room import CallCapacity, CallSlot
 from app_server.sandbox_records.models import Sandbox
@@ -110,16 +111,14 @@ async def in_turn(
 async def completion(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in the protocol of chat completions."""
+    """Makes a call in the protocol of chat completions. Every model can be asked in it."""
     user, working_dir = caller.user, caller.working_dir or "."
     body, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
     fields.check(body, fields.CompatibleFields if isinstance(vendor, PassThrough) else fields.ChatFields)
     if profile.is_recording:
         return await ask(profile, user, body, request, working_dir=working_dir)
-    body = with_usage(body)
-    reply = partial(ask, profile, user, body, request, working_dir=working_dir)
-    return await _settled(reply, payer, profile, body, size, request)
+    return await _completed(payer, profile, caller, with_usage(body), size, request)
 
 
 async def response(
@@ -152,10 +151,26 @@ async def message(
         return native_messages.with_error(await _settled(reply, payer, profile, body, size, request))
     call = messages.check(given)
     body = with_usage(messages.as_chat(call, vendor, effective(profile).facts.max_output))
-    reply = partial(ask, profile, caller.user, body, request, working_dir=caller.working_dir or ".")
     if profile.is_recording:
-        return MessagesReply(await reply(), profile.name)
-    return MessagesReply(await _settled(reply, payer, profile, body, size, request), profile.name)
+        told = await ask(profile, caller.user, body, request, working_dir=caller.working_dir or ".")
+    else:
+        told = await _completed(payer, profile, caller, body, size, request)
+    return MessagesReply(told, profile.name)
+
+
+async def _completed(
+    payer: Payer, profile: LLMProfile, caller: Caller, body: dict[str, Any], size: int, request: Request
+) -> Response:
+    """Makes a chat completion. For a model that speaks only Responses it is translated, and so is the reply.
+    `size`: the size of the request's body in bytes.
+    """
+    vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
+    if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):
+        sent = chat_as_responses.as_response(body, model.facts)
+        reply = partial(passed, profile, vendor, caller.user, sent, request, path=RESPONSES)
+        return ChatReply(await _settled(reply, payer, profile, sent, size, request), profile.name)
+    reply = partial(ask, profile, caller.user, body, request, working_dir=caller.working_dir or ".")
+    return await _settled(reply, payer, profile, body, size, request)
 
 
 async def _settled(

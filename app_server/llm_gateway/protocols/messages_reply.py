@@ -1,19 +1,19 @@
 """The replies of the Messages protocol, made from chat completions: whole, streamed, and errors."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import orjson
 from fastapi import Response
 from fastapi.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
 
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.metering.usage import Usage, usage_of
 from app_server.core.errors import AppError
+from app_server.llm_gateway.protocols.converted import ConvertedReply
 
-MAX_BYTES = 16 * 1024**2
 _REASONS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 _CUT_OFF = frozenset(("length", "content_filter"))
 _ERRORS = {
@@ -28,7 +28,6 @@ _ERRORS = {
     503: "overloaded_error",
     529: "overloaded_error",
 }
-_KEPT = (b"retry-after", b"retry-after-ms")
 
 
 def error_reply(error: AppError) -> Response:
@@ -39,50 +38,11 @@ def error_reply(error: AppError) -> Response:
     return JSONResponse(content, error.status, headers=dict(error.headers or {}))
 
 
-class MessagesReply(Response):
+class MessagesReply(ConvertedReply):
     """Passes a chat completion on in the Messages protocol. `model`: the name that the reply states."""
 
     def __init__(self, response: Response, model: str) -> None:
-        super().__init__(status_code=response.status_code)
-        self._response = response
-        self._model = model
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        start: Message = {}
-        events: _Events | None = None
-        whole = bytearray()
-
-        async def speak(message: Message) -> None:
-            nonlocal start, events
-            if message["type"] == "http.response.start":
-                start = message
-                if _is_stream(message):
-                    events = _Events(self._model)
-                    await send(_started(message, b"text/event-stream"))
-                return
-            is_last = not message.get("more_body")
-            if events is not None:
-                piece = b"".join(events.feed(message.get("body", b""), is_last=is_last))
-                await send({**message, "body": piece})
-                return
-            if len(whole) < MAX_BYTES:
-                whole.extend(message.get("body", b""))
-            if is_last:
-                await send(_started(start, b"application/json"))
-                content = _document(start["status"], bytes(whole), self._model)
-                await send({"type": "http.response.body", "body": orjson.dumps(content)})
-
-        await self._response(scope, receive, speak)
-
-
-def _is_stream(start: Message) -> bool:
-    types = [value for name, value in start["headers"] if name.lower() == b"content-type"]
-    return bool(types) and types[0].startswith(b"text/event-stream")
-
-
-def _started(start: Message, content_type: bytes) -> Message:
-    kept = [(name, value) for name, value in start["headers"] if name.lower() in _KEPT]
-    return {**start, "headers": [*kept, (b"content-type", content_type)]}
+        super().__init__(response, lambda: _Events(model), partial(_document, model))
 
 
 def error_of(status: int, content: bytes) -> dict[str, Any]:
@@ -90,9 +50,9 @@ def error_of(status: int, content: bytes) -> dict[str, Any]:
     return _error(status, _words_of(_decoded(content)) or content[:1000].decode(errors="replace"))
 
 
-def _document(status: int, content: bytes, model: str) -> dict[str, Any]:
+def _document(model: str, status: int, content: bytes) -> tuple[int, dict[str, Any]]:
     if status >= 400:
-        return error_of(status, content)
+        return status, error_of(status, content)
     reply = _decoded(content)
     choice = _first(reply)
     message = a_dict(choice.get("message"))
@@ -102,7 +62,7 @@ def _document(status: int, content: bytes, model: str) -> dict[str, Any]:
         {"type": "tool_use", "id": each.get("id"), "name": function.get("name"), "input": _input(function)}
         for each, function in _calls(message)
     ]
-    return {
+    return status, {
         **_frame(reply, model),
         "content": blocks,
         "stop_reason": _reason(choice.get("finish_reason"), is_call=bool(_calls(message))),

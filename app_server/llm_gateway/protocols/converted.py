@@ -1,0 +1,73 @@
+"""A reply that is converted from one protocol to another while it passes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import orjson
+from fastapi import Response
+from starlette.types import Message, Receive, Scope, Send
+
+MAX_BYTES = 16 * 1024**2
+_KEPT = (b"retry-after", b"retry-after-ms")
+
+
+class Events(Protocol):
+    """Converts the bytes of one streamed reply."""
+
+    def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]: ...
+
+
+class ConvertedReply(Response):
+    """Passes another response on in another protocol.
+
+    `new_events`: converts a stream of events. `document`: returns the status and the content for those of a
+    reply that is one document.
+    """
+
+    def __init__(
+        self,
+        response: Response,
+        new_events: Callable[[], Events],
+        document: Callable[[int, bytes], tuple[int, dict[str, Any]]],
+    ) -> None:
+        super().__init__(status_code=response.status_code)
+        self._response = response
+        self._new_events = new_events
+        self._document = document
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start: Message = {}
+        events: Events | None = None
+        whole = bytearray()
+
+        async def speak(message: Message) -> None:
+            nonlocal start, events
+            if message["type"] == "http.response.start":
+                start = message
+                if _is_stream(message):
+                    events = self._new_events()
+                    await send(_started(message, b"text/event-stream"))
+                return
+            is_last = not message.get("more_body")
+            if events is not None:
+                piece = b"".join(events.feed(message.get("body", b""), is_last=is_last))
+                await send({**message, "body": piece})
+                return
+            if len(whole) < MAX_BYTES:
+                whole.extend(message.get("body", b""))
+            if is_last:
+                status, content = self._document(start["status"], bytes(whole))
+                await send(_started({**start, "status": status}, b"application/json"))
+                await send({"type": "http.response.body", "body": orjson.dumps(content)})
+
+        await self._response(scope, receive, speak)
+
+
+def _is_stream(start: Message) -> bool:
+    types = [value for name, value in start["headers"] if name.lower() == b"content-type"]
+    return bool(types) and types[0].startswith(b"text/event-stream")
+
+
+def _started(start: Message, content_type: bytes) -> Message:
+    kept = [(name, value) for name, value in start["headers"] if name.lower() in _KEPT]
+    return {**start, "headers": [*kept, (b"content-type", content_type)]}
