@@ -20,12 +20,8 @@ from app_server.core.database import Database
 from app_server.core.errors import AppError, BadRequest, NotAuthenticated
 from app_server.llm_gateway import router as calls
 from app_server.llm_gateway.caller import Caller
-from app_server.llm_gateway.forwarding import fields
-from app_server.llm_gateway.limits.meter import estimated
 from app_server.llm_gateway.limits.spending import Payer
-from app_server.llm_gateway.protocols.messages import CountFields
 from app_server.llm_gateway.protocols.messages_reply import error_reply
-from app_server.llm_gateway.room import CallCapacity
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.models import LLMProfile
@@ -114,17 +110,13 @@ async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
 
 
 @messages_router.post("/messages/count_tokens")
-async def count_tokens(sandbox: CurrentSandbox, request: Request) -> dict[str, int]:
-    """Estimates the tokens of a call from its size in bytes. The vendor is not asked."""
-    await _program(sandbox, request)
-    room: CallCapacity = request.state.room_for_models
-    place = await room.enter(sandbox.id, sandbox.user_id)
-    try:
-        body, size = await place.body_of(request)
-    finally:
-        place.leave()
-    fields.check(body, CountFields)
-    return {"input_tokens": estimated(size, 0).prompt_tokens}
+async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
+    """Counts the tokens of a call as `{"input_tokens": …}`. Anthropic counts those for its own models. For
+    other models they are estimated.
+
+    400 as for the call itself.
+    """
+    return await _call(calls.counted, sandbox, request)
 
 
 async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Response:

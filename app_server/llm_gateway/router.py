@@ -8,8 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 
 from app_server.core.database import Database
+from app_server.core.errors import NotFound
 from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.caller import Caller, require_caller
 from app_server.llm_gateway.forwarding import fields
@@ -150,12 +152,35 @@ async def message(
         reply = partial(passed, profile, native, caller.user, body, request, path=path, own_headers=headers)
         return native_messages.with_error(await _settled(reply, payer, profile, body, size, request))
     call = messages.check(given)
-    body = with_usage(messages.as_chat(call, vendor, effective(profile).facts.max_output))
+    body = with_usage(messages.as_chat(call, vendor, effective(profile).facts))
     if profile.is_recording:
         told = await ask(profile, caller.user, body, request, working_dir=caller.working_dir or ".")
     else:
         told = await _completed(payer, profile, caller, body, size, request)
     return MessagesReply(told, profile.name)
+
+
+async def counted(
+    place: CallSlot, _payer: Payer, profile: LLMProfile, caller: Caller, request: Request
+) -> Response:
+    """Counts the tokens of a call in Anthropic's Messages protocol. Anthropic counts those for its own models
+    at no cost. For other models, and for servers that cannot count, they are estimated.
+    """
+    body, _ = await place.body_of(request)
+    fields.check(body, messages.CountFields)
+    call = messages.check({**body, "max_tokens": 1}, native_messages.NativeFields)
+    vendor = vendor_of(profile.model, profile.base_url)
+    if (native := native_messages.native(vendor)) is not None:
+        headers = native_messages.headers_of(request.headers)
+        path = native_messages.COUNT
+        told = await passed(profile, native, caller.user, body, request, path=path, own_headers=headers)
+        if told.status_code != NotFound.status:
+            return native_messages.with_error(told)
+    else:
+        messages.as_chat(
+            call, vendor, effective(profile).facts
+        )  # Refuses what the call would be refused for.
+    return JSONResponse({"input_tokens": messages.estimated_tokens(body)})
 
 
 async def _completed(

@@ -14,13 +14,20 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BeforeValidator, Field, JsonValue
 
+from agent_runtime.catalogue.facts import Facts
 from agent_runtime.vendors import OPENAI_URL
 from app_server.core.errors import BadRequest
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.fields import Closed, Object
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
+from app_server.llm_gateway.limits.meter import estimated
 
 _DEFAULT_TEMPERATURE = 1
+_PER_IMAGE = 1600
+"""The most tokens that Anthropic counts for an image of the usual sizes."""
+_PER_PAGE = 2000
+_CHARACTERS_PER_PAGE = 70_000
+"""Of a PDF in base64: 50 kB."""
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
@@ -33,7 +40,7 @@ class TextBlock(Closed):
     type: Literal["text"]
     text: str
     cache_control: Object | None = None
-    citations: None = None
+    citations: list[Object] | None = None
 
 
 class ImageSource(Closed):
@@ -46,6 +53,30 @@ class ImageBlock(Closed):
     type: Literal["image"]
     source: ImageSource
     cache_control: Object | None = None
+
+
+class PdfSource(Closed):
+    type: Literal["base64"]
+    media_type: Literal["application/pdf"]
+    data: str
+
+
+class PlainSource(Closed):
+    type: Literal["text"]
+    media_type: Literal["text/plain"]
+    data: str
+
+
+class DocumentBlock(Closed):
+    type: Literal["document"]
+    source: Annotated[PdfSource | PlainSource, Field(discriminator="type")]
+    title: str | None = None
+    context: str | None = None
+    citations: Object | None = None
+    cache_control: Object | None = None
+
+
+Shown = TextBlock | ImageBlock | DocumentBlock
 
 
 class ThinkingBlock(Closed):
@@ -67,14 +98,12 @@ class ToolUseBlock(Closed):
 class ToolResultBlock(Closed):
     type: Literal["tool_result"]
     tool_use_id: str
-    content: str | list[Annotated[TextBlock | ImageBlock, Field(discriminator="type")]] = ""
+    content: str | list[Annotated[Shown, Field(discriminator="type")]] = ""
     is_error: bool | None = None
     cache_control: Object | None = None
 
 
-Block = Annotated[
-    TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")
-]
+Block = Annotated[Shown | ThinkingBlock | ToolUseBlock | ToolResultBlock, Field(discriminator="type")]
 
 
 class MessageOfTalk(Closed):
@@ -131,6 +160,7 @@ class CountFields(Closed):
     thinking: Object | None = None
     output_config: Object | None = None
     context_management: Object | None = None
+    cache_control: Object | None = None
 
 
 def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) -> MessagesFields:
@@ -149,21 +179,23 @@ def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) ->
     for block in _blocks(body):
         source = block.get("source")
         kind = source.get("type") if isinstance(source, dict) else None
-        if kind not in (None, "base64") or block.get("type") == "document":
+        if kind not in (None, "base64", "text"):
             raise BadRequest(
-                "The model gateway takes images only as base64, and no documents.",
+                "The model gateway takes images and documents only as base64, and documents as text.",
                 code="unknown_model_input",
-                fix="Send the image's bytes as a source of type `base64`, and documents as text.",
+                fix="Send the bytes as a source of type `base64`.",
             )
     fields.check(body, known)
     return known.model_validate(body)
 
 
-def as_chat(call: MessagesFields, vendor: Vendor, max_output: int | None) -> dict[str, Any]:
+def as_chat(call: MessagesFields, vendor: Vendor, facts: Facts) -> dict[str, Any]:
     """Returns the call as a chat completion. Marks of the prompt cache are kept for vendors that read them.
 
-    `max_output`: the longest reply of the model in tokens; None if it is not known.
+    Raises BadRequest `unknown_model_input` for a document that the model does not take.
     """
+    max_output = facts.max_output
+    _check_documents(call, takes_pdf=isinstance(vendor, PassThrough) and "pdf" in facts.inputs)
     keeps_marks = isinstance(vendor, Translated)
     is_openai = isinstance(vendor, PassThrough) and vendor.base_url == OPENAI_URL
     length = "max_completion_tokens" if is_openai else "max_tokens"
@@ -181,6 +213,50 @@ def as_chat(call: MessagesFields, vendor: Vendor, max_output: int | None) -> dic
         body["tools"] = [_tool(tool, keeps_marks) for tool in call.tools]
         body |= _choice(call.tool_choice) if call.tool_choice else {}
     return {name: value for name, value in body.items() if value is not None}
+
+
+def estimated_tokens(body: dict[str, Any]) -> int:
+    """Estimates the tokens of a call from its texts, and from the number of its images and the size of its
+    documents. `body`: passed the check.
+    """
+    attached = 0
+
+    def without_bytes(value: JsonValue) -> JsonValue:
+        nonlocal attached
+        if isinstance(value, list):
+            return [without_bytes(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("type") == "base64" and isinstance(data := value.get("data"), str):
+            pages = -(-len(data) // _CHARACTERS_PER_PAGE)
+            attached += _PER_IMAGE if value.get("media_type") != "application/pdf" else pages * _PER_PAGE
+            return {}
+        return {name: without_bytes(each) for name, each in value.items()}
+
+    texts = orjson.dumps(without_bytes(body))
+    return estimated(len(texts), 0).prompt_tokens + attached
+
+
+def _check_documents(call: MessagesFields, *, takes_pdf: bool) -> None:
+    for message in call.messages:
+        blocks = message.content if isinstance(message.content, list) else []
+        results = [block.content for block in blocks if isinstance(block, ToolResultBlock)]
+        inner = [each for content in results if isinstance(content, list) for each in content]
+        for block in (*blocks, *inner):
+            if not isinstance(block, DocumentBlock):
+                continue
+            if isinstance(block.source, PdfSource) and not takes_pdf:
+                raise BadRequest(
+                    "This model takes no PDF documents through the model gateway.",
+                    code="unknown_model_input",
+                    fix="Send the text of the document, or images of its pages.",
+                )
+            if block.citations and block.citations.get("enabled"):
+                raise BadRequest(
+                    "Only Anthropic's own models cite documents.",
+                    code="unknown_model_input",
+                    fix="Leave out `citations`.",
+                )
 
 
 def _system(system: str | list[TextBlock] | None, keeps_marks: bool) -> Iterator[dict[str, Any]]:
@@ -224,16 +300,16 @@ def _from_user(blocks: list[Block], keeps_marks: bool) -> Iterator[dict[str, Any
     """Yields the results of tools, each as a message, and then the rest. A chat completion has no images in
     results, so these come with the rest.
     """
-    shown: list[TextBlock | ImageBlock] = []
+    shown: list[Shown] = []
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             inner = [] if isinstance(block.content, str) else block.content
             texts = [part.text for part in inner if isinstance(part, TextBlock)]
             text = block.content if isinstance(block.content, str) else "\n".join(texts)
-            if images := [part for part in inner if isinstance(part, ImageBlock)]:
-                shown += [TextBlock(type="text", text=f"The images of result {block.tool_use_id}:"), *images]
+            if images := [part for part in inner if not isinstance(part, TextBlock)]:
+                shown += [TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"), *images]
             yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": text or "(no output)"}
-        elif isinstance(block, TextBlock | ImageBlock):
+        elif isinstance(block, Shown):
             shown.append(block)
     if shown:
         yield {"role": "user", "content": _parts(shown, keeps_marks)}
@@ -246,9 +322,15 @@ def _parts(blocks: Any, keeps_marks: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _part(block: TextBlock | ImageBlock) -> dict[str, Any]:
+def _part(block: Shown) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
+    if isinstance(block, DocumentBlock):
+        if isinstance(block.source, PlainSource):
+            told = filter(None, (block.title, block.context, block.source.data))
+            return {"type": "text", "text": "\n\n".join(told)}
+        data = f"data:{block.source.media_type};base64,{block.source.data}"
+        return {"type": "file", "file": {"filename": block.title or "document.pdf", "file_data": data}}
     url = f"data:{block.source.media_type};base64,{block.source.data}"
     return {"type": "image_url", "image_url": {"url": url}}
 

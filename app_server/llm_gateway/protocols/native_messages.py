@@ -20,6 +20,7 @@ from app_server.llm_gateway.protocols.messages import MessagesFields
 from app_server.llm_gateway.protocols.messages_reply import error_of
 
 MESSAGES = "/v1/messages"
+COUNT = f"{MESSAGES}/count_tokens"
 _ANTHROPIC = "anthropic/"
 _URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"

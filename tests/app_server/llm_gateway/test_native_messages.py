@@ -16,7 +16,7 @@ from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.llm_gateway import test_programs
 from tests.app_server.llm_gateway.test_programs import HELLO, LOOK, PIXEL, Program, _is_spent
-from tests.support.scripted_llm import ScriptedLLM, calls, fail, say
+from tests.support.scripted_llm import ScriptedLLM, calls, fail, raw, say
 
 conversation_id, model_key = test_programs.conversation_id, test_programs.model_key
 through_relay = test_programs.program
@@ -77,6 +77,22 @@ async def test_thinking_tools_images_and_marks_pass_unchanged_both_ways(
     assert two.body["messages"][2]["content"] == [result]
     assert "metadata" not in two.body
     assert "anthropic-beta" not in two.headers
+
+
+async def test_documents_pass_and_the_vendor_counts(program: Program, scripted_llm: ScriptedLLM) -> None:
+    scripted_llm.script(say("read"), raw(b'{"input_tokens": 42}'), fail(404, error="no such route"))
+    asked: Any = [{"role": "user", "content": [{**test_programs.PDF, "citations": {"enabled": True}}]}]
+    cited = {"type": "text", "text": "So it is.", "citations": [{"type": "page_location", "cited_text": "x"}]}
+    talk: Any = [*asked, {"role": "assistant", "content": [cited]}, *HELLO]
+    await program.anthropic.messages.create(model="any", max_tokens=9, messages=talk)
+    count = program.anthropic.messages.count_tokens
+    assert (await count(model="any", messages=asked)).input_tokens == 42
+    assert (await count(model="any", messages=asked)).input_tokens > 2000, "estimated"
+    call, counted, _ = scripted_llm.requests
+    assert call.body["messages"] == talk
+    assert counted.path == "/v1/messages/count_tokens"
+    assert counted.body == {"model": "claude-sonnet-4-5", "messages": asked}
+    assert counted.headers["x-api-key"] == scripted_llm.api_key
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

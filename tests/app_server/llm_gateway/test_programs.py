@@ -223,6 +223,44 @@ async def test_both_packages_list_the_model_and_tokens_are_estimated(program: Pr
     assert [(model.id, model.display_name) for model in listed] == [("vendor", "openai/some-model")]
     counted = await program.anthropic.messages.count_tokens(model="any", messages=HELLO)
     assert 5 < counted.input_tokens < 100
+    source = {"type": "base64", "media_type": "image/png", "data": PIXEL * 1000}
+    picture: Any = [{"role": "user", "content": [{"type": "image", "source": source}]}]
+    counted = await program.anthropic.messages.count_tokens(model="any", messages=picture)
+    assert 1600 < counted.input_tokens < 1700
+
+
+PDF: Any = {
+    "type": "document",
+    "title": "a.pdf",
+    "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="},
+}
+
+
+async def test_documents_are_sent_as_the_model_takes_them_or_refused(
+    app: App, owner: User, program: Program, scripted_llm: ScriptedLLM
+) -> None:
+    text = {"type": "text", "media_type": "text/plain", "data": "All of it."}
+    plain: Any = {"type": "document", "source": text, "title": "Notes"}
+    scripted_llm.script(say("read"), say("read"))
+    messages, asked = program.anthropic.messages, {"model": "any", "max_tokens": 9}
+    told: Any = [{"role": "user", "content": [plain]}]
+    await messages.create(**asked, messages=told)
+    refused: Any = [{"role": "user", "content": [PDF]}]
+    with pytest.raises(anthropic.BadRequestError, match="no PDF"):
+        await messages.create(**asked, messages=refused)
+    with pytest.raises(anthropic.BadRequestError, match="no PDF"):
+        await messages.count_tokens(model="any", messages=refused)
+    cited: Any = [{"role": "user", "content": [{**plain, "citations": {"enabled": True}}]}]
+    with pytest.raises(anthropic.BadRequestError, match="cite"):
+        await messages.create(**asked, messages=cited)
+    llm = {"model": "openai/gpt-5-mini", "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    async with app.database.session() as session:
+        await save_profile(session, app.state["cipher"], owner.id, "vendor", LLMSettings.model_validate(llm))
+    await messages.create(**asked, messages=refused)
+    one, two = (request.body["messages"][0]["content"] for request in scripted_llm.requests)
+    assert one == [{"type": "text", "text": "Notes\n\nAll of it."}]
+    file = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
+    assert two == [{"type": "file", "file": file}]
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = self._read()
-        if not request.route.endswith(tuple(_DIALECTS)):
+        if not request.route.endswith((*_DIALECTS, "/messages/count_tokens")):
             self._send_json(404, {"error": {"message": f"no route {request.path}"}})
             return
         turn = self.server.llm.take(request)
