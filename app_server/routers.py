@@ -59,6 +59,7 @@ from app_server.git_proxy import router as git_proxy
 from app_server.llm_gateway import model_list, model_routes, program_routes, trial_routes
 from app_server.llm_gateway import router as llm_gateway
 from app_server.llm_gateway.limits import administration_routes, limit_routes
+from app_server.marketplaces import router as marketplaces
 from app_server.mcp import router as mcp
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_servers import router as mcp_servers
@@ -123,6 +124,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (limit_routes.router, SETTINGS),
     (model_routes.router, SETTINGS),
     (skills.router, SETTINGS),
+    (marketplaces.router, SETTINGS),
+    (marketplaces.shared_router, ADMINISTER),
     (administration_routes.router, ADMINISTER),
     (callbacks.router, SETTINGS),
     (triggers.router, SETTINGS),

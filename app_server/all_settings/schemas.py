@@ -16,6 +16,7 @@ from pydantic import (
 from agent_runtime.wire import Dollars
 from app_server.git.address import parse_address
 from app_server.settings.commit_trailers import CommitTrailer
+from app_server.marketplaces.schemas import MarketplaceRegistration, Registrations
 from app_server.settings.grouping import GroupingStrategy
 from app_server.settings.options import TokenPrice
 from app_server.settings.schemas import BaseUrl, ModelName
@@ -73,8 +74,6 @@ class Fixed(BaseModel):
     v1_enabled: Literal[True] = True
     active_agent_profile_id: None = None
     active_agent_profile_revision: None = None
-    registered_marketplaces: list[Any] = []
-    inherited_marketplaces: list[Any] = []
 
 
 class ConversationSettings(BaseModel):
@@ -110,6 +109,10 @@ class SettingsOfUser(Fixed):
     """What the user has chosen for single repositories, by `host/owner/name`."""
     sandbox_grouping_strategy: GroupingStrategy
     default_sandbox_spec_id: str | None
+    registered_marketplaces: list[MarketplaceRegistration]
+    """The user's marketplaces."""
+    inherited_marketplaces: list[MarketplaceRegistration]
+    """The marketplaces of everyone here. Administrators change them: `PUT /api/v1/marketplaces/shared`."""
     llm_profiles: LLMProfilesByName
 
 
@@ -178,6 +181,10 @@ class SaveSettings(BaseModel):
     commit_trailers: CommitTrailers | None = None
     sandbox_grouping_strategy: GroupingStrategy | None = None
     default_sandbox_spec_id: Annotated[str, Field(max_length=100)] | None = None
+    registered_marketplaces: Registrations | None = None
+    """The whole list of the user's marketplaces."""
+    inherited_marketplaces: Registrations | None = None
+    """Accepted only as it is: clients send back what they received."""
 
     @model_validator(mode="before")
     @classmethod

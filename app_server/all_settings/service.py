@@ -20,6 +20,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest
 from app_server.git.credentials import list_credentials
 from app_server.git.providers import provider_of
+from app_server.marketplaces import service as marketplaces
 from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.settings import profile_lookup, profiles
@@ -71,6 +72,8 @@ class SettingsStore:
             commit_trailers=(own and own.commit_trailers) or {},
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=spec.hex if spec else None,
+            registered_marketplaces=marketplaces.own(own),
+            inherited_marketplaces=await marketplaces.shared(session),
             llm_profiles=LLMProfilesByName(
                 profiles={row.name: _llm(row, user_id) for row in rows},
                 active=active.name if active else None,
@@ -82,8 +85,10 @@ class SettingsStore:
     async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
         """Saves the changes.
 
-        Raises the errors of the features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …
+        Raises BadRequest `inherited_marketplaces`, and the errors of the features: Conflict `api_key_needed`,
+        NotFound `sandbox_spec_not_found` …
         """
+        await self._save_marketplaces(changes, trail)
         await self._save_model(changes, trail)
         await self._save_conversation(changes, trail)
         given = changes.model_fields_set
@@ -102,6 +107,27 @@ class SettingsStore:
                 sandbox_specs.ALL_REPOSITORIES,
                 changes.default_sandbox_spec_id,
             )
+
+    async def _save_marketplaces(self, changes: SaveSettings, trail: AuditTrail) -> None:
+        inherited = changes.inherited_marketplaces
+        shared = marketplaces.stored(await marketplaces.shared(self.session))
+        if inherited is not None and marketplaces.stored(inherited) != shared:
+            raise BadRequest(
+                "The marketplaces of everyone are not a part of your settings.",
+                code="inherited_marketplaces",
+                fix="An administrator changes them with PUT /api/v1/marketplaces/shared.",
+            )
+        if changes.registered_marketplaces is None:
+            return
+        wanted = marketplaces.stored(changes.registered_marketplaces)
+        if wanted != marketplaces.stored(marketplaces.own(await self._own())):
+            await self._merge({"registered_marketplaces": wanted})
+            names = [each["name"] for each in wanted]
+            target = (AuditTarget.MARKETPLACE, "user")
+            trail.record(self.session, AuditAction.MARKETPLACES_CHANGED, target, names=names)
+
+    async def _own(self) -> UserSettings | None:
+        return await self.session.get(UserSettings, self.user.id)
 
     async def _save_model(self, changes: SaveSettings, trail: AuditTrail) -> None:
         llm, has_budget = changes.agent_settings_diff.llm, "max_budget_per_task" in changes.model_fields_set
@@ -127,7 +153,7 @@ class SettingsStore:
         if diff.max_iterations is not None:
             await self._merge({"max_iterations": diff.max_iterations})
         if diff.model_fields_set & {"confirmation_mode", "security_analyzer"}:
-            now = await self._conversation_settings(await self.session.get(UserSettings, self.user.id))
+            now = await self._conversation_settings(await self._own())
             asks = now.confirmation_mode if diff.confirmation_mode is None else diff.confirmation_mode
             has_analyzer = "security_analyzer" in diff.model_fields_set
             analyzer = diff.security_analyzer if has_analyzer else now.security_analyzer

@@ -66,17 +66,19 @@ async def run_git(
     report: Callable[[str], None] | None = None,
     credentials: Credentials | None = None,
     way: GitConnectionOptions | None = None,
+    largest_file_bytes: int | None = None,
 ) -> GitResult:
     """Runs git in `directory`, which is also its home directory, and returns its exit code and output.
 
     `report` is called with progress lines. `way`: the connection options for a repository on another host.
     `credentials` never appear on a command line, where every user of this machine could read them.
+    `largest_file_bytes`: git fails as soon as it writes a file that is larger.
 
     Raises GitTimeout after `timeout_seconds`. No process of this git command is left at the end, also after
     an error.
     """
     process = await asyncio.create_subprocess_exec(
-        "git",
+        *_program(largest_file_bytes),
         *arguments,
         cwd=directory,
         env=_environment(directory, credentials, way or GitConnectionOptions()),
@@ -94,6 +96,13 @@ async def run_git(
         raise GitTimeout(tail.text) from None
     finally:
         await _end(process)
+
+
+def _program(largest_file_bytes: int | None) -> tuple[str, ...]:
+    if largest_file_bytes is None:
+        return ("git",)
+    # The shell counts in blocks of 512 bytes.
+    return ("sh", "-c", f'ulimit -f {largest_file_bytes // 512} && exec git "$@"', "git")
 
 
 class _Tail:

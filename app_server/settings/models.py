@@ -104,3 +104,7 @@ class UserSettings(Base):
     """A shared model profile that the user uses instead of an own profile."""
     max_iterations: Mapped[int | None]
     """The most steps of a run. None means DEFAULT_MAX_ITERATIONS."""
+    registered_marketplaces: Mapped[list[dict[str, Any]]] = mapped_column(
+        JSON, default=list, server_default="[]"
+    )
+    """The user's marketplaces, without their scope."""

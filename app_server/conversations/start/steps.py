@@ -21,7 +21,7 @@ from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.start import agent_request, repository
+from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, Step, StepOutcome
@@ -37,6 +37,7 @@ from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
 from app_server.git.repository_bundle import pack
 from app_server.llm_gateway.proof import proof_of
+from app_server.marketplaces.service import Loaded
 from app_server.mcp_approvals.service import approvals_of
 from app_server.mcp_servers.brokered_variables import definitions_for_sandboxes
 from app_server.memory import service as memory
@@ -205,6 +206,9 @@ async def start_conversation(start: Start) -> StepOutcome:
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
     request = start.request.model_copy(update={"title": title})
+    market = Loaded() if has_begun else await marketplaces.offered(start)
+    request, left_out = marketplaces.with_plugins(request, market.plugins)
+    skill_files = await asyncio.to_thread(read_skill_files, start.config, start.user_id)
     conversation = await client.create_conversation(
         agent_request.build(
             # What was said first stands in the log, also where the sandbox has lost it.
@@ -215,7 +219,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
             working_dir=directory,
-            skill_files=await asyncio.to_thread(read_skill_files, start.config, start.user_id),
+            skill_files=(*skill_files, *market.skills),
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
             secrets={secret.name: secret.description for secret in secrets},
             consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
@@ -226,6 +230,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
         )
     )
+    await marketplaces.keep_plugins(start, request)
     if has_begun:
         await reconcile_log(
             start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0)
@@ -239,9 +244,8 @@ async def start_conversation(start: Start) -> StepOutcome:
     if new_title is not None:
         await send_title(start.database, client, start.id, new_title)
     waiting = [each.path for each in offers if each.kind in JOINING and not word.allows(each)]
-    return StepOutcome(
-        detail=f"Without {', '.join(dict.fromkeys(waiting))}: not allowed" if waiting else None
-    )
+    told = [f"Without {', '.join(dict.fromkeys(waiting))}: not allowed."] if waiting else []
+    return StepOutcome(detail=" ".join((*told, *market.problems, *left_out)) or None)
 
 
 STEPS: tuple[tuple[StartStatus, Step], ...] = (

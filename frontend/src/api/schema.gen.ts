@@ -1503,6 +1503,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/{conversation_id}/switch_acp_model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Switch Acp Model
+         * @description Changes the model of an agent that speaks ACP. No agent here does: 400 `not_an_acp_agent` for each
+         *     conversation.
+         */
+        post: operations["switch_acp_model_api_v1_app_conversations__conversation_id__switch_acp_model_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/{conversation_id}/switch_profile": {
         parameters: {
             query?: never;
@@ -2027,6 +2048,26 @@ export interface paths {
          */
         get: operations["get_linked_conversation_api_v1_linked_conversation_get"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/marketplaces/shared": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save Shared Marketplaces
+         * @description Replaces the marketplaces of everyone here. Everyone sees them as `inherited_marketplaces`.
+         */
+        put: operations["save_shared_marketplaces_api_v1_marketplaces_shared_put"];
         post?: never;
         delete?: never;
         options?: never;
@@ -3732,6 +3773,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/skills/marketplace-skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Marketplaces
+         * @description Reads marketplaces and returns what they offer at this moment. Nothing is stored.
+         *
+         *     A marketplace that cannot be read is named in `errors`. Up to 20 marketplaces.
+         */
+        post: operations["preview_marketplaces_api_v1_skills_marketplace_skills_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/skills/search": {
         parameters: {
             query?: never;
@@ -4552,7 +4615,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4600,7 +4663,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "marketplace" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -5546,11 +5609,8 @@ export interface components {
             git_user_name: string | null;
             /** Id */
             id: string;
-            /**
-             * Inherited Marketplaces
-             * @default []
-             */
-            inherited_marketplaces: unknown[];
+            /** Inherited Marketplaces */
+            inherited_marketplaces: components["schemas"]["MarketplaceRegistration"][];
             /** Language */
             language?: null;
             llm_profiles: components["schemas"]["LLMProfilesByName"];
@@ -5558,11 +5618,8 @@ export interface components {
             max_budget_per_task: number | null;
             /** Name */
             name: string;
-            /**
-             * Registered Marketplaces
-             * @default []
-             */
-            registered_marketplaces: unknown[];
+            /** Registered Marketplaces */
+            registered_marketplaces: components["schemas"]["MarketplaceRegistration"][];
             /** Remote Runtime Resource Factor */
             remote_runtime_resource_factor?: null;
             role: components["schemas"]["Role"];
@@ -6521,6 +6578,65 @@ export interface components {
              * @enum {string}
              */
             kind: "LoggingCallbackProcessor";
+        };
+        /**
+         * MarketplacePluginPreview
+         * @description A plugin that a marketplace lists. source: where it lies, with its path in the repository.
+         */
+        MarketplacePluginPreview: {
+            /** Description */
+            description?: string | null;
+            /** Marketplace */
+            marketplace: string;
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+        };
+        /**
+         * MarketplaceRegistration
+         * @description A marketplace as clients send and get it. `scope` is set here; one that is sent is not read.
+         */
+        MarketplaceRegistration: {
+            /**
+             * Auto Load
+             * @default false
+             */
+            auto_load: boolean;
+            /** Name */
+            name: string;
+            /** Ref */
+            ref?: string | null;
+            /** Repo Path */
+            repo_path?: string | null;
+            scope?: components["schemas"]["MarketplaceScope"] | null;
+            /** Source */
+            source: string;
+        };
+        /**
+         * MarketplaceScope
+         * @description Who a marketplace is for: `personal`: one user. `instance`: everyone here.
+         * @enum {string}
+         */
+        MarketplaceScope: "instance" | "personal";
+        /**
+         * MarketplaceSkillsPreviewResponse
+         * @description What marketplaces offer.
+         *
+         *     marketplace_skills: the names of the skills, by marketplace. errors: sentences about marketplaces, plugins
+         *     and skills that cannot be used.
+         */
+        MarketplaceSkillsPreviewResponse: {
+            /** Errors */
+            errors: string[];
+            /** Marketplace Skills */
+            marketplace_skills: {
+                [key: string]: string[];
+            };
+            /** Plugins */
+            plugins: components["schemas"]["MarketplacePluginPreview"][];
+            /** Skills */
+            skills: components["schemas"]["ListedSkill"][];
         };
         /**
          * McpChangeAnswer
@@ -8247,8 +8363,12 @@ export interface components {
             git_user_email?: string | null;
             /** Git User Name */
             git_user_name?: string | null;
+            /** Inherited Marketplaces */
+            inherited_marketplaces?: components["schemas"]["MarketplaceRegistration"][] | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /** Registered Marketplaces */
+            registered_marketplaces?: components["schemas"]["MarketplaceRegistration"][] | null;
             sandbox_grouping_strategy?: components["schemas"]["GroupingStrategy"] | null;
         };
         /** SaveTeam */
@@ -8545,11 +8665,8 @@ export interface components {
             git_user_email: string | null;
             /** Git User Name */
             git_user_name: string | null;
-            /**
-             * Inherited Marketplaces
-             * @default []
-             */
-            inherited_marketplaces: unknown[];
+            /** Inherited Marketplaces */
+            inherited_marketplaces: components["schemas"]["MarketplaceRegistration"][];
             /** Language */
             language?: null;
             /** Llm Api Key Set */
@@ -8561,11 +8678,8 @@ export interface components {
             provider_tokens_set: {
                 [key: string]: string | null;
             };
-            /**
-             * Registered Marketplaces
-             * @default []
-             */
-            registered_marketplaces: unknown[];
+            /** Registered Marketplaces */
+            registered_marketplaces: components["schemas"]["MarketplaceRegistration"][];
             /** Remote Runtime Resource Factor */
             remote_runtime_resource_factor?: null;
             /** Sandbox Api Key */
@@ -8629,6 +8743,14 @@ export interface components {
          * @enum {string}
          */
         ShareRole: "view" | "steer";
+        /**
+         * SharedMarketplaces
+         * @description The marketplaces of everyone here.
+         */
+        SharedMarketplaces: {
+            /** Marketplaces */
+            marketplaces: components["schemas"]["MarketplaceRegistration"][];
+        };
         /** SharedPerson */
         SharedPerson: {
             access: components["schemas"]["ShareRole"];
@@ -9265,6 +9387,11 @@ export interface components {
             items: components["schemas"]["SuggestedTaskInfo"][];
             /** Next Page Id */
             next_page_id?: string | null;
+        };
+        /** SwitchAcpModel */
+        SwitchAcpModel: {
+            /** Model */
+            model: string;
         };
         /**
          * SwitchProfile
@@ -12570,6 +12697,48 @@ export interface operations {
             };
         };
     };
+    switch_acp_model_api_v1_app_conversations__conversation_id__switch_acp_model_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchAcpModel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description The agent speaks no ACP */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post: {
         parameters: {
             query?: never;
@@ -13545,6 +13714,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LinkedConversation"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_shared_marketplaces_api_v1_marketplaces_shared_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SharedMarketplaces"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedMarketplaces"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -16943,6 +17145,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_marketplaces_api_v1_skills_marketplace_skills_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MarketplaceRegistration"][];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarketplaceSkillsPreviewResponse"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -12,6 +12,7 @@ import { ConfirmationSection } from '@/features/confirmation-mode/confirmation-s
 import { ConsentsSection } from '@/features/consent/consents-section'
 import { GitHostsSection } from '@/features/git-hosts/git-hosts-section'
 import { JobsSection } from '@/features/jobs/jobs-section'
+import { MarketplacesSection } from '@/features/marketplaces/marketplaces-section'
 import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
@@ -41,6 +42,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   secrets: SecretsSection,
   'git-hosts': GitHostsSection,
   'mcp-servers': McpServersSection,
+  marketplaces: MarketplacesSection,
   triggers: TriggersSection,
   webhooks: WebhooksSection,
   network: NetworkSection,

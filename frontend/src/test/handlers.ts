@@ -91,7 +91,16 @@ export function handlers(world: World = {}) {
     ),
     http.get('*/api/v1/app-conversations/:id/pull-requests', () => HttpResponse.json([])),
     http.get('*/api/v1/memory-proposals', () => HttpResponse.json([])),
-    http.get('*/api/v1/settings', () => HttpResponse.json({ git_user_name: null, git_user_email: null, commit_trailer: 'none', commit_trailers: {} })),
+    http.get('*/api/v1/settings', () =>
+      HttpResponse.json({
+        git_user_name: null,
+        git_user_email: null,
+        commit_trailer: 'none',
+        commit_trailers: {},
+        registered_marketplaces: [],
+        inherited_marketplaces: [],
+      }),
+    ),
     http.get('*/api/v1/app-conversations/tags', () =>
       HttpResponse.json(
         conversations.flatMap(({ tags }) =>

@@ -145,6 +145,16 @@ async def test_a_model_that_no_profile_has_is_named(home: Home) -> None:
     assert (differs.status_code, differs.json()["code"]) == (400, "llm_model_differs")
 
 
+async def test_no_agent_speaks_acp(home: Home) -> None:
+    conversation = (await home.start())["id"]
+
+    mine = await home.client.post(f"{ROOT}/{conversation}/switch_acp_model", json={"model": "x"})
+    none = await home.client.post(f"{ROOT}/{UUID(int=1)}/switch_acp_model", json={"model": "x"})
+
+    assert_problem(mine, 400, "not_an_acp_agent")
+    assert_problem(none, 404, "not_found")
+
+
 async def test_what_is_fixed_at_the_start_is_not_changed_afterwards(home: Home) -> None:
     route = f"{ROOT}/{(await home.start())['id']}"
 

@@ -49,6 +49,7 @@ export const AUDIT_ACTIONS = [
   'profile.deleted',
   'profile.shared',
   'profile.unshared',
+  'marketplaces.changed',
   'confirmation.changed',
   'spending_limit.changed',
   'trust.granted',

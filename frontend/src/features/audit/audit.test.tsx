@@ -159,6 +159,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   secret: true,
   git_host: true,
   mcp_server: true,
+  marketplace: true,
   network: true,
   profile: true,
   confirmation: true,

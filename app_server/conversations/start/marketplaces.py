@@ -1,0 +1,52 @@
+"""Adds what the user's marketplaces offer to a conversation that begins."""
+
+from pydantic import ValidationError
+
+from app_server.conversations.models import StartTask
+from app_server.conversations.protocol_schemas import PluginSpec
+from app_server.conversations.schemas import MAX_PLUGINS, StartRequest
+from app_server.conversations.start.context import Start
+from app_server.git.pinned_git import guard_for
+from app_server.marketplaces.index import OfferedPlugin
+from app_server.marketplaces.service import Loaded, load, loaded_by_default
+
+
+async def offered(start: Start) -> Loaded:
+    """Returns what the marketplaces that are loaded by default offer at this moment."""
+    async with start.database.read() as session:
+        marketplaces = await loaded_by_default(session, start.user_id)
+    if not marketplaces:
+        return Loaded()
+    start.progress.say(f"Reading marketplaces: {', '.join(each.name for each in marketplaces)}")
+    return await load(marketplaces, guard_for(start.config, start.role))
+
+
+def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> tuple[StartRequest, list[str]]:
+    """Returns the request with further plugins, and a sentence about each that it has no place for."""
+    wanted = list(request.plugins or ())
+    problems: list[str] = []
+    for plugin in plugins:
+        try:
+            spec = PluginSpec(source=plugin.source, ref=plugin.ref, repo_path=plugin.repo_path)
+        except ValidationError:
+            problems.append(f"The plugin {plugin.name} has a source that cannot be used here.")
+            continue
+        if any((spec.source, spec.repo_path) == (each.source, each.repo_path) for each in wanted):
+            continue
+        if len(wanted) == MAX_PLUGINS:
+            problems.append(
+                f"The plugin {plugin.name} is left out: a conversation has {MAX_PLUGINS} at most."
+            )
+            continue
+        wanted.append(spec)
+    return request.model_copy(update={"plugins": wanted or None}), problems
+
+
+async def keep_plugins(start: Start, request: StartRequest) -> None:
+    """Stores the plugins that the conversation has begun with, so that it keeps these versions."""
+    if request.plugins == start.request.plugins:
+        return
+    kept = [each.model_dump(mode="json") for each in request.plugins or ()]
+    async with start.database.session() as session:
+        task = await session.get_one(StartTask, start.id)
+        task.request = {**task.request, "plugins": kept}

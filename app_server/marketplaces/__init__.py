@@ -1,0 +1,1 @@
+"""Marketplaces: git repositories that list plugins and skills."""

@@ -1,0 +1,190 @@
+"""Reads the list of a marketplace from the files of its repository. Pure.
+
+The list is `.plugin/marketplace.json` or `.claude-plugin/marketplace.json`. Several agents share this format.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from app_server.marketplaces.schemas import Marketplace
+from app_server.skills.files import SkillFile
+
+MANIFESTS: Final = (".plugin/marketplace.json", ".claude-plugin/marketplace.json")
+PLUGIN_MANIFESTS: Final = (".plugin/plugin.json", ".claude-plugin/plugin.json")
+MAX_PLUGINS: Final = 200
+MAX_SKILLS: Final = 100
+_ADDRESS = re.compile(r"github:[\w.-]+/[\w.-]+|https?://[^@\s]+")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class UnreadableMarketplace(Exception):
+    """The marketplace cannot be used. The text says why."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a marketplace at one commit, by path. texts: those that were read. left_out: those that
+    were not, and why.
+    """
+
+    commit: str
+    paths: frozenset[str]
+    texts: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class OfferedPlugin:
+    """A plugin and where it lies. ref: a commit, branch or tag. repo_path: its directory there."""
+
+    name: str
+    description: str | None
+    source: str
+    ref: str | None
+    repo_path: str | None
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What a marketplace offers. problems: a sentence about each entry that cannot be used."""
+
+    plugins: tuple[OfferedPlugin, ...]
+    skills: tuple[SkillFile, ...]
+    problems: tuple[str, ...]
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Place(_Lenient):
+    """kinds: `github` with `repo`; `url` and `git-subdir` with `url`."""
+
+    source: str
+    repo: str | None = None
+    url: str | None = None
+    ref: str | None = None
+    sha: str | None = None
+    path: str | None = None
+
+
+class _Entry(_Lenient):
+    name: str = Field(min_length=1, max_length=200)
+    description: str | None = None
+    source: str | _Place
+
+
+class _Metadata(_Lenient):
+    plugin_root: str | None = Field(default=None, alias="pluginRoot")
+
+
+class _Manifest(_Lenient):
+    plugins: list[dict[str, Any]] = Field(default=[], max_length=MAX_PLUGINS)
+    skills: list[dict[str, Any]] = Field(default=[], max_length=MAX_SKILLS)
+    metadata: _Metadata | None = None
+
+
+class _Unusable(Exception):
+    """An entry cannot be used. The text says why."""
+
+
+def offers_of(marketplace: Marketplace, files: Files) -> Offers:
+    """Raises UnreadableMarketplace."""
+    manifest = _manifest(files)
+    root = (manifest.metadata.plugin_root if manifest.metadata else None) or ""
+    plugins: list[OfferedPlugin] = []
+    skills: list[SkillFile] = []
+    problems: list[str] = []
+    for kind, entries in (("plugin", manifest.plugins), ("skill", manifest.skills)):
+        for position, data in enumerate(entries, start=1):
+            try:
+                entry = _Entry.model_validate(data)
+            except ValidationError as error:
+                problems.append(f"{marketplace.name}: {kind} {position}: {_first(error)}.")
+                continue
+            try:
+                if kind == "plugin":
+                    plugins.append(_plugin(marketplace, entry, files, root))
+                else:
+                    skills.append(_skill(marketplace, entry, files))
+            except _Unusable as error:
+                problems.append(f"{marketplace.name}: the {kind} {entry.name} {error}.")
+    return Offers(tuple(plugins), tuple(skills), tuple(problems))
+
+
+def _manifest(files: Files) -> _Manifest:
+    for path in MANIFESTS:
+        if path in files.left_out:
+            raise UnreadableMarketplace(f"{path} {files.left_out[path]}.")
+        if (text := files.texts.get(path)) is not None:
+            try:
+                return _Manifest.model_validate_json(text)
+            except ValidationError as error:
+                raise UnreadableMarketplace(f"{path}: {_first(error)}.") from error
+    raise UnreadableMarketplace(f"It has none of {', '.join(MANIFESTS)}.")
+
+
+def _plugin(marketplace: Marketplace, entry: _Entry, files: Files, root: str) -> OfferedPlugin:
+    place = entry.source
+    if isinstance(place, str) and not _ADDRESS.fullmatch(place):
+        inside = _inside(f"{root}/{place}" if root else place)
+        if not any(_joined(inside, name) in files.paths for name in PLUGIN_MANIFESTS):
+            raise _Unusable(f"has none of {', '.join(PLUGIN_MANIFESTS)} in {inside or 'the top directory'}")
+        path = _joined(marketplace.repo_path or "", inside)
+        return OfferedPlugin(entry.name, entry.description, marketplace.source, files.commit, path or None)
+    if isinstance(place, str):
+        return OfferedPlugin(entry.name, entry.description, place, None, None)
+    path = _inside(place.path) if place.path else ""
+    return OfferedPlugin(
+        entry.name, entry.description, _address(place), _ref(place.sha or place.ref), path or None
+    )
+
+
+def _address(place: _Place) -> str:
+    if place.source == "github" and place.repo and _REPOSITORY.fullmatch(place.repo):
+        return f"github:{place.repo}"
+    if place.source in {"url", "git-subdir"} and place.url and _ADDRESS.fullmatch(place.url):
+        return place.url
+    raise _Unusable(f"has a source of the kind {place.source!r} that cannot be used here")
+
+
+def _ref(ref: str | None) -> str | None:
+    if ref is not None and (not ref or ref.startswith("-") or any(one.isspace() for one in ref)):
+        raise _Unusable("names no usable branch, tag or commit")
+    return ref
+
+
+def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
+    if not isinstance(entry.source, str) or _ADDRESS.fullmatch(entry.source):
+        raise _Unusable("does not lie in the repository of the marketplace")
+    inside = _inside(entry.source)
+    path = inside if inside.endswith(".md") else _joined(inside, "SKILL.md")
+    shown = f"public/{marketplace.name}/{path}"
+    if path in files.left_out:
+        raise _Unusable(f"cannot be read: {path} {files.left_out[path]}")
+    if (text := files.texts.get(path)) is None:
+        raise _Unusable(f"has no file {path}")
+    return SkillFile(origin="public", path=shown, text=text)
+
+
+def _inside(path: str) -> str:
+    """Returns the path without `./`. Raises _Unusable if it leads out of the repository."""
+    parts = PurePosixPath(path).parts
+    if path.startswith(("/", "~")) or ".." in parts:
+        raise _Unusable("lies outside of the repository")
+    return "/".join(parts)
+
+
+def _joined(directory: str, name: str) -> str:
+    return "/".join(part.strip("/") for part in (directory, name) if part.strip("/"))
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"{where}: {problem['msg']}" if where else str(problem["msg"])

@@ -1,0 +1,20 @@
+"""Database table of the marketplaces of everyone. Those of one user stand in the user's settings."""
+
+from sqlalchemy import String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base
+
+
+class SharedMarketplace(Base):
+    """A marketplace for everyone here, as administrators have registered it."""
+
+    __tablename__ = "shared_marketplaces"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    position: Mapped[int]
+    """Its place in the list."""
+    source: Mapped[str] = mapped_column(String(2000))
+    ref: Mapped[str | None] = mapped_column(String(256))
+    repo_path: Mapped[str | None] = mapped_column(String(1000))
+    auto_load: Mapped[bool]

@@ -1,0 +1,44 @@
+"""Routes for marketplaces. Those of a user are a part of the settings (`POST /api/v1/settings`)."""
+
+from fastapi import APIRouter
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.database import Session
+from app_server.core.server_objects import ServerConfig
+from app_server.git.pinned_git import guard_for
+from app_server.marketplaces import service
+from app_server.marketplaces.schemas import (
+    MarketplaceSkillsPreviewResponse,
+    Registrations,
+    SharedMarketplaces,
+)
+
+router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
+shared_router = APIRouter(prefix="/api/v1/marketplaces", tags=["Skills"])
+
+
+@router.post("/marketplace-skills")
+async def preview_marketplaces(
+    user: CurrentUser, config: ServerConfig, body: Registrations
+) -> MarketplaceSkillsPreviewResponse:
+    """Reads marketplaces and returns what they offer at this moment. Nothing is stored.
+
+    A marketplace that cannot be read is named in `errors`. Up to 20 marketplaces.
+    """
+    wanted = [each.without_scope() for each in body]
+    return await service.preview(wanted, guard_for(config, user.role))
+
+
+@shared_router.put("/shared")
+async def save_shared_marketplaces(
+    trail: CurrentTrail, session: Session, body: SharedMarketplaces
+) -> SharedMarketplaces:
+    """Replaces the marketplaces of everyone here. Everyone sees them as `inherited_marketplaces`."""
+    await service.share(session, body.marketplaces)
+    target = (AuditTarget.MARKETPLACE, "everyone")
+    trail.record(
+        session, AuditAction.MARKETPLACES_CHANGED, target, names=[one.name for one in body.marketplaces]
+    )
+    return SharedMarketplaces(marketplaces=await service.shared(session))

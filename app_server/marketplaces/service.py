@@ -1,0 +1,140 @@
+"""Stores and lists marketplaces, and reads what several of them offer."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.http.guarded_client import Guard
+from app_server.marketplaces.fetching import read_offers
+from app_server.marketplaces.index import OfferedPlugin, Offers, UnreadableMarketplace
+from app_server.marketplaces.models import SharedMarketplace
+from app_server.marketplaces.schemas import (
+    Marketplace,
+    MarketplacePluginPreview,
+    MarketplaceRegistration,
+    MarketplaceScope,
+    MarketplaceSkillsPreviewResponse,
+)
+from app_server.settings.models import UserSettings
+from app_server.skills.catalogue import listed
+from app_server.skills.files import SkillFile
+
+AT_ONCE = 4
+
+
+async def shared(session: AsyncSession) -> list[MarketplaceRegistration]:
+    """Returns the marketplaces of everyone here."""
+    rows = await session.scalars(select(SharedMarketplace).order_by(SharedMarketplace.position))
+    return [
+        MarketplaceRegistration(
+            name=row.name,
+            source=row.source,
+            ref=row.ref,
+            repo_path=row.repo_path,
+            auto_load=row.auto_load,
+            scope=MarketplaceScope.INSTANCE,
+        )
+        for row in rows
+    ]
+
+
+async def share(session: AsyncSession, wanted: Iterable[MarketplaceRegistration]) -> None:
+    """Replaces the marketplaces of everyone here."""
+    await session.execute(delete(SharedMarketplace))
+    session.add_all(
+        SharedMarketplace(position=position, **each.without_scope().model_dump())
+        for position, each in enumerate(wanted)
+    )
+    await session.flush()
+
+
+def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
+    """Returns the marketplaces of one user."""
+    stored = settings.registered_marketplaces if settings else []
+    return [
+        MarketplaceRegistration(**each, scope=MarketplaceScope.PERSONAL)
+        for each in (Marketplace.model_validate(data).model_dump() for data in stored or [])
+    ]
+
+
+def stored(wanted: Iterable[MarketplaceRegistration]) -> list[dict[str, object]]:
+    """Returns the marketplaces of a user as they stand in the settings."""
+    return [each.without_scope().model_dump() for each in wanted]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a new conversation gets. problems: a sentence about each thing that it does not get."""
+
+    plugins: tuple[OfferedPlugin, ...] = ()
+    skills: tuple[SkillFile, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Marketplace]:
+    """Returns the marketplaces that new conversations of this user load. A marketplace of the user takes the
+    place of a shared one with the same name.
+    """
+    by_name = {each.name: each for each in await shared(session)}
+    by_name |= {each.name: each for each in own(await session.get(UserSettings, user_id))}
+    return [each for each in by_name.values() if each.auto_load]
+
+
+async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Loaded:
+    """Reads the marketplaces. One that cannot be read is named in the problems."""
+    plugins: list[OfferedPlugin] = []
+    skills: list[SkillFile] = []
+    problems: list[str] = []
+    for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
+        if isinstance(offers, UnreadableMarketplace):
+            problems.append(f"{marketplace.name}: {offers}")
+            continue
+        plugins += offers.plugins
+        skills += offers.skills
+        problems += offers.problems
+    return Loaded(tuple(plugins), tuple(skills), tuple(problems))
+
+
+async def preview(
+    marketplaces: Sequence[Marketplace], guard: Guard | None
+) -> MarketplaceSkillsPreviewResponse:
+    """Returns what the marketplaces offer at this moment, with a sentence about each that cannot be read."""
+    found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
+    for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
+        if isinstance(offers, UnreadableMarketplace):
+            found.errors.append(f"{marketplace.name}: {offers}")
+            continue
+        skills = listed(offers.skills)
+        found.skills += skills
+        found.marketplace_skills[marketplace.name] = [skill.name for skill in skills]
+        found.errors += offers.problems
+        found.plugins += [_shown(marketplace, plugin) for plugin in offers.plugins]
+    return found
+
+
+def _shown(marketplace: Marketplace, plugin: OfferedPlugin) -> MarketplacePluginPreview:
+    source = f"{plugin.source}/{plugin.repo_path}" if plugin.repo_path else plugin.source
+    return MarketplacePluginPreview(
+        name=plugin.name, description=plugin.description, source=source, marketplace=marketplace.name
+    )
+
+
+async def _read_all(
+    marketplaces: Sequence[Marketplace], guard: Guard | None
+) -> list[Offers | UnreadableMarketplace]:
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def read(marketplace: Marketplace) -> Offers | UnreadableMarketplace:
+        async with room:
+            try:
+                return await read_offers(marketplace, guard)
+            except UnreadableMarketplace as error:
+                return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(read(each)) for each in marketplaces]
+    return [task.result() for task in tasks]
