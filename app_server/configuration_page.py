@@ -43,6 +43,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "llm_calls_per_user",
         "tavily_api_key",
         "tavily_url",
+        "mail",
         "skills_path",
     ),
     "Sandboxes": (

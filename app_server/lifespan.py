@@ -38,7 +38,7 @@ from app_server.conversations.sharing.link_readers import LinkReaders
 from app_server.conversations.start.log_reconciliation import reconcile_all
 from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
-from app_server.conversations.titles import Titles
+from app_server.conversations.titles import Titles, title_of
 from app_server.conversations.triggered import PROGRESS_KIND
 from app_server.conversations.view import position_of
 from app_server.core.addresses import parse_named
@@ -172,7 +172,9 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             config,
             database,
             pubsub,
-            Deliveries(database, cipher, http, guarded_http, read_body),
+            Deliveries(
+                database, cipher, http, guarded_http, read_body, title_of, config.base_url, config.mail
+            ),
             Revocations(database, cipher, http, guarded_http),
             triggers,
             sandboxes,

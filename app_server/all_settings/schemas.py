@@ -15,8 +15,8 @@ from pydantic import (
 
 from agent_runtime.wire import Dollars
 from app_server.git.address import parse_address
-from app_server.settings.commit_trailers import CommitTrailer
 from app_server.marketplaces.schemas import MarketplaceRegistration, Registrations
+from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.grouping import GroupingStrategy
 from app_server.settings.options import TokenPrice
 from app_server.settings.schemas import BaseUrl, ModelName

@@ -13,12 +13,15 @@ import orjson
 from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.callbacks import mail
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.signing import signed_headers
+from app_server.callbacks.texts import Told, for_chat, told
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError
 from app_server.core.jobs.policy import GiveUp, JobAttempt, RetryPolicy, TryAgain
+from app_server.core.mail_server import MailServer
 from app_server.core.version import VERSION
 from app_server.http.bounded_body import IDENTITY, beginning_of
 from app_server.users.models import ADMINISTRATORS, User
@@ -41,6 +44,11 @@ _READ_BYTES = 1000
 _READ_SECONDS = 5.0
 _LONGEST_WAIT = timedelta(hours=3)
 
+MAILTO: Final = "mailto:"
+
+ReadTitle = Callable[[AsyncSession, UUID], Awaitable[str | None]]
+"""Returns the title of a conversation. None if it has none."""
+
 ReadEvent = Callable[[AsyncSession, UUID, int], Awaitable[str | None]]
 """Returns a stored event of a conversation as JSON text. None if it no longer exists."""
 
@@ -51,11 +59,12 @@ class _Work:
     callback: Callback
     user: User
     event: str
+    title: str | None
 
 
 class Deliveries:
     """The handler of the jobs that deliver. http: for administrators, calls any address. guarded_http: for
-    other users, refuses private addresses.
+    other users, refuses private addresses. base_url: of the pages. mail_server: takes e-mail.
     """
 
     def __init__(
@@ -65,12 +74,18 @@ class Deliveries:
         http: httpx.AsyncClient,
         guarded_http: httpx.AsyncClient,
         read_event: ReadEvent,
+        read_title: ReadTitle,
+        base_url: str,
+        mail_server: MailServer | None = None,
     ) -> None:
         self._database = database
         self._cipher = cipher
         self._http = http
         self._guarded_http = guarded_http
         self._read_event = read_event
+        self._read_title = read_title
+        self._base_url = base_url
+        self._mail_server = mail_server
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Makes one attempt and notes its outcome on the delivery.
@@ -86,11 +101,8 @@ class Deliveries:
             return await self._refuse(work, "Only administrators receive the events of everyone.")
         if work.delivery.delivered_at is not None:
             return {"skipped": "delivered"}
-        if work.callback.processor is Processor.LOG:
-            self._log(work)
-            await self._note(work, None, None, 0.0)
-            return None
-        return await self._call(work)
+        ways = {Processor.LOG: self._log, Processor.MAIL: self._mail}
+        return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
         """Deletes deliveries that are more than KEPT old."""
@@ -105,7 +117,29 @@ class Deliveries:
             callback = await session.get_one(Callback, delivery.callback_id)
             user = await session.get_one(User, callback.user_id)
             event = await self._read_event(session, delivery.conversation_id, delivery.seq)
-        return None if event is None else _Work(delivery, callback, user, event)
+            title = await self._read_title(session, delivery.conversation_id)
+        return None if event is None else _Work(delivery, callback, user, event, title)
+
+    async def _mail(self, work: _Work) -> dict[str, Any]:
+        recipient, server = self._address(work.callback).removeprefix(MAILTO), self._mail_server
+        if server is None:
+            return await self._refuse(work, "This server cannot send e-mail.")
+        if work.user.role not in ADMINISTRATORS and not server.may_write_to(recipient):
+            return await self._refuse(work, "Only administrators may write to this address.")
+        began = time.monotonic()
+        try:
+            await mail.send(server, recipient, self._told(work), message_id(work.delivery))
+        except mail.MailRefused as error:
+            return await self._refuse(work, str(error))
+        except mail.MailFailed as error:
+            await self._note(work, None, str(error), began)
+            raise TryAgain(str(error), None) from error
+        await self._note(work, None, None, began)
+        return {"mailed": True}
+
+    def _told(self, work: _Work) -> Told:
+        url = f"{self._base_url}/conversations/{work.delivery.conversation_id.hex}"
+        return told(orjson.loads(work.event), title=work.title, url=url)
 
     async def _call(self, work: _Work) -> dict[str, Any]:
         began = time.monotonic()
@@ -141,6 +175,9 @@ class Deliveries:
 
     def _message(self, work: _Work) -> dict[str, Any]:
         delivery = work.delivery
+        if work.callback.processor is Processor.CHAT:
+            headers = {**IDENTITY, "content-type": "application/json", "user-agent": f"slipway/{VERSION}"}
+            return {"content": orjson.dumps({"text": for_chat(self._told(work))}), "headers": headers}
         head = {"type": "conversation.event", "timestamp": delivery.created_at.astimezone(UTC).isoformat()}
         data = {"conversation_id": delivery.conversation_id.hex, "seq": delivery.seq}
         body = orjson.dumps({**head, "data": {**data, "event": orjson.Fragment(work.event)}})
@@ -189,7 +226,7 @@ class Deliveries:
                 .values(is_enabled=False, disabled_reason=reason)
             )
 
-    def _log(self, work: _Work) -> None:
+    async def _log(self, work: _Work) -> dict[str, Any]:
         logger.info(
             "an event of a conversation",
             extra={
@@ -199,6 +236,8 @@ class Deliveries:
                 "kind": work.delivery.event_kind,
             },
         )
+        await self._note(work, None, None, 0.0)
+        return {"logged": True}
 
 
 async def _beginning(reply: httpx.Response) -> str:

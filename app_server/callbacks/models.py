@@ -16,6 +16,8 @@ MAX_NAME_CHARACTERS = 100
 class Processor(StrEnum):
     WEBHOOK = "webhook"
     LOG = "log"
+    CHAT = "chat"
+    MAIL = "mail"
 
 
 class Callback(Base):
@@ -40,6 +42,7 @@ class Callback(Base):
     name: Mapped[str] = mapped_column(String(MAX_NAME_CHARACTERS))
     processor: Mapped[Processor] = mapped_column(enum_column(Processor))
     url_encrypted: Mapped[str | None] = mapped_column(Text)
+    """The address of the receiver; `mailto:` and an e-mail address for mail."""
     secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_until: Mapped[datetime | None]

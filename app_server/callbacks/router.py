@@ -21,9 +21,10 @@ from app_server.callbacks.schemas import (
     DeliveryState,
     RotateSecret,
 )
+from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
-from app_server.core.errors import NotFound
+from app_server.core.errors import Conflict, Forbidden, NotFound
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 
 router = APIRouter(prefix="/api/v1/callbacks", tags=["Callbacks"])
@@ -45,7 +46,8 @@ async def add_callback(
 ) -> CallbackWithSecret:
     """Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
 
-    403 `permission_missing` for `is_for_everyone`; 404 for a conversation of another user; 409
+    403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
+    `mail`; 404 for a conversation of another user; 409
     `too_many_callbacks`.
     """
     user_id = principal.user.id
@@ -55,6 +57,8 @@ async def add_callback(
         owner_id = await request.state.owner_of_conversation(session, body.conversation_id)
         if owner_id != user_id:
             raise NotFound("No such conversation.")
+    if body.email is not None:
+        _check_recipient(request.state.config, principal, body.email)
     callback, secret = await service.add(session, cipher, user_id, body)
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_CHANGED, info, change="added")
@@ -134,6 +138,21 @@ async def redeliver(
     """Sends an event again, with the same `webhook-id`. 409 `delivery_waits`, `callback_disabled`."""
     callback = await service.callback_of(session, user.id, callback_id)
     return await service.redeliver(session, callback, delivery_id)
+
+
+def _check_recipient(config: Config, principal: CurrentPrincipal, email: str) -> None:
+    if config.mail is None:
+        raise Conflict(
+            "This server cannot send e-mail.",
+            code="no_mail_server",
+            fix="Its administrator can name a mail server in SLIPWAY_MAIL.",
+        )
+    if not principal.may(Permission.ADMINISTER) and not config.mail.may_write_to(email):
+        raise Forbidden(
+            "Only administrators may write to this address.",
+            code="recipient_not_allowed",
+            fix="Ask an administrator to add the address or its domain to the recipients of SLIPWAY_MAIL.",
+        )
 
 
 def _record(

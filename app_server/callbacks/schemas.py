@@ -29,6 +29,11 @@ def _web_address(text: str) -> str:
 WebhookUrl = Annotated[str, Field(max_length=2000), AfterValidator(_web_address)]
 
 
+_Email = Annotated[str, Field(max_length=250, pattern=r"^[^@\s<>,;:\"()\[\]\\]+@[A-Za-z0-9][A-Za-z0-9.-]*$")]
+_TELLING = {Processor.CHAT, Processor.MAIL}
+_CALLING = {Processor.WEBHOOK, Processor.CHAT}
+
+
 class CallbackFilters(BaseModel):
     """Which events a callback runs for. An empty list allows every value; all lists must allow the event.
 
@@ -45,20 +50,27 @@ class CallbackFilters(BaseModel):
 
 
 class AddCallback(CallbackFilters):
-    """A new callback. url: only and always for `webhook`. conversation_id: one of the user's conversations;
+    """A new callback. url: only and always for `webhook` and `chat`; for `chat` the address of an incoming
+    webhook of Slack, Mattermost or a chat that takes the same. email: only and always for `mail`. `chat` and
+    `mail` tell people and therefore need a filter. conversation_id: one of the user's conversations;
     without it all of them. is_for_everyone: conversations of all users; needs the permission `administer`.
     """
 
     name: _Name
     processor: Processor = Processor.WEBHOOK
     url: WebhookUrl | None = None
+    email: _Email | None = None
     conversation_id: Id | None = None
     is_for_everyone: bool = False
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if (self.url is None) == (self.processor is Processor.WEBHOOK):
-            raise ValueError("a webhook needs a url, and other callbacks have none")
+        if (self.url is None) == (self.processor in _CALLING):
+            raise ValueError("a webhook and a chat need a url, and other callbacks have none")
+        if (self.email is None) == (self.processor is Processor.MAIL):
+            raise ValueError("mail needs an email, and other callbacks have none")
+        if self.processor in _TELLING and not (self.kinds or self.sources or self.tools or self.statuses):
+            raise ValueError("chat and mail need a filter, such as statuses")
         if self.is_for_everyone and self.conversation_id is not None:
             raise ValueError("a callback is for one conversation or for everyone, not both")
         return self
@@ -79,12 +91,13 @@ class ChangeCallback(BaseModel):
 
 
 class CallbackInfo(CallbackFilters):
-    """A callback. The address may contain a secret, so only its `host` is shown."""
+    """A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`."""
 
     id: Id
     name: str
     processor: Processor
     host: str | None
+    email: str | None
     conversation_id: Id | None
     is_for_everyone: bool
     is_enabled: bool

@@ -7,7 +7,7 @@ import httpx
 from sqlalchemy import ColumnElement, and_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks.delivery import message_id
+from app_server.callbacks.delivery import MAILTO, message_id
 from app_server.callbacks.matching import enqueue_delivery
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.schemas import (
@@ -55,15 +55,16 @@ async def add(
             code="too_many_callbacks",
             fix="Delete one that you no longer need.",
         )
+    address = f"{MAILTO}{wanted.email}" if wanted.email else wanted.url
     secret = new_secret() if wanted.processor is Processor.WEBHOOK else None
     callback = Callback(
         id=uuid4(),
         user_id=user_id,
-        url_encrypted=wanted.url and cipher.encrypt(wanted.url),
+        url_encrypted=address and cipher.encrypt(address),
         secret_encrypted=secret and cipher.encrypt(secret),
         is_enabled=True,
         created_at=now(),
-        **wanted.model_dump(exclude={"url"}),
+        **wanted.model_dump(exclude={"url", "email"}),
     )
     session.add(callback)
     await session.flush()
@@ -74,8 +75,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
     """Raises BadRequest `no_url` for a url of a callback that has none."""
     values = changes.model_dump(exclude_none=True)
     if (url := values.pop("url", None)) is not None:
-        if callback.processor is not Processor.WEBHOOK:
-            raise BadRequest("Only a webhook has a url.", code="no_url")
+        if callback.processor not in {Processor.WEBHOOK, Processor.CHAT}:
+            raise BadRequest("Only a webhook and a chat have a url.", code="no_url")
         callback.url_encrypted = cipher.encrypt(url)
     if values.get("is_enabled"):
         callback.disabled_reason = None
@@ -168,6 +169,9 @@ def delivery_info(delivery: Delivery, job: Job | None) -> DeliveryInfo:
 
 
 def callback_info(cipher: Cipher, callback: Callback) -> CallbackInfo:
-    host = callback.url_encrypted and httpx.URL(cipher.decrypt(callback.url_encrypted)).host
-    fields = CallbackInfo.model_fields.keys() - {"host"}
-    return CallbackInfo(**{name: getattr(callback, name) for name in fields}, host=host)
+    address = callback.url_encrypted and cipher.decrypt(callback.url_encrypted)
+    is_mail = callback.processor is Processor.MAIL
+    host = httpx.URL(address).host if address and not is_mail else None
+    email = address.removeprefix(MAILTO) if address and is_mail else None
+    fields = CallbackInfo.model_fields.keys() - {"host", "email"}
+    return CallbackInfo(**{name: getattr(callback, name) for name in fields}, host=host, email=email)

@@ -10,6 +10,7 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.models import Conversation, StartStatus, StartTask
@@ -24,6 +25,11 @@ logger = logging.getLogger(__name__)
 INTERVAL_SECONDS = 2.0
 MAX_AT_ONCE = 50
 MAX_PAUSE_SECONDS = 60.0
+
+
+async def title_of(session: AsyncSession, conversation_id: UUID) -> str | None:
+    """Returns the title of a conversation. None if it has none yet."""
+    return await session.scalar(select(Conversation.title).where(Conversation.id == conversation_id))
 
 
 class Titles:

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from app_server.core.addresses import parse_named, parse_networks, parse_rule
 from app_server.core.errors import ConfigurationError
 from app_server.core.identity_providers import IdentityProvider
+from app_server.core.mail_server import MailServer
 from app_server.core.sandbox_hosts import SandboxHost
 from app_server.core.variables import unknown_variables
 
@@ -42,9 +43,7 @@ class Config(BaseSettings):
     """
 
     public_url: str | None = None
-    """URL by which browsers reach the server if it is not http://localhost:PORT (a reverse proxy, another
-    host).
-    """
+    """URL by which browsers reach the server if it is not http://localhost:PORT, as with a reverse proxy."""
 
     allowed_hosts: list[str] = []
     """Additional names that are accepted in the Host header, besides localhost and the host of
@@ -142,9 +141,7 @@ class Config(BaseSettings):
     sandbox_pools: dict[
         Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)], Annotated[int, Field(ge=0, le=20)]
     ] = Field(default={}, max_length=20)
-    """The number of ready containers for images that users have chosen, keyed by the image they
-    are built on.
-    """
+    """The number of ready containers, keyed by the image that users have chosen to build on."""
 
     sandbox_start_timeout_seconds: float = Field(default=120.0, gt=0)
     """Maximum time in seconds until the agent server of a new sandbox answers."""
@@ -253,14 +250,15 @@ class Config(BaseSettings):
     """Maximum time in seconds that a model may be silent during a call."""
 
     llm_calls_per_sandbox: int = Field(default=24, ge=1)
-    """Maximum number of concurrent model calls of a sandbox. Further calls wait for 30 seconds,
-    then get 429.
-    """
+    """Maximum number of concurrent model calls of a sandbox. Others wait for 30 seconds, then get 429."""
 
     llm_calls_per_user: int = Field(default=96, ge=1)
     """Maximum number of concurrent model calls of all sandboxes of a user, including the user's tests of
     models. Further calls wait as with `llm_calls_per_sandbox`.
     """
+
+    mail: MailServer | None = None
+    """The server that sends e-mail, `{"host", "sender", …}`: see webhooks.md. Default: none is sent."""
 
     audit_retention_days: int = Field(default=0, ge=0)
     """How long the audit log keeps an entry, in days; 0: forever."""
@@ -392,9 +390,11 @@ def _not_json(message: str) -> str:
     field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
     if field is None:
         return message
-    example = '{"NAME": 1}' if field == "sandbox_pools" else '["…"]'
-    if field == "sandbox_hosts":
-        example = '[{"name": "…", "url": "…", "token_file": "…"}]'
-    if field == "oidc_providers":
-        example = '[{"name": "…", "title": "…", "issuer": "https://…", "client_id": "…"}]'
+    examples = {
+        "sandbox_pools": '{"NAME": 1}',
+        "sandbox_hosts": '[{"name": "…", "url": "…", "token_file": "…"}]',
+        "oidc_providers": '[{"name": "…", "title": "…", "issuer": "https://…", "client_id": "…"}]',
+        "mail": '{"host": "…", "sender": "…"}',
+    }
+    example = examples.get(field, '["…"]')
     return f"SLIPWAY_{field.upper()} must be JSON, like {example}: write it so, or unset it"

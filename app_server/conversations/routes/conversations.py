@@ -14,7 +14,13 @@ from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.routes.dependencies import Linked, Links, SteeredConversation, Viewer
+from app_server.conversations.routes.dependencies import (
+    Linked,
+    Links,
+    OwnedConversation,
+    SteeredConversation,
+    Viewer,
+)
 from app_server.conversations.schemas import (
     MAX_TAGS,
     AppConversation,
@@ -344,7 +350,7 @@ async def switch_conversation_profile(
     "/{conversation_id}/switch_acp_model",
     responses={400: {"description": "The agent speaks no ACP"}},
 )
-async def switch_acp_model(_conversation: SteeredConversation, _body: SwitchAcpModel) -> Success:
+async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
     """Changes the model of an agent that speaks ACP. No agent here does: 400 `not_an_acp_agent` for each
     conversation.
     """

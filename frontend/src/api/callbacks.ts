@@ -35,16 +35,21 @@ export function deliveriesQuery(id: string) {
   })
 }
 
+export type Processor = 'webhook' | 'chat' | 'mail'
+
+/** `url`: of a webhook and a chat. `email`: of mail. */
 export interface NewWebhook {
   name: string
-  url: string
+  processor: Processor
+  url?: string
+  email?: string
   kinds: string[]
   tools: string[]
   statuses: string[]
   is_for_everyone: boolean
 }
 
-/** Adds a webhook; the reply is the only place its secret ever appears. The form shows the errors. */
+/** Adds a callback; the reply is the only place the secret of a webhook ever appears. The form shows the errors. */
 export function useAddWebhook() {
   const queryClient = useQueryClient()
   return useMutation({

@@ -1601,7 +1601,8 @@ export interface paths {
          * Add Callback
          * @description Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
          *
-         *     403 `permission_missing` for `is_for_everyone`; 404 for a conversation of another user; 409
+         *     403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
+         *     `mail`; 404 for a conversation of another user; 409
          *     `too_many_callbacks`.
          */
         post: operations["add_callback_api_v1_callbacks_post"];
@@ -4316,12 +4317,16 @@ export interface components {
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "sandbox" | "command_line" | "server";
         /**
          * AddCallback
-         * @description A new callback. url: only and always for `webhook`. conversation_id: one of the user's conversations;
+         * @description A new callback. url: only and always for `webhook` and `chat`; for `chat` the address of an incoming
+         *     webhook of Slack, Mattermost or a chat that takes the same. email: only and always for `mail`. `chat` and
+         *     `mail` tell people and therefore need a filter. conversation_id: one of the user's conversations;
          *     without it all of them. is_for_everyone: conversations of all users; needs the permission `administer`.
          */
         AddCallback: {
             /** Conversation Id */
             conversation_id?: string | null;
+            /** Email */
+            email?: string | null;
             /**
              * Is For Everyone
              * @default false
@@ -4772,7 +4777,7 @@ export interface components {
         };
         /**
          * CallbackInfo
-         * @description A callback. The address may contain a secret, so only its `host` is shown.
+         * @description A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`.
          */
         CallbackInfo: {
             /** Conversation Id */
@@ -4781,6 +4786,8 @@ export interface components {
             created_at: string;
             /** Disabled Reason */
             disabled_reason: string | null;
+            /** Email */
+            email: string | null;
             /** Host */
             host: string | null;
             /** Id */
@@ -4826,6 +4833,8 @@ export interface components {
             created_at: string;
             /** Disabled Reason */
             disabled_reason: string | null;
+            /** Email */
+            email: string | null;
             /** Host */
             host: string | null;
             /** Id */
@@ -7377,7 +7386,7 @@ export interface components {
          * Processor
          * @enum {string}
          */
-        Processor: "webhook" | "log";
+        Processor: "webhook" | "log" | "chat" | "mail";
         /**
          * ProfileTrial
          * @description The result of a profile's test: which features work.

@@ -10,6 +10,7 @@ const CALLBACK: Callback = {
   name: 'Build board',
   processor: 'webhook',
   host: 'example.com',
+  email: null,
   kinds: [],
   sources: [],
   tools: [],
@@ -84,10 +85,42 @@ test('a webhook is added, its secret shown once, and a failed delivery sent agai
   await waitFor(() => expect(sent).toHaveLength(2))
   expect(sent[0]).toEqual({
     name: 'Build board',
+    processor: 'webhook',
     url: 'https://example.com/hook',
     kinds: [],
     tools: [],
     statuses: ['finished', 'error'],
+    is_for_everyone: false,
+  })
+})
+
+test('e-mail to a person is added with what people want to hear of', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/webhooks',
+    extra: [
+      http.get('*/api/v1/callbacks', () =>
+        HttpResponse.json([{ ...CALLBACK, processor: 'mail', host: null, email: 'ada@acme.dev' }]),
+      ),
+      http.post('*/api/v1/callbacks', async ({ request }) => {
+        sent.push(await request.json())
+        return HttpResponse.json({ ...CALLBACK, secret: null }, { status: 201 })
+      }),
+    ],
+  })
+  expect(await screen.findByText('ada@acme.dev · finished')).toBeVisible()
+  await user.type(screen.getByRole('textbox', { name: 'Name' }), 'Mail')
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Send to' }), 'E-mail')
+  await user.type(screen.getByRole('textbox', { name: 'E-mail address' }), 'ada@acme.dev')
+  await user.click(screen.getByRole('button', { name: 'Add a webhook' }))
+  await waitFor(() => expect(sent).toHaveLength(1))
+  expect(sent[0]).toEqual({
+    name: 'Mail',
+    processor: 'mail',
+    email: 'ada@acme.dev',
+    kinds: [],
+    tools: [],
+    statuses: ['finished', 'error', 'stuck', 'waiting_for_confirmation'],
     is_for_everyone: false,
   })
 })

@@ -104,6 +104,7 @@ NEEDS = {
         f"DELETE {ONE}/sharing/teams/{{team_id}}",
         f"GET {ONE}/skills",
         f"POST {ONE}/switch_profile",
+        f"POST {ONE}/switch_acp_model",
         f"GET {SNAPSHOTS}",
         f"POST {SNAPSHOTS}",
         f"DELETE {SNAPSHOTS}/{{snapshot_id}}",

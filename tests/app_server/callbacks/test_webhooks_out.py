@@ -21,6 +21,7 @@ from app_server.callbacks.matching import KIND
 from app_server.callbacks.signing import signed_headers
 from app_server.conversations.log.ingest import ingest
 from app_server.conversations.models import Conversation
+from app_server.conversations.titles import title_of
 from app_server.conversations.view import Viewer
 from app_server.core.jobs.policy import RetryPolicy
 from app_server.core.jobs.worker import Jobs
@@ -185,7 +186,9 @@ async def test_a_receiver_that_fails_half_of_the_time_gets_each_event_over_the_e
     for task in [*killed._own_tasks, *(task for _, task in killed._running.values())]:
         task.cancel()  # nothing is freed, as after kill -9
     state = app.state
-    deliver = Deliveries(app.database, state["cipher"], state["http"], state["guarded_http"], read_body)
+    deliver = Deliveries(
+        app.database, state["cipher"], state["http"], state["guarded_http"], read_body, title_of, ""
+    )
     successor = Jobs(app.database, state["pubsub"])
     successor.register(KIND, deliver.deliver, QUICK)
     await successor.open()

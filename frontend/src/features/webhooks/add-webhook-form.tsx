@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
-import { useForm } from 'react-hook-form'
+import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { type CallbackWithSecret, useAddWebhook } from '@/api/callbacks'
+import { type CallbackWithSecret, type Processor, useAddWebhook } from '@/api/callbacks'
 import { currentUserQuery, isAdministrator } from '@/api/users'
 import { Button } from '@/ui/button'
 import { ErrorState } from '@/ui/error-state'
@@ -12,7 +12,9 @@ import { Select } from '@/ui/select'
 
 interface Values {
   name: string
+  processor: Processor
   url: string
+  email: string
   /** Separated by commas or spaces; empty: all. */
   kinds: string
   tools: string
@@ -20,7 +22,19 @@ interface Values {
   scope: 'own' | 'everyone'
 }
 
-const EMPTY: Values = { name: '', url: '', kinds: '', tools: '', statuses: '', scope: 'own' }
+const EMPTY: Values = {
+  name: '',
+  processor: 'webhook',
+  url: '',
+  email: '',
+  kinds: '',
+  tools: '',
+  statuses: '',
+  scope: 'own',
+}
+/** What people want to hear of, unless they name something else. */
+const OF_INTEREST = 'finished, error, stuck, waiting_for_confirmation'
+const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail']
 const FILTERS = [
   { name: 'kinds', example: 'MessageEvent' },
   { name: 'tools', example: 'terminal' },
@@ -31,11 +45,16 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data
   const add = useAddWebhook()
-  const { register, handleSubmit, formState, reset } = useForm<Values>({ defaultValues: EMPTY })
-  const submit = handleSubmit(({ name, url, kinds, tools, statuses, scope }) => {
+  const { register, handleSubmit, formState, reset, control, getValues, setValue } = useForm<Values>({
+    defaultValues: EMPTY,
+  })
+  const processor = useWatch({ control, name: 'processor' })
+  const isMail = processor === 'mail'
+  const submit = handleSubmit(({ name, url, email, kinds, tools, statuses, scope }) => {
     const wanted = {
       name: name.trim(),
-      url: url.trim(),
+      processor,
+      ...(isMail ? { email: email.trim() } : { url: url.trim() }),
       kinds: wordsOf(kinds),
       tools: wordsOf(tools),
       statuses: wordsOf(statuses),
@@ -49,22 +68,52 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
     })
   })
   const { errors } = formState
+  function handleProcessor() {
+    const { kinds, tools, statuses } = getValues()
+    if (getValues('processor') !== 'webhook' && !`${kinds}${tools}${statuses}`.trim()) {
+      setValue('statuses', OF_INTEREST)
+    }
+  }
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label={t('webhooks.name')} error={errors.name && t('webhooks.name_required')}>
           {(ids) => <Input {...ids} {...register('name', { validate: (name) => name.trim() !== '' })} />}
         </Field>
-        <Field label={t('webhooks.url')} error={errors.url && t('webhooks.url_required')}>
+        <Field label={t('webhooks.processor')} hint={t(`webhooks.processor_${processor}_hint`)}>
           {(ids) => (
-            <Input
-              {...ids}
-              type="url"
-              placeholder="https://example.com/hook"
-              {...register('url', { validate: (url) => /^https?:\/\/./.test(url.trim()) })}
-            />
+            <Select {...ids} {...register('processor', { onChange: handleProcessor })}>
+              {PROCESSORS.map((each) => (
+                <option key={each} value={each}>
+                  {t(`webhooks.processor_${each}`)}
+                </option>
+              ))}
+            </Select>
           )}
         </Field>
+        {isMail ? (
+          <Field label={t('webhooks.email')} error={errors.email && t('webhooks.email_required')}>
+            {(ids) => (
+              <Input
+                {...ids}
+                type="email"
+                placeholder="team@example.com"
+                {...register('email', { validate: (email) => /^\S+@\S+$/.test(email.trim()) })}
+              />
+            )}
+          </Field>
+        ) : (
+          <Field label={t('webhooks.url')} error={errors.url && t('webhooks.url_required')}>
+            {(ids) => (
+              <Input
+                {...ids}
+                type="url"
+                placeholder="https://example.com/hook"
+                {...register('url', { validate: (url) => /^https?:\/\/./.test(url.trim()) })}
+              />
+            )}
+          </Field>
+        )}
         {FILTERS.map(({ name, example }) => (
           <Field key={name} label={t(`webhooks.${name}`)} hint={t('webhooks.filter_hint')}>
             {(ids) => <Input {...ids} placeholder={example} {...register(name)} />}

@@ -34,9 +34,7 @@ export function WebhookRow({ callback, onSecret }: WebhookRowProps) {
             {callback.is_for_everyone && <Badge>{t('webhooks.for_everyone')}</Badge>}
           </p>
           <p className="text-xs wrap-anywhere text-muted">{useFacts(callback)}</p>
-          {callback.disabled_reason && (
-            <p className="mt-1 text-xs text-danger">{callback.disabled_reason}</p>
-          )}
+          {callback.disabled_reason && <p className="mt-1 text-xs text-danger">{callback.disabled_reason}</p>}
         </div>
         <div className="flex flex-wrap gap-2">
           <Button
@@ -88,7 +86,8 @@ function useFacts(callback: Callback): string {
     (words) => words ?? [],
   )
   return [
-    callback.host ?? t('webhooks.log'),
+    callback.processor === 'chat' && t('webhooks.processor_chat'),
+    callback.host ?? callback.email ?? t('webhooks.log'),
     filters.length > 0 ? filters.join(', ') : t('webhooks.every_event'),
     callback.previous_secret_until &&
       isAhead(callback.previous_secret_until) &&

@@ -1,0 +1,76 @@
+"""Sends e-mail. The message has the same `Message-ID` in each attempt, so that mail programs show it once."""
+
+import asyncio
+import smtplib
+import ssl
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import formatdate
+from typing import Final
+
+from app_server.callbacks.texts import Told
+from app_server.core.mail_server import MailServer
+
+TIMEOUT_SECONDS: Final = 15.0
+
+
+class MailRefused(Exception):
+    """The mail server has refused the message for good. The text says why."""
+
+
+class MailFailed(Exception):
+    """The message could not be handed over now. The text says why."""
+
+
+async def send(server: MailServer, recipient: str, told: Told, message_id: str) -> None:
+    """Hands an e-mail over to the mail server. Raises MailRefused, MailFailed."""
+    await asyncio.to_thread(_send, server, _message(server, recipient, told, message_id))
+
+
+def _message(server: MailServer, recipient: str, told: Told, message_id: str) -> EmailMessage:
+    message = EmailMessage()
+    message["From"] = Address("Slipway", addr_spec=server.sender)
+    message["To"] = Address(addr_spec=recipient)
+    message["Subject"] = told.title
+    message["Date"] = formatdate()
+    message["Message-ID"] = f"<{message_id}@{server.sender.rpartition('@')[2]}>"
+    # Programs that answer by themselves leave it alone.
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(f"{told.text}\n\n{told.url}\n")
+    return message
+
+
+def _send(server: MailServer, message: EmailMessage) -> None:
+    try:
+        with _connected(server) as connection:
+            if server.username is not None and server.password_file is not None:
+                connection.login(server.username, server.password_file.read_text().strip())
+            connection.send_message(message)
+    except smtplib.SMTPRecipientsRefused as error:
+        code, reason = next(iter(error.recipients.values()))
+        raise _outcome(code, reason) from error
+    except smtplib.SMTPResponseException as error:
+        raise _outcome(error.smtp_code, error.smtp_error) from error
+    except (OSError, smtplib.SMTPException) as error:
+        raise MailFailed(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+
+
+def _connected(server: MailServer) -> smtplib.SMTP:
+    if server.security == "tls":
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_SECONDS, context=context)
+    connection = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_SECONDS)
+    if server.security == "starttls":
+        try:
+            connection.starttls(context=ssl.create_default_context())
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _outcome(code: int, reason: bytes | str) -> MailRefused | MailFailed:
+    said = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+    text = f"The mail server answered {code}: {' '.join(said.split())[:500]}"
+    # 5xx is final, but a failed sign-in is a matter of this server's configuration.
+    return MailRefused(text) if 500 <= code < 600 and code not in (530, 534, 535) else MailFailed(text)

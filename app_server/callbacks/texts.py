@@ -1,0 +1,83 @@
+"""Tells people of an event in a few lines: for chats, e-mails and comments. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+MAX_CHARACTERS: Final = 2_000
+_STATUSES: Final = {
+    "running": "The agent works.",
+    "finished": "The agent has finished.",
+    "paused": "The agent is paused.",
+    "idle": "The agent is ready.",
+    "waiting_for_confirmation": "The agent waits for your answer.",
+    "error": "The agent has stopped, because of an error.",
+    "stuck": "The agent has stopped, because it repeated itself.",
+}
+_ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """title: of the conversation. text: what has happened. url: the page of the conversation."""
+
+    title: str
+    text: str
+    url: str
+
+
+def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
+    """Returns the words for an event. title: of the conversation; None if it has none yet."""
+    return Told(_one_line(title or "A conversation"), _shortened(_text(event)), url)
+
+
+def for_chat(told: Told) -> str:
+    """Returns the text for an incoming webhook of Slack, Mattermost or a similar chat. Whatever an agent has
+    written mentions no people and makes no links.
+    """
+    return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
+
+
+def without_mentions(text: str) -> str:
+    """Returns the text with an invisible character after each `@`, so that it notifies no one."""
+    return text.replace("@", "@\u200b")
+
+
+def _inert(text: str) -> str:
+    # Slack takes these three characters for its markup.
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return without_mentions(escaped)
+
+
+def _text(event: Mapping[str, Any]) -> str:
+    kind = str(event.get("kind"))
+    if kind == "ConversationStateUpdateEvent" and event.get("key") == "execution_status":
+        return _STATUSES.get(str(event.get("value")), f"The agent's status is now {event.get('value')}.")
+    if kind == "MessageEvent":
+        who = "You" if event.get("source") == "user" else "The agent"
+        return f"{who}: {_of_message(event.get('llm_message'))}"
+    if kind in _ERRORS:
+        detail = event.get("detail") or event.get("error") or event.get("code") or ""
+        return f"An error: {detail}"
+    if kind == "ActionEvent" and event.get("tool_name") == "finish":
+        action = event.get("action")
+        message = action.get("message") if isinstance(action, Mapping) else None
+        return f"The agent: {message or 'Finished.'}"
+    tool = event.get("tool_name")
+    return f"{kind} ({tool})" if tool else kind
+
+
+def _of_message(message: object) -> str:
+    content = message.get("content") if isinstance(message, Mapping) else None
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str)) or "(no text)"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+def _shortened(text: str) -> str:
+    text = text.replace("\x00", " ").strip()
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

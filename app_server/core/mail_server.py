@@ -1,0 +1,41 @@
+"""The configuration of the server that sends e-mail."""
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class MailServer(BaseModel):
+    """SLIPWAY_MAIL. The server that takes e-mail for others (SMTP).
+
+    security: `starttls`, `tls` from the first byte, or `none`. sender: the address that e-mail comes from.
+    password_file: a file with the password of `username`. recipients: addresses and domains that people may
+    write to; administrators may write to all.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field(min_length=1, max_length=250)
+    port: int = Field(default=587, ge=1, le=65535)
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    sender: str = Field(pattern=r"^[^@\s<>,;]+@[^@\s<>,;]+$", max_length=250)
+    username: str | None = None
+    password_file: Path | None = None
+    recipients: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _can_sign_in(self) -> Self:
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("username and password_file belong together")
+        if self.password_file is not None and not self.password_file.is_file():
+            raise ValueError("there is no file at the password_file")
+        if self.password_file is not None and self.security == "none":
+            raise ValueError("a password needs security starttls or tls")
+        return self
+
+    def may_write_to(self, address: str) -> bool:
+        """Returns whether people who are not administrators may write to this address."""
+        lower = address.lower()
+        known = {each.lower().lstrip("@") for each in self.recipients}
+        return lower in known or lower.rpartition("@")[2] in known
