@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, cast, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Text, cast, func, or_, select, tuple_, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.log.message_texts import with_words
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import AppConversation, TagCount
-from app_server.conversations.sharing.access import visible_to
+from app_server.conversations.sharing.access import shared_with, visible_to
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.core.pagination import encode_page_id, page_position
 
@@ -56,13 +56,20 @@ async def search(
 ) -> ConversationPage:
     """Returns a page of the conversations that the user may see and that match the criteria, newest first."""
     newest_first = (Conversation.created_at.desc(), Conversation.id.desc())
-    found = select(Conversation.id).where(visible_to(user_id), Conversation.deleted_at.is_(None))
+    found = select(Conversation.id, Conversation.created_at).where(Conversation.deleted_at.is_(None))
     found = found.where(*_conditions(session, user_id, criteria))
     if page_id is not None:
         created_at, last_id = page_position(page_id)
         found = found.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
-    # First the ids: to sort all that match is cheap only without what the page shows of each.
-    ids = found.order_by(*newest_first).limit(limit + 1).subquery()
+    # First the ids: to sort all that match is cheap only without what the page shows of each. The user's own
+    # are read in the order of their index until the page is full; with the shared ones in one condition, all
+    # would be read and sorted.
+    parts = [
+        select(found.where(whose).order_by(*newest_first).limit(limit + 1).subquery())
+        for whose in (Conversation.user_id == user_id, shared_with(user_id))
+    ]
+    both = union_all(*parts).subquery()
+    ids = select(both).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit + 1).subquery()
     query = conversation_rows(user_id).where(Conversation.id.in_(select(ids.c.id))).order_by(*newest_first)
     rows = (await session.execute(query)).all()
     last = rows[limit - 1][0] if len(rows) > limit else None

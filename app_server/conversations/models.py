@@ -51,6 +51,17 @@ class Conversation(Base):
     __tablename__ = "conversations"
     __table_args__ = (
         Index(None, "user_id", "created_at", "id"),
+        # Only for the few that have a value: for the others the planner of SQLite would prefer these to the
+        # index above, and sort all conversations of a list.
+        *(
+            Index(
+                f"ix_conversations_{column}",
+                column,
+                postgresql_where=text(f"{column} IS NOT NULL"),
+                sqlite_where=text(f"{column} IS NOT NULL"),
+            )
+            for column in ("deleted_at", "parent_conversation_id")
+        ),
         Index(
             "ix_conversations_unsent_title",
             "id",
@@ -91,7 +102,7 @@ class Conversation(Base):
     trigger: Mapped[str | None] = mapped_column(String(50))
     pr_number: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """The numbers of the pull requests that the conversation is about, as its user has stated them."""
-    parent_conversation_id: Mapped[UUID | None] = mapped_column(index=True)
+    parent_conversation_id: Mapped[UUID | None]
     """The parent, if this is a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """The hexadecimal ids of its sub-conversations, in the order of their creation."""
@@ -115,7 +126,7 @@ class Conversation(Base):
     """Total length of the stored events in characters. Events from before this column may not be counted."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
-    deleted_at: Mapped[datetime | None] = mapped_column(index=True)
+    deleted_at: Mapped[datetime | None]
 
 
 class StartTask(Base):

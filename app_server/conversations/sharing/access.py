@@ -50,6 +50,19 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
     )
 
 
+def shared_with(user_id: UUID) -> ColumnElement[bool]:
+    """Returns the condition for conversations of other people that this user may see. Each part is found by
+    its own index.
+    """
+    everyone = select(Conversation.id).where(Conversation.everyone_role.is_not(None))
+    person = select(ConversationShare.conversation_id).where(ConversationShare.user_id == user_id)
+    teams = select(ConversationTeamShare.conversation_id).where(
+        ConversationTeamShare.team_id.in_(teams_of(user_id))
+    )
+    shared = everyone.union_all(person, teams).subquery()
+    return (Conversation.user_id != user_id) & Conversation.id.in_(select(shared.c[0]))
+
+
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
     """Returns the person's access to the conversation. Returns None if the person has no access; for this
     person the conversation does not exist.
