@@ -17,7 +17,6 @@ from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.routes.dependencies import (
     Linked,
     Links,
-    OwnedConversation,
     SteeredConversation,
     Viewer,
 )
@@ -34,7 +33,6 @@ from app_server.conversations.schemas import (
     StartRequest,
     StartTaskInfo,
     Success,
-    SwitchAcpModel,
     SwitchProfile,
     TagCount,
     TagFilter,
@@ -47,7 +45,6 @@ from app_server.conversations.switch_profile import switch_profile
 from app_server.conversations.view import conversation_frame, in_order
 from app_server.core.database import Database, ReadSession, ServerDatabase
 from app_server.core.encryption import ServerCipher
-from app_server.core.errors import BadRequest
 from app_server.core.pagination import Limit, Page, PageId
 from app_server.core.pubsub import Ended, ServerPubSub
 from app_server.core.server_objects import ServerConfig
@@ -344,21 +341,6 @@ async def switch_conversation_profile(
     async with database.read() as session:
         tell(pubsub, await channels_of(session, conversation_id), conversation_id)
     return Success()
-
-
-@router.post(
-    "/{conversation_id}/switch_acp_model",
-    responses={400: {"description": "The agent speaks no ACP"}},
-)
-async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
-    """Changes the model of an agent that speaks ACP. No agent here does: 400 `not_an_acp_agent` for each
-    conversation.
-    """
-    raise BadRequest(
-        "The agent of this conversation does not speak ACP.",
-        code="not_an_acp_agent",
-        fix="Change its model with POST …/switch_profile.",
-    )
 
 
 async def _start(request: Request, user: User, trail: AuditTrail, body: StartRequest) -> StartTask:

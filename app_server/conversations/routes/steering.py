@@ -1,4 +1,4 @@
-"""Routes to set the budget of a conversation and to condense its history."""
+"""Routes to set the budget of a conversation, to condense its history, and about agents that speak ACP."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel
@@ -8,10 +8,10 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
-from app_server.conversations.schemas import Success
+from app_server.conversations.schemas import Success, SwitchAcpModel
 from app_server.conversations.service import require
 from app_server.core.database import ServerDatabase
-from app_server.core.errors import Conflict
+from app_server.core.errors import BadRequest, Conflict
 from app_server.llm_gateway.limits.spending import Payer, allow_conversation, cost_of_programs
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
@@ -64,3 +64,18 @@ async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success
     """
     await viewer.sandboxes.client(conversation.sandbox_id).condense(conversation.id)
     return Success()
+
+
+@router.post(
+    "/switch_acp_model",
+    responses={400: {"description": "The agent speaks no ACP"}},
+)
+async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
+    """Changes the model of an agent that speaks ACP. No agent here does: 400 `not_an_acp_agent` for each
+    conversation.
+    """
+    raise BadRequest(
+        "The agent of this conversation does not speak ACP.",
+        code="not_an_acp_agent",
+        fix="Change its model with POST …/switch_profile.",
+    )
