@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_provisioned_people"
-down_revision = "limit_triggers"
+down_revision = "count_usage_of_programs"
 branch_labels = None
 depends_on = None
 

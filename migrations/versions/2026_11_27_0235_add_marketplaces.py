@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_marketplaces"
-down_revision = "limit_triggers"
+down_revision = "add_provisioned_people"
 branch_labels = None
 depends_on = None
 
