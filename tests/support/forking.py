@@ -203,13 +203,13 @@ async def _warm_up(home: Path) -> None:
     vars(serve).update(create_app=public_app, create_inner_app=inner_app)
     config = Config(home=home, sandbox="process")
     async with lifespan(config) as state:
-        async with state["database"].session() as session:
+        async with state.database.session() as session:
             owner = await find_owner(session)
             assert owner is not None
             _, key = await create_api_key(session, owner, name="tests")
         headers = {"Authorization": f"Bearer {key}"}
         for app in (public_app(config), inner_app(config)):
-            transport = httpx.ASGITransport(WithState(app, state))
+            transport = httpx.ASGITransport(WithState(app, vars(state)))
             async with httpx.AsyncClient(
                 transport=transport, base_url="http://localhost:3000", headers=headers
             ) as client:
