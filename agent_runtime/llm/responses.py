@@ -141,8 +141,7 @@ def _items(message: dict[str, Any], llm: LLM, can: Capabilities) -> Iterator[dic
 def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
     yield from _reasoning_items(message, llm)
     if text := a_text(message.get("content")):
-        parts = [{"type": "output_text", "text": text}]
-        yield {"type": "message", "role": "assistant", "content": parts}
+        yield {"type": "message", "role": "assistant", "content": text}
     for call in message.get("tool_calls") or ():
         yield from _reasoning_items(call, llm)
         item_id = {"id": call["responses_item_id"]} if call.get("responses_item_id") else {}
@@ -169,7 +168,7 @@ def _input_parts(content: str | Sequence[dict[str, Any]]) -> list[dict[str, Any]
 
 def _input_part(part: dict[str, Any]) -> dict[str, Any]:
     if part.get("type") == "image_url":
-        return {"type": "input_image", "image_url": part["image_url"]["url"]}
+        return {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}
     return {"type": "input_text", "text": a_text(part.get("text"))}
 
 

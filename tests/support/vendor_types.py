@@ -1,0 +1,54 @@
+"""The types of the vendors' own packages as judges of requests."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_type_hints
+
+import anthropic.types.message_create_params as anthropic_messages
+import openai.types.chat.completion_create_params as openai_chat
+import openai.types.responses.response_create_params as openai_responses
+from pydantic import TypeAdapter
+from pydantic_core import SchemaValidator
+
+_PARAMS: Mapping[str, tuple[Any, Any]] = {
+    "/chat/completions": (
+        openai_chat.CompletionCreateParamsNonStreaming,
+        openai_chat.CompletionCreateParamsStreaming,
+    ),
+    "/responses": (
+        openai_responses.ResponseCreateParamsNonStreaming,
+        openai_responses.ResponseCreateParamsStreaming,
+    ),
+    "/messages": (
+        anthropic_messages.MessageCreateParamsNonStreaming,
+        anthropic_messages.MessageCreateParamsStreaming,
+    ),
+}
+
+
+def accept(path: str, body: Mapping[str, Any], *, further: frozenset[str] = frozenset()) -> None:
+    """Checks that the package of the vendor with this path could have sent the body. `further`: fields at the
+    top that only compatible servers know.
+
+    Raises AssertionError for an unknown field at the top, ValidationError for anything of a wrong type.
+    """
+    kinds = next(kinds for ending, kinds in _PARAMS.items() if path.endswith(ending))
+    kind = kinds[bool(body.get("stream"))]
+    unknown = body.keys() - get_type_hints(kind).keys() - further
+    assert not unknown, unknown
+    _validator(kind).validate_python({**body})
+
+
+@cache
+def _validator(kind: Any) -> SchemaValidator:
+    return SchemaValidator(_with_lists(TypeAdapter(kind).core_schema))
+
+
+def _with_lists(schema: Any) -> Any:
+    """Returns the schema with lists for iterables, whose items would be validated only when they are read."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(_with_lists(each) for each in schema)
+    if not isinstance(schema, dict):
+        return schema
+    changed = {name: _with_lists(value) for name, value in schema.items()}
+    return {**changed, "type": "list"} if changed.get("type") == "generator" else changed
