@@ -57,7 +57,8 @@ def _parameters(llm: LLM, prompt: Prompt, model: str) -> dict[str, Any]:
 class _PartialCall:
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    # Joined at the end: to add a piece to a long text takes as long as the whole text.
+    arguments: list[str] = field(default_factory=list)
     vendor_state: Gathered = field(default_factory=Gathered)
 
 
@@ -95,7 +96,7 @@ class ChatCompletionStream:
             {
                 **call.vendor_state.state(),
                 "id": call.id,
-                "function": {"name": call.name, "arguments": call.arguments},
+                "function": {"name": call.name, "arguments": "".join(call.arguments)},
             }
             for _, call in sorted(self._calls.items())
         ]
@@ -127,7 +128,7 @@ class ChatCompletionStream:
         call.vendor_state.add(part)
         call.name += a_text(function.get("name"))
         arguments = function.get("arguments")
-        call.arguments += arguments if isinstance(arguments, str) else a_json_text(arguments)
+        call.arguments.append(arguments if isinstance(arguments, str) else a_json_text(arguments))
 
 
 def parse(decoded: dict[str, Any]) -> Reply:
