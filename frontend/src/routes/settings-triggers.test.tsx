@@ -52,7 +52,13 @@ test('a trigger is added with its address and secret shown, and deliveries say w
         return HttpResponse.json(TRIGGER)
       }),
       http.get('*/api/v1/sandbox-specs/search', () =>
-        HttpResponse.json({ items: [{ id: 'spec1', name: 'With Rust' }], next_page_id: null }),
+        HttpResponse.json({
+          items: [
+            { id: 'default', name: 'Default' },
+            { id: 'spec1', name: 'With Rust' },
+          ],
+          next_page_id: null,
+        }),
       ),
       http.get('*/api/v1/triggers/t1/deliveries', () => HttpResponse.json({ items: [DELIVERY] })),
       http.delete('*/api/v1/triggers/t1', () => {

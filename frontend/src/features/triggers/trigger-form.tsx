@@ -146,7 +146,7 @@ export function TriggerForm({ trigger, onSubmit, error, errorTitle, children }: 
             </Select>
           )}
         </Field>
-        {images.length > 0 && (
+        {images.length > 1 && (
           <Field label={t('triggers.image')}>
             {(ids) => (
               <Select {...ids} {...register('image')}>
