@@ -1,5 +1,6 @@
 """Does what a decision asks for: starts conversations, sends them messages, stops them."""
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Self
@@ -9,7 +10,7 @@ from agent_runtime.events.content import TextContent
 from app_server.conversations import service as conversations
 from app_server.conversations.schemas import SendMessageRequest, StartRequest
 from app_server.conversations.triggered import TRIGGER, tell_of_progress
-from app_server.core.errors import AppError
+from app_server.core.errors import AppError, BadRequest, Forbidden, NotFound
 from app_server.git_hosts.connect import ConnectedHost
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import CheckState, Comment, ItemKind, PullRequest
@@ -24,6 +25,8 @@ from app_server.triggers.known import Found, corrections
 from app_server.triggers.models import DeliveryResult, Trigger, TriggeredConversation
 from app_server.triggers.setting import Setting
 from app_server.users.models import User
+
+logger = logging.getLogger(__name__)
 
 MAX_CORRECTIONS: Final = 5
 CORRECTIONS_WITHIN: Final = timedelta(days=1)
@@ -157,7 +160,12 @@ class Acting:
             async with self._setting.database.session() as session:
                 link = await session.get_one(TriggeredConversation, found.link.conversation_id)
                 link.is_stopped = False
-        threads, head = await _threads_of(client, event, found)
+        try:
+            threads, head = await _threads_of(client, event, found)
+        except (BadRequest, Forbidden, NotFound) as error:
+            # What the reviewer wrote is worth the message, also if it cannot be answered.
+            logger.info("the review threads cannot be read", extra={"reason": error.detail})
+            threads, head = [], None
         await self._send(user, conversation_id, text, event_id.hex)
         if found.pull_request is not None and threads:
             async with self._setting.database.session() as session:

@@ -39,7 +39,7 @@ class _Work:
 
 class _NoRoomError(Exception):
     def __init__(self, at_work: int) -> None:
-        self.reason = f"It waits: {at_work} conversations about this repository are at work."
+        self.reason = f"It waits for room. Conversations at work about this repository: {at_work}."
 
 
 class Handling:

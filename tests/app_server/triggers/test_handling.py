@@ -133,7 +133,7 @@ async def test_no_more_conversations_work_at_once_than_the_trigger_allows(hooked
         path = f"/api/v1/triggers/{hooked.trigger['id']}/deliveries"
         found = (await hooked.client.get(path)).json()["items"]
         reasons = [one["reason"] for one in found if one["state"] == "waiting"]
-        return reasons == ["It waits: 1 conversations about this repository are at work."] * 2
+        return reasons == ["It waits for room. Conversations at work about this repository: 1."] * 2
 
     await eventually(both_wait)
     hooked.host.issues.open[5].state = "closed"
