@@ -1,8 +1,9 @@
 """An app server in a separate process."""
 
 import asyncio
+import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import httpx
@@ -13,11 +14,16 @@ START_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def running(config: Config) -> AsyncIterator[int]:
-    """Its process id, once it answers."""
+async def running(
+    config: Config, module: str = "app_server", environment: Mapping[str, str] | None = None
+) -> AsyncIterator[int]:
+    """Its process id, once it answers. `module`: what is run. `environment`: variables beside those of this
+    process.
+    """
     server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app_server", "serve", "--home", str(config.home), "--sandbox", "process"),
+        *(sys.executable, "-m", module, "serve", "--home", str(config.home), "--sandbox", "process"),
         *("--port", str(config.port), "--inner-port", str(config.inner_port)),
+        env={**os.environ, **(environment or {})},
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )

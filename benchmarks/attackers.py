@@ -10,9 +10,13 @@ from multiprocessing.synchronize import Event
 import httpx
 import orjson
 
+from benchmarks.slow_names import ZONE
+
 MIB = 1024**2
 CLIENTS = 4
 IDLE_CONNECTIONS = 500
+AT_ONCE = 50
+HELD_SECONDS = 5.0
 _JSON = {"Content-Type": "application/json"}
 _LONG_LIST = b'{"token": [' + b"0," * (9 * MIB) + b"0]}"
 _SHALLOW = b"0035shallow " + b"a" * 40 + b"\n"
@@ -20,10 +24,13 @@ _SHALLOW = b"0035shallow " + b"a" * 40 + b"\n"
 
 @dataclass(frozen=True)
 class Target:
-    """Ports of the server, and what the attacker was given."""
+    """Ports of the server, and what the attacker was given. silent_port: where the profile `silent` has its
+    model.
+    """
 
     port: int
     inner_port: int
+    silent_port: int
     session_key: str
     api_key: str
     conversation_id: str
@@ -40,6 +47,8 @@ class Target:
     def of_sandbox(self) -> dict[str, str]:
         return {"X-Session-API-Key": self.session_key, "Authorization": f"Bearer {self.session_key}"}
 
+
+_next_seqs: dict[str, int] = {}
 
 Attack = Callable[[httpx.AsyncClient, Target], Awaitable[object]]
 
@@ -105,20 +114,89 @@ async def _ways_out(_client: httpx.AsyncClient, target: Target) -> None:
     """Tunnels to hosts that are not allowed, each another one."""
     host = f"host-{time.monotonic_ns()}.example:443"
     reader, writer = await asyncio.open_connection("127.0.0.1", target.inner_port)
-    writer.write(
-        f"CONNECT {host} HTTP/1.1\r\nProxy-Authorization: Bearer {target.session_key}\r\n\r\n".encode()
-    )
+    writer.write(_tunnel_to(host, target))
     await reader.read()
     writer.close()
 
 
+def _tunnel_to(host: str, target: Target) -> bytes:
+    key = f"Proxy-Authorization: Bearer {target.session_key}"
+    return f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n{key}\r\n\r\n".encode()
+
+
 async def _idle_connections(_client: httpx.AsyncClient, target: Target) -> None:
-    writers = [
-        (await asyncio.open_connection("127.0.0.1", target.inner_port))[1] for _ in range(IDLE_CONNECTIONS)
-    ]
+    await _hold(target.inner_port)
+
+
+async def _hold(port: int) -> None:
+    writers = [(await asyncio.open_connection("127.0.0.1", port))[1] for _ in range(IDLE_CONNECTIONS)]
     await asyncio.sleep(1)
     for writer in writers:
         writer.close()
+
+
+async def _idle_visitors(_client: httpx.AsyncClient, target: Target) -> None:
+    await _hold(target.port)
+
+
+async def _requests_one_by_one(_client: httpx.AsyncClient, target: Target) -> None:
+    """Connections for one request each."""
+
+    async def visit() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
+        writer.write(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    await asyncio.gather(*(visit() for _ in range(AT_ONCE)))
+
+
+async def _calls_of_a_silent_model(client: httpx.AsyncClient, target: Target) -> None:
+    """Each client begins this many calls at once. What the server lets through stays open."""
+
+    async def take(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.CancelledError):  # the flood has ended
+            await asyncio.sleep(HELD_SECONDS)
+        writer.close()
+
+    async def ask() -> None:
+        with suppress(httpx.TransportError):
+            await client.post(url, content=body, headers=headers, timeout=HELD_SECONDS)
+
+    with suppress(OSError):  # one of the clients serves it for all
+        await asyncio.start_server(take, "127.0.0.1", target.silent_port)
+    url = f"{target.inner}/llm/silent/v1/chat/completions"
+    headers = {**_JSON, **target.of_sandbox}
+    body = b'{"model":"silent","messages":[{"role":"user","content":"hello"}]}'
+    await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
+
+
+async def _new_events(client: httpx.AsyncClient, target: Target) -> None:
+    """200 events that go on where the log ends."""
+    event = {"timestamp": "2026-11-20T20:55:11.603891", "source": "agent", "kind": "PauseEvent"}
+    first = _next_seqs.setdefault(target.conversation_id, 201)
+    _next_seqs[target.conversation_id] = first + 200
+    frames = [
+        {"type": "durable", "seq": seq, "event": {**event, "id": f"event-{seq}", "text": "x" * 500}}
+        for seq in range(first, first + 200)
+    ]
+    url = f"{target.inner}/api/v1/webhooks/events/{target.conversation_id}"
+    await client.post(url, content=orjson.dumps({"frames": frames}), headers={**_JSON, **target.of_sandbox})
+
+
+async def _slow_ways_out(_client: httpx.AsyncClient, target: Target) -> None:
+    """Tunnels to hosts that are allowed, whose names are found by nobody."""
+
+    async def ask(number: int) -> None:
+        host = f"host-{time.monotonic_ns()}-{number}.{ZONE}:443"
+        reader, writer = await asyncio.open_connection("127.0.0.1", target.inner_port)
+        writer.write(_tunnel_to(host, target))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HELD_SECONDS):
+                await reader.read()
+        writer.close()
+
+    await asyncio.gather(*map(ask, range(AT_ONCE)))
 
 
 FLOODS: dict[str, Attack] = {
@@ -129,4 +207,9 @@ FLOODS: dict[str, Attack] = {
     "reports of 1 MB": _reports,
     "tunnels to hosts that are refused": _ways_out,
     "2,000 idle connections": _idle_connections,
+    "2,000 idle connections, of strangers": _idle_visitors,
+    "connections for one request, 200 at a time": _requests_one_by_one,
+    "200 calls of a model that does not answer": _calls_of_a_silent_model,
+    "new events without end": _new_events,
+    "200 tunnels to names that take 5 s": _slow_ways_out,
 }

@@ -31,7 +31,7 @@ from app_server.settings.schemas import LLMSettings
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from app_server.users.tokens import new_token, token_hash
-from benchmarks import process
+from benchmarks import process, slow_names
 from benchmarks.app_process import running
 from benchmarks.attackers import FLOODS, Target, attack
 
@@ -64,7 +64,8 @@ async def measure(seconds: float, floods: Sequence[str] = tuple(FLOODS)) -> list
     port, inner_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="slipway-bench-") as directory:
         config = Config(home=Path(directory) / "home", sandbox="process", port=port, inner_port=inner_port)
-        async with running(config) as pid:
+        allowed = {"SLIPWAY_EGRESS_HOSTS": f'["*.{slow_names.ZONE}"]'}
+        async with running(config, "benchmarks.slow_names", allowed) as pid:
             api_key, target = await _set_up(config)
             url, headers = f"http://127.0.0.1:{port}", {"Authorization": f"Bearer {api_key}"}
             async with httpx.AsyncClient(base_url=url, headers=headers, timeout=120) as other:
@@ -105,10 +106,13 @@ async def _set_up(config: Config) -> tuple[str, Target]:
     """The API key of a user, and what another one may use: a sandbox without a machine, an API key."""
     database, cipher, session_key = Database(config.resolved_database_url), load_cipher(config), new_token()
     llm = {"model": "openai/bench", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"}
+    (silent_port,) = free_ports(1)
+    silent = {**llm, "base_url": f"http://127.0.0.1:{silent_port}/v1"}
     async with database.session() as session:
         quiet = await create_user(session, name="Quiet", role=Role.ADMIN)
         loud = await create_user(session, name="Loud", role=Role.ADMIN)
         await save_profile(session, cipher, loud.id, "bench", LLMSettings.model_validate(llm))
+        await save_profile(session, cipher, loud.id, "silent", LLMSettings.model_validate(silent))
         conversation = Conversation(
             id=uuid4(),
             user_id=loud.id,
@@ -131,7 +135,7 @@ async def _set_up(config: Config) -> tuple[str, Target]:
         )
         keys = [(await create_api_key(session, user, name="bench"))[1] for user in (quiet, loud)]
     await database.close()
-    target = Target(config.port, config.inner_port, session_key, keys[1], conversation.id.hex)
+    target = Target(config.port, config.inner_port, silent_port, session_key, keys[1], conversation.id.hex)
     return keys[0], target
 
 
