@@ -11,6 +11,7 @@ from app_server.core.addresses import BadHost, is_address, is_refused, parse_hos
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
+from app_server.core.turns import Turns
 from app_server.egress import git_hosts
 from app_server.egress.client_side import Asked
 from app_server.egress.credentials.credentials import Held, held_for
@@ -36,6 +37,9 @@ RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
 """Returns the repository identity of each conversation in a sandbox; None for one without a repository."""
 
 IsPackageHost = Callable[[str, int], bool]
+
+DECIDED_AT_ONCE = 2
+"""The number of decisions for one sandbox that read the database at the same time."""
 
 _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 
@@ -100,6 +104,7 @@ class PolicyDecisions:
         self._cipher = cipher
         self._repositories_of = repositories_of
         self._resolver = FairResolver(resolve)
+        self._decisions = Turns(DECIDED_AT_ONCE)
         self._upstream = upstream
         self._named = parse_named(config.egress_private)
 
@@ -126,7 +131,7 @@ class PolicyDecisions:
         except BadHost as error:
             raise Refused(Reason.BAD_HOST) from error
         user_id = target.user_id
-        async with self._database.read() as session:
+        async with self._decisions.of(target.sandbox_id), self._database.read() as session:
             repositories = await self._repositories_of(session, target.sandbox_id)
             variables = await brokered_variables(session, self._cipher, user_id)
             policy = await self._policy(session, user_id, target.sandbox_id, repositories, variables)

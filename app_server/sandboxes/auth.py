@@ -12,12 +12,19 @@ from starlette.requests import HTTPConnection
 
 from app_server.core.database import Database, ServerDatabase, now
 from app_server.core.errors import NotAuthenticated, Unavailable
+from app_server.core.turns import Turns
 from app_server.http.middleware import api_key_of
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.tokens import token_hash
 
 RENEWAL_PATIENCE_SECONDS = 20.0
 RENEWAL_POLL_SECONDS = 0.2
+
+LOOKED_UP_AT_ONCE = 2
+"""How many requests with the same key are looked up at the same time. Hundreds of requests that a sandbox
+sends at once would otherwise go to the database ahead of all others.
+"""
+_look_ups = Turns(LOOKED_UP_AT_ONCE)
 
 _REVOKED = {SandboxStatus.ERROR, SandboxStatus.MISSING}
 
@@ -56,9 +63,10 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
 async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
     """Like `authenticate`, but waits some seconds until an expired key is renewed, so that no run fails."""
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
+    turn = _look_ups.of(token_hash(session_key))
     while True:
         try:
-            async with database.brief_read() as session:
+            async with turn, database.brief_read() as session:
                 return await authenticate(session, session_key)
         except Unavailable:
             if time.monotonic() > deadline:
