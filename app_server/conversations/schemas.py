@@ -383,10 +383,6 @@ class SwitchProfile(BaseModel):
     profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class SwitchAcpModel(BaseModel):
-    model: Annotated[str, Field(min_length=1, max_length=200)]
-
-
 class Success(BaseModel):
     success: bool = True
 

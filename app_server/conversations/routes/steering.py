@@ -1,14 +1,16 @@
 """Routes to set the budget of a conversation, to condense its history, and about agents that speak ACP."""
 
+from typing import Annotated
+
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from agent_runtime.wire import Dollars
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.routes.dependencies import OwnedConversation, SteeredConversation, Viewer
-from app_server.conversations.schemas import Success, SwitchAcpModel
+from app_server.conversations.schemas import Success
 from app_server.conversations.service import require
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import BadRequest, Conflict
@@ -25,6 +27,10 @@ class SetBudget(BaseModel):
 
     max_budget_per_task: Dollars | None
     run: bool = False
+
+
+class SwitchAcpModel(BaseModel):
+    model: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @router.post("/budget")
