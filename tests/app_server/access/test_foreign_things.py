@@ -15,7 +15,7 @@ from app_server.git.providers import GitProvider
 from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.sandbox_records.models import SandboxSpec
 from app_server.triggers.models import Trigger
-from app_server.trust_grants.models import Consent, Decision
+from app_server.trust_grants.models import Decision, TrustGrant
 from app_server.users.models import Role, User, WebSession
 from tests.app_server.access.test_permission_matrix import description
 from tests.app_server.conftest import App
@@ -111,7 +111,7 @@ async def things_of(app: App, client: httpx.AsyncClient, owner: User) -> dict[st
     offer = {"kind": "hooks", "path": "x", "name": NAME, "hash": "a" * 64}
     rows: dict[str, Any] = {
         "callback_id": Callback(**of_owner, name=NAME, processor=Processor.LOG, **empty),
-        "consent_id": Consent(**{**about, **offer}, decision=Decision.ALLOWED, offer=offer),
+        "consent_id": TrustGrant(**{**about, **offer}, decision=Decision.ALLOWED, offer=offer),
         "note_id": MemoryNote(**about, title=NAME, text="x"),
         "proposal_id": MemoryProposal(**about, title=NAME, text="x", conversation_id=uuid4()),
         "spec_id": SandboxSpec(**of_owner, name=NAME, base="debian", ignored=[]),
