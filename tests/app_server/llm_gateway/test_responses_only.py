@@ -98,7 +98,9 @@ async def test_a_streamed_chat_completion_is_put_together_by_the_package(
 ) -> None:
     asked = calls(("look", {"at": "it"}), ("look", {"at": "that"}), thought="Let me look.")
     scripted_llm.script(asked, calls(("look", '{"at": "i'), finish_reason="length"))
-    given: Any = {"model": "any", "messages": HELLO, "tools": [TOOL]}
+    # The package puts together only calls of tools with a strict schema.
+    strict = {"type": "function", "function": {**TOOL["function"], "strict": True}}
+    given: Any = {"model": "any", "messages": HELLO, "tools": [strict]}
     async with program.openai.chat.completions.stream(**given) as stream:
         whole = await stream.get_final_completion()
     message = whole.choices[0].message
