@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from app_server.core.config import Config
 from app_server.core.errors import Forbidden
 from app_server.mcp_servers.grants import Grants, OAuthGrant, save_grant
 from app_server.mcp_servers.models import McpGrant
@@ -40,6 +41,16 @@ INITIALIZE = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
+
+
+@pytest.fixture
+def config(config: Config, request: pytest.FixtureRequest) -> Config:
+    """`param`: private addresses that the administrator names."""
+    return config.model_copy(update={"egress_private": getattr(request, "param", [])})
+
+
+ELSEWHERE = pytest.mark.parametrize("config", [["127.0.0.1"]], ids=["named"], indirect=True)
+"""Lets the server name addresses on this machine other than that of its URL."""
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +232,7 @@ async def test_a_sign_in_that_is_over_asks_to_connect_again(door: Door, refresh_
     assert (await door.call()).status_code == 200
 
 
+@ELSEWHERE
 async def test_an_authorization_server_that_is_away_ends_nothing(door: Door) -> None:
     await door.connect()
     endpoint = (await door.grant()).token_endpoint
@@ -294,6 +306,7 @@ def test_more_for_one_call_is_not_less_for_another() -> None:
     assert union("a b", None, "b c") == "a b c"
 
 
+@ELSEWHERE
 async def test_a_token_endpoint_that_answers_without_end_renews_nothing(door: Door) -> None:
     async def endless(_: Request) -> Response:
         async def pieces() -> AsyncIterator[bytes]:
