@@ -12,10 +12,9 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.core.database import now
 from app_server.core.errors import Conflict
 from app_server.core.pubsub import LOOK, PubSub, publish_after_commit
-from app_server.scim.models import ProvisionedTeam
 from app_server.scim.resources import MemberOfGroup, ScimGroup
 from app_server.teams import service
-from app_server.teams.models import Team, TeamMember
+from app_server.teams.models import ProvisionedTeam, Team, TeamMember
 from app_server.users.models import User
 from app_server.users.provisioning import ProvisionedPerson
 

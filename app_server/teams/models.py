@@ -35,3 +35,13 @@ class TeamMember(Base):
     )
     provider: Mapped[str | None] = mapped_column(String(32))
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class ProvisionedTeam(Base):
+    """What an identity provider that manages the team through SCIM says about it, beside its name and members."""
+
+    __tablename__ = "provisioned_teams"
+
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), primary_key=True)
+    external_id: Mapped[str | None] = mapped_column(String(255))
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
