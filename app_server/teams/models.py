@@ -38,7 +38,7 @@ class TeamMember(Base):
 
 
 class ProvisionedTeam(Base):
-    """What an identity provider that manages the team through SCIM says about it, beside its name and members."""
+    """What an identity provider says about a team that it manages through SCIM, beside name and members."""
 
     __tablename__ = "provisioned_teams"
 

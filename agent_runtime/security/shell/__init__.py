@@ -2,7 +2,7 @@
 
 The parser is our own, because a verdict needs words as the shell sees them: quotes removed, escapes resolved,
 known variables put in, here-documents and substitutions read as scripts. tree-sitter-bash 0.25.1 was tried on
-the 1,468 commands of the tests. It reports errors in six hostile ones that bash runs (such as `{rm,-rf,/}` and
-redirects to `/dev/tcp`), takes `time` for a program, and leaves quotes and escapes to its caller. This parser
-understands all of them but one, which is no valid shell and is asked about. So neither corpus improved.
+the 1,468 commands of the tests. It reports errors in six hostile ones that bash runs (such as `{rm,-rf,/}`
+and redirects to `/dev/tcp`), takes `time` for a program, and leaves quotes and escapes to its caller. This
+parser understands all of them but one, which is no valid shell and is asked about. Neither corpus improved.
 """

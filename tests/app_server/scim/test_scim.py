@@ -1,42 +1,18 @@
-"""SCIM 2.0: identity providers manage people and teams. `scim2-tester` is the judge of the protocol."""
+"""SCIM 2.0: identity providers manage people and teams."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from httpx2 import Client
-from scim2_client.engines.httpx2 import SyncSCIMClient
-from scim2_tester import Status, check_server
 
-from app_server.users.models import User
-from app_server.users.service import create_api_key
-from tests.app_server.conftest import App, http_client, listening
+from tests.app_server.conftest import App, http_client
 from tests.app_server.sharing.test_sharing import person
 
 BASE = "/scim/v2"
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
-
-
-async def test_the_judge_of_the_protocol_finds_no_error(app: App, owner: User) -> None:
-    async with app.database.session() as session:
-        _, key = await create_api_key(session, owner, name="provider")
-    async with listening(app.public) as url:
-
-        def judge() -> list[Any]:
-            headers = {"Authorization": f"Bearer {key}"}
-            with Client(base_url=f"{url}{BASE}", headers=headers) as http:
-                scim = SyncSCIMClient(http)
-                scim.discover()
-                return check_server(scim)
-
-        results = await asyncio.to_thread(judge)
-    failed = [f"{one.title}: {one.reason}" for one in results if one.status is not Status.SUCCESS]
-    assert len(results) > 50
-    assert failed == []
 
 
 def user(name: str, **attributes: Any) -> dict[str, Any]:
