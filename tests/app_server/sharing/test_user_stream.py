@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,11 +12,10 @@ import pytest
 import websockets
 from sqlalchemy import update
 
-from app_server.conversations.live.news import telling
 from app_server.conversations.log.ingest import ingest
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.view import Viewer
-from app_server.core.pubsub import LOOK, RedisPubSub
+from app_server.core.pubsub import LOOK
 from app_server.events.schemas import EventsReport
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import User
@@ -27,7 +25,6 @@ from tests.app_server.streams import close_code
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.plain_http import NO_TLS
 
-REDIS_URL = os.environ.get("SLIPWAY_TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 STREAM = "/api/v1/users/me/stream"
 
 
@@ -206,22 +203,3 @@ async def test_a_websocket_ends_with_its_key_and_none_opens_without_one(
         assert await close_code(socket) == 4001
     async with websockets.connect(url.replace("http", "ws") + STREAM) as socket:
         assert await close_code(socket) == 4001
-
-
-@pytest.mark.redis
-async def test_a_change_at_another_app_server_arrives(
-    app: App, client: httpx.AsyncClient, owner: User, url: str
-) -> None:
-    here, there = RedisPubSub(REDIS_URL), RedisPubSub(REDIS_URL)
-    usual, app.state["pubsub"] = app.state["pubsub"], here
-    changed = await new_conversation(app, owner)
-    async with following(url, client) as (socket, _):
-        async with app.database.session() as session:
-            (await session.get_one(Conversation, changed)).title = "Changed there"
-            await session.flush()
-            async with telling(session, there, changed):
-                pass
-        assert (await read(socket, "conversation"))["conversation"]["title"] == "Changed there"
-    app.state["pubsub"] = usual
-    await here.close()
-    await there.close()
