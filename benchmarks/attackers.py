@@ -185,7 +185,7 @@ async def _new_events(client: httpx.AsyncClient, target: Target) -> None:
 
 
 async def _slow_ways_out(_client: httpx.AsyncClient, target: Target) -> None:
-    """Tunnels to hosts that are allowed, whose names are found by nobody."""
+    """Tunnels to allowed hosts whose names do not resolve."""
 
     async def ask(number: int) -> None:
         host = f"host-{time.monotonic_ns()}-{number}.{ZONE}:443"

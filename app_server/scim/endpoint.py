@@ -18,7 +18,9 @@ from scim2_models import (
     ResponseParameters,
     SCIMException,
     SearchRequest,
+    UniquenessException,
 )
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
@@ -49,7 +51,7 @@ class Collection(Protocol):
 
     async def create(self, given: Any) -> UUID: ...
 
-    async def replace(self, id_: UUID, before: Any, given: Any) -> None: ...
+    async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None: ...
 
     async def delete(self, id_: UUID) -> None: ...
 
@@ -70,6 +72,9 @@ async def reply_to(
     except AppError as error:
         scim_type = "uniqueness" if error.code == "team_name_taken" else None
         return _error(Error(status=error.status, detail=error.detail, scim_type=scim_type))
+    except IntegrityError:
+        # Another request has created the same one at the same moment.
+        return _error(UniquenessException(detail="There is such a resource already.").to_error())
     except json.JSONDecodeError:
         return _error(Error(status=400, detail="The body is not JSON.", scim_type="invalidSyntax"))
 
@@ -196,7 +201,7 @@ class _Call:
             else:
                 given = model.model_validate(body, scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST)
                 given.replace(before)
-            await collection.replace(UUID(before.id), before, given)
+            await collection.replace(UUID(before.id), before if is_patch else None, given)
             [changed] = await collection.read(UUID(before.id))
         context = Context.RESOURCE_PATCH_RESPONSE if is_patch else Context.RESOURCE_REPLACEMENT_RESPONSE
         return self._single(changed, context)

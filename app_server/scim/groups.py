@@ -12,6 +12,7 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.core.database import now
 from app_server.core.errors import Conflict
 from app_server.core.pubsub import LOOK, PubSub, publish_after_commit
+from app_server.scim.people import check_external_id
 from app_server.scim.resources import MemberOfGroup, ScimGroup
 from app_server.teams import service
 from app_server.teams.models import ProvisionedTeam, Team, TeamMember
@@ -61,8 +62,8 @@ class Groups:
         await self.session.flush()
         return team.id
 
-    async def replace(self, id_: UUID, _before: Any, given: Any) -> None:
-        """Renames a team and sets its members. People whom the provider does not manage stay in the team.
+    async def replace(self, id_: UUID, _patched: Any | None, given: Any) -> None:
+        """Renames a team and sets its members. People that the provider does not manage stay in the team.
 
         Raises UniquenessException, InvalidValueException, Conflict `too_many_members`.
         """
@@ -133,7 +134,7 @@ class Groups:
 
 
 def _managed() -> Select[UUID]:
-    """Returns the query for the ids of people whom the provider manages."""
+    """Returns the query for the ids of the people that the provider manages."""
     return select(ProvisionedPerson.user_id).where(ProvisionedPerson.removed_at.is_(None))
 
 
@@ -142,6 +143,7 @@ def _checked(given: Any) -> str:
     name = str(given.display_name or "").strip()
     if not 0 < len(name) <= MAX_NAME_CHARACTERS:
         raise InvalidValueException(detail=f"displayName must have 1 to {MAX_NAME_CHARACTERS} characters")
+    check_external_id(given)
     return name
 
 

@@ -21,6 +21,7 @@ from app_server.sign_in.oidc.accounts import users_with_address
 from app_server.teams.models import Team, TeamMember
 from app_server.users.models import Role, User
 from app_server.users.provisioning import (
+    MAX_EXTERNAL_ID_CHARACTERS,
     MAX_USER_NAME_CHARACTERS,
     ProvisionedPerson,
     person_of_user_name,
@@ -78,9 +79,11 @@ class People:
         await self.session.flush()
         return user.id
 
-    async def replace(self, id_: UUID, before: Any, given: Any) -> None:
-        """Changes a person. A role that the provider has taken away becomes `member`; one that it has never
-        given stays.
+    async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
+        """Changes a person. patched: the person before a patch; None if the provider has sent all of it.
+
+        If the provider takes away a role that it has given, the role becomes `member`. A role that only an
+        administrator has given stays.
 
         Raises UniquenessException, InvalidValueException, Forbidden `role_not_manageable`.
         """
@@ -90,8 +93,11 @@ class People:
             raise _taken(user_name)
         row = await self.session.get_one(ProvisionedPerson, id_)
         user = await self.session.get_one(User, id_)
-        role = _role(given)
-        if role is None and before.roles:
+        role, is_given = _role(given), bool(row.attributes.get("roles"))
+        if not is_given and patched and given.roles == patched.roles:
+            # The role that is shown is an administrator's. The provider has not said anything about it.
+            role = given.roles = None
+        elif role is None and is_given:
             role = Role.MEMBER
         self._apply(row, user, given, role=role)
         await self.session.flush()
@@ -173,7 +179,16 @@ def _checked(given: Any) -> str:
     if not 0 < len(user_name) <= MAX_USER_NAME_CHARACTERS:
         raise InvalidValueException(detail=f"userName must have 1 to {MAX_USER_NAME_CHARACTERS} characters")
     given.user_name = user_name
+    check_external_id(given)
     return user_name
+
+
+def check_external_id(given: Any) -> None:
+    """Raises InvalidValueException if the provider's own id of a resource is too long to be stored."""
+    if len(given.external_id or "") > MAX_EXTERNAL_ID_CHARACTERS:
+        raise InvalidValueException(
+            detail=f"externalId must have at most {MAX_EXTERNAL_ID_CHARACTERS} characters"
+        )
 
 
 def _taken(user_name: str) -> UniquenessException:

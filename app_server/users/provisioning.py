@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app_server.core.database import Base, now
 
 MAX_USER_NAME_CHARACTERS = 320
+MAX_EXTERNAL_ID_CHARACTERS = 255
 
 
 class ProvisionedPerson(Base):
@@ -27,7 +28,7 @@ class ProvisionedPerson(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     user_name: Mapped[str] = mapped_column(String(MAX_USER_NAME_CHARACTERS))
     user_name_key: Mapped[str] = mapped_column(String(2 * MAX_USER_NAME_CHARACTERS), unique=True)
-    external_id: Mapped[str | None] = mapped_column(String(255))
+    external_id: Mapped[str | None] = mapped_column(String(MAX_EXTERNAL_ID_CHARACTERS))
     attributes: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)

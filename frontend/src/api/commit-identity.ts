@@ -6,7 +6,7 @@ const ROOT = '/api/v1/settings'
 
 export type CommitTrailer = Schemas['CommitTrailer']
 
-/** As whom agents commit (null or empty: as Slipway), and how their commits end. */
+/** The author of agents' commits (null or empty: Slipway), and the line that ends these commits. */
 export type CommitIdentity = Pick<
   Schemas['SettingsInfo'],
   'git_user_name' | 'git_user_email' | 'commit_trailer' | 'commit_trailers'

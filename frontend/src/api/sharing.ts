@@ -33,7 +33,7 @@ export function candidatesQuery(id: string, text: string) {
   })
 }
 
-/** With whom: one person, one team, or everyone who is signed in. */
+/** One person, one team, or everyone who is signed in. */
 export type SharedWith = { userId: string } | { teamId: string } | 'everyone'
 
 /** Gives access, changes it, or takes it away (null). */

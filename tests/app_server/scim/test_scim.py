@@ -1,5 +1,6 @@
 """SCIM 2.0: identity providers manage people and teams."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -81,6 +82,36 @@ async def test_a_person_comes_is_changed_goes_and_comes_back(
     again = await provider.post(f"{BASE}/Users", json=user("grace@example.org", displayName="Grace"))
     assert (again.status_code, again.json()["id"]) == (201, id_)
     assert (await people(client))["Grace"]["disabled_at"] is None
+
+
+async def test_a_role_that_an_administrator_has_given_stays_and_one_of_the_provider_can_be_taken_away(
+    provider: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    given = user("grace@example.org", displayName="Grace")
+    id_ = (await provider.post(f"{BASE}/Users", json=given)).json()["id"]
+    (await client.patch(f"/api/v1/people/{id_}", json={"role": "viewer"})).raise_for_status()
+
+    renamed = patch({"op": "replace", "path": "title", "value": "Rear admiral"})
+    assert (await provider.patch(f"{BASE}/Users/{id_}", json=renamed)).json()["roles"] == [
+        {"value": "viewer"}
+    ]
+    assert (await provider.put(f"{BASE}/Users/{id_}", json=given)).status_code == 200
+    assert (await people(client))["Grace"]["role"] == "viewer"
+
+    with_role = {**given, "roles": [{"value": "viewer"}]}
+    assert (await provider.put(f"{BASE}/Users/{id_}", json=with_role)).status_code == 200
+    taken = await provider.put(f"{BASE}/Users/{id_}", json=given)
+    assert "roles" not in taken.json()
+    assert (await people(client))["Grace"]["role"] == "member"
+
+
+@pytest.mark.both_databases
+async def test_requests_at_once_make_one_person_and_one_group(provider: httpx.AsyncClient) -> None:
+    group = {"schemas": [GROUP], "displayName": "Core"}
+    for path, body in (("Users", user("grace@example.org")), ("Groups", group)):
+        replies = await asyncio.gather(*(provider.post(f"{BASE}/{path}", json=body) for _ in range(6)))
+        assert sorted(reply.status_code for reply in replies) == [201, 409, 409, 409, 409, 409]
+        assert (await provider.get(f"{BASE}/{path}")).json()["totalResults"] == 1
 
 
 async def test_people_are_searched_sorted_and_cut_into_pages(provider: httpx.AsyncClient) -> None:
@@ -170,4 +201,6 @@ async def test_requests_that_cannot_work_get_scim_errors(provider: httpx.AsyncCl
     assert_error(await provider.post(f"{BASE}/Users", json={"schemas": [USER]}), 400, "invalidValue")
     secret = user("a@example.org", password="hunter2hunter2")
     assert_error(await provider.post(f"{BASE}/Users", json=secret), 400, "invalidSyntax")
+    long = user("a@example.org", externalId="x" * 256)
+    assert_error(await provider.post(f"{BASE}/Users", json=long), 400, "invalidValue")
     assert_error(await provider.get(f"{BASE}/Users/no-id"), 404)

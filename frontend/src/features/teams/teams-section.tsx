@@ -14,7 +14,7 @@ import { RenameTeam } from './rename-team'
 import { TeamForm } from './team-form'
 import { TeamRow } from './team-row'
 
-/** Groups of people, with whom conversations are shared. */
+/** The teams: groups of people that conversations can be shared with. */
 export function TeamsSection() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data
