@@ -42,5 +42,5 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # One that nobody has waited for yet has ended all the same.
+    # A process that has ended and was not waited for yet counts as ended.
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

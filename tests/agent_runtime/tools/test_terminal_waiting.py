@@ -26,7 +26,7 @@ async def until(condition: Callable[[], bool]) -> None:
 async def terminal(tmp_path: Path) -> AsyncIterator[TerminalTool]:
     workspace = tmp_path / "work space"
     workspace.mkdir()
-    # So patient that a busy machine makes no difference. What is to be left running says how long to wait.
+    # Long enough for a busy machine. Commands that are to be left running name a shorter wait.
     context = ToolContext(workspace, tmp_path / "state")
     tool = TerminalTool(context, quiet_seconds=PATIENCE_SECONDS, settle_seconds=PATIENCE_SECONDS)
     yield tool
