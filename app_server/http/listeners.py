@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from app_server.core.errors import ConfigurationError
 
 SHUTDOWN_SECONDS = 4
-ACCEPTED_AT_ONCE = 16
+ACCEPTED_AT_ONCE = 4
 """The number of connections that are accepted in one turn of the event loop. asyncio would accept a whole
 backlog: thousands of connections would block all requests.
 """
