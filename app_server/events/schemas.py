@@ -104,7 +104,7 @@ class DurableFrame(BaseModel):
 
     @property
     def _ends_retry(self) -> bool:
-        # What is said, renamed or counted meanwhile leaves the agent waiting (as in events/reduce.ts).
+        # What is said, renamed or counted meanwhile leaves the agent waiting (as in events/fold/reduce.ts).
         if self._envelope.kind == "ConversationStateUpdateEvent":
             return self.event.get("key") in ("execution_status", "full_state")
         return self._envelope.source != "user"

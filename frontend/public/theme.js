@@ -1,4 +1,4 @@
-// Kept outside the bundle: it must run before the first paint. See src/lib/theme.ts.
+// Kept outside the bundle: it must run before the first paint. See src/lib/browser/theme.ts.
 ;(function () {
   try {
     var theme = localStorage.getItem('slipway.theme')

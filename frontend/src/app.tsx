@@ -6,9 +6,9 @@ import { errorDetail, isApiError } from './api/errors'
 import { createQueryClient } from './api/query-client'
 import { i18n } from './i18n/i18n'
 import { routes, SIGN_IN_PATH } from './routes'
-import { ErrorBoundary } from './ui/error-boundary'
-import { Toaster } from './ui/toaster'
-import { TooltipProvider } from './ui/tooltip'
+import { ErrorBoundary } from './ui/feedback/error-boundary'
+import { Toaster } from './ui/feedback/toaster'
+import { TooltipProvider } from './ui/overlay/tooltip'
 
 const TOOLTIP_DELAY_MS = 400
 

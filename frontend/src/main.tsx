@@ -1,7 +1,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createApp } from './app'
-import { reloadOnceForMissingParts } from './lib/reload-once'
+import { reloadOnceForMissingParts } from './lib/browser/reload-once'
 import './styles.css'
 
 reloadOnceForMissingParts()

@@ -1,6 +1,6 @@
 import type { Schemas, Sent } from './schema'
 
-export type { LLMProfile, LLMProfileInput, LLMProfileList } from './profile-options'
+export type { LLMProfile, LLMProfileInput, LLMProfileList } from '@/api/models/profile-options'
 
 /**
  * What the app server sends: the generated types by the names of the front end. What the OpenAPI document cannot

@@ -1,6 +1,6 @@
 /** Messages the log does not have yet, kept in this browser: closing the tab must not lose what was written. */
 import * as z from 'zod/mini'
-import { readStored, writeStored } from '@/lib/stored'
+import { readStored, writeStored } from '@/lib/browser/stored'
 import type { ConversationStore, OutgoingMessage } from './store'
 
 const storedMessages = z.array(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fakeConversation, fakeStartTask } from '@/test/factories'
-import { emptyView, type ConversationView } from './reduce'
+import { emptyView, type ConversationView } from '@/events/fold/reduce'
 import { agentStatus, runningSince } from './status'
 
 const state = (view: Partial<ConversationView>) => ({

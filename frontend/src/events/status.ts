@@ -4,10 +4,10 @@ import {
   standingOf,
   type ConversationStatus,
   type Standing,
-} from '@/api/conversation-status'
+} from '@/api/conversations/conversation-status'
 import type { AppConversation } from '@/api/types'
 import type { ConversationState } from './store'
-import type { EventOf } from './types'
+import type { EventOf } from '@/events/wire/types'
 
 export type AgentStatus = ConversationStatus
 

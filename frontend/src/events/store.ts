@@ -3,10 +3,10 @@
  * However many frames arrive, the view changes at most once per animation frame.
  */
 import { createStore, type StoreApi } from 'zustand/vanilla'
-import { emptyView, fold, type ConversationView } from './reduce'
-import type { Connection, EventSocket, SocketEnvironment } from './frame-socket'
-import { openEventSocket } from './socket'
-import { eventIs, type Frame } from './types'
+import { emptyView, fold, type ConversationView } from '@/events/fold/reduce'
+import type { Connection, EventSocket, SocketEnvironment } from '@/events/stream/frame-socket'
+import { openEventSocket } from '@/events/stream/socket'
+import { eventIs, type Frame } from '@/events/wire/types'
 
 /** A message of the user that the log does not contain yet. `id` is that of the event it will become. */
 export interface OutgoingMessage {

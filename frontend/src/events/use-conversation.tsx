@@ -1,7 +1,7 @@
 import { createContext, useContext, useEffect, useState, type ReactNode } from 'react'
 import { useStore } from 'zustand'
 import { keepOutgoing, readOutgoing } from './kept-outgoing'
-import type { SocketEnvironment } from './frame-socket'
+import type { SocketEnvironment } from '@/events/stream/frame-socket'
 import { createConversationStore, type ConversationState, type ConversationStore } from './store'
 
 const StoreContext = createContext<ConversationStore | null>(null)

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
-import { currentUserQuery, mayWork } from '@/api/users'
+import { currentUserQuery, mayWork } from '@/api/people/users'
 import { ConversationsList } from '@/features/conversations/conversations-list'
 import { ImportButton } from '@/features/conversations/import-button'
-import { useDocumentTitle } from '@/lib/use-document-title'
+import { useDocumentTitle } from '@/lib/hooks/use-document-title'
 
 export function ConversationsRoute() {
   const { t } = useTranslation()

@@ -1,4 +1,4 @@
-import { Logo } from '@/ui/logo'
+import { Logo } from '@/ui/drawings/logo'
 
 /** Shown while the first page and the signed-in user are on their way. */
 export function Launching() {

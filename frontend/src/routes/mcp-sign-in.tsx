@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useSearchParams } from 'react-router'
-import { mcpSignInQuery } from '@/api/mcp-servers'
-import { useDocumentTitle } from '@/lib/use-document-title'
-import { buttonClass } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+import { mcpSignInQuery } from '@/api/agents/mcp-servers'
+import { useDocumentTitle } from '@/lib/hooks/use-document-title'
+import { buttonClass } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 const SECTION = '/settings/mcp-servers'
 const ANSWER_FIELDS = ['state', 'code', 'error', 'iss'] as const

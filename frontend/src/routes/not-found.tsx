@@ -1,9 +1,9 @@
 import { Anchor } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { useDocumentTitle } from '@/lib/use-document-title'
-import { buttonClass } from '@/ui/button'
-import { EmptyState } from '@/ui/empty-state'
+import { useDocumentTitle } from '@/lib/hooks/use-document-title'
+import { buttonClass } from '@/ui/form/button'
+import { EmptyState } from '@/ui/feedback/empty-state'
 
 export function NotFoundRoute() {
   const { t } = useTranslation()

@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { useRevalidator, useRouteError } from 'react-router'
-import { isMissingPart } from '@/lib/reload-once'
-import { ErrorState } from '@/ui/error-state'
-import { MissingPart } from '@/ui/missing-part'
+import { isMissingPart } from '@/lib/browser/reload-once'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { MissingPart } from '@/ui/feedback/missing-part'
 
 /** Shown in place of a page that crashed or could not be loaded; the shell around it stays. */
 export function RouteError() {

@@ -1,10 +1,10 @@
 import { useTranslation } from 'react-i18next'
 import { useLocation, useNavigate } from 'react-router'
 import { SignInCard } from '@/features/sign-in/sign-in-card'
-import { useDocumentTitle } from '@/lib/use-document-title'
-import { Card } from '@/ui/card'
-import { LinesDrawing } from '@/ui/lines-drawing'
-import { Logo } from '@/ui/logo'
+import { useDocumentTitle } from '@/lib/hooks/use-document-title'
+import { Card } from '@/ui/layout/card'
+import { LinesDrawing } from '@/ui/drawings/lines-drawing'
+import { Logo } from '@/ui/drawings/logo'
 
 export function SignInRoute() {
   const { t } = useTranslation()

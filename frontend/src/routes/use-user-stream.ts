@@ -2,12 +2,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useLocation, useNavigate } from 'react-router'
-import { conversationTitle } from '@/api/conversation-title'
-import { useNeedsYou } from '@/api/needs-you'
+import { conversationTitle } from '@/api/conversations/conversation-title'
+import { useNeedsYou } from '@/api/conversations/needs-you'
 import type { AppConversation } from '@/api/types'
-import { openUserStream } from '@/events/user-stream'
-import { notify } from '@/lib/notifications'
-import { useWaitingInTitle } from '@/lib/use-document-title'
+import { openUserStream } from '@/events/stream/user-stream'
+import { notify } from '@/lib/browser/notifications'
+import { useWaitingInTitle } from '@/lib/hooks/use-document-title'
 
 /** Keeps the lists live while it is mounted, and tells when an agent begins to wait for the user. */
 export function useUserStream(): void {

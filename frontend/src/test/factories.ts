@@ -1,9 +1,9 @@
 import { fakeModelFacts, NO_VALUES } from './model-facts'
-import type { MemoryNote, MemoryProposal } from '@/api/memory-types'
-import type { RuntimePlugin } from '@/api/runtime-plugins'
-import type { SandboxSpec } from '@/api/sandbox-specs'
-import type { SpendingLimit, UserLimit } from '@/api/spending'
-import type { Consent, Offer } from '@/api/offers'
+import type { MemoryNote, MemoryProposal } from '@/api/agents/memory-types'
+import type { RuntimePlugin } from '@/api/sandboxes/runtime-plugins'
+import type { SandboxSpec } from '@/api/sandboxes/sandbox-specs'
+import type { SpendingLimit, UserLimit } from '@/api/models/spending'
+import type { Consent, Offer } from '@/api/approval/offers'
 import {
   START_STAGES,
   type AppConversation,
@@ -14,7 +14,7 @@ import {
   type User,
   type WebClientConfig,
 } from '@/api/types'
-import type { McpServer } from '@/api/mcp-servers'
+import type { McpServer } from '@/api/agents/mcp-servers'
 
 let next = 0
 const fakeId = () => (next++).toString(16).padStart(32, '0')

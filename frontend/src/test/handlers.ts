@@ -1,8 +1,8 @@
 import { http, HttpResponse } from 'msw'
 import type { Problem } from '@/api/errors'
-import type { IdentityProvider } from '@/api/identities'
+import type { IdentityProvider } from '@/api/people/identities'
 import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/types'
-import { tagText } from '@/lib/tags'
+import { tagText } from '@/lib/text/tags'
 import {
   fakeConfig,
   fakeProfile,

@@ -1,5 +1,5 @@
-import type { ModelFacts } from '@/api/model-facts'
-import type { LLMProfile, ProfileOptions } from '@/api/profile-options'
+import type { ModelFacts } from '@/api/models/model-facts'
+import type { LLMProfile, ProfileOptions } from '@/api/models/profile-options'
 
 export function fakeModelFacts(overrides: Partial<ModelFacts> = {}): ModelFacts {
   return {

@@ -1,5 +1,5 @@
 import { http, HttpResponse } from 'msw'
-import type { McpServer } from '@/api/mcp-servers'
+import type { McpServer } from '@/api/agents/mcp-servers'
 import { fakeMcpServer } from './factories'
 import { renderApp } from './render-app'
 

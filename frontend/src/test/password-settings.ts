@@ -1,4 +1,4 @@
-import type { PasswordSettings } from '@/api/passwords'
+import type { PasswordSettings } from '@/api/people/passwords'
 
 export function fakePasswordSettings(overrides: Partial<PasswordSettings> = {}): PasswordSettings {
   return {

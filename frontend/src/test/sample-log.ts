@@ -1,5 +1,5 @@
 /** Events and streams for tests, in the shapes an agent server sends. */
-import type { Action, ConversationEvent, EventOf, FileCommand, Frame, Observation } from '@/events/types'
+import type { Action, ConversationEvent, EventOf, FileCommand, Frame, Observation } from '@/events/wire/types'
 
 const common = (id: string, source: string) => ({ id, source, timestamp: '2026-01-02T03:04:05.000000' })
 const text = (value: string) => [{ type: 'text' as const, text: value }]

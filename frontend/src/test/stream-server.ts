@@ -2,7 +2,7 @@
 import { act } from '@testing-library/react'
 import { ws } from 'msw'
 import type { AppConversation, StartTask } from '@/api/types'
-import type { ConversationEvent, Frame } from '@/events/types'
+import type { ConversationEvent, Frame } from '@/events/wire/types'
 
 export interface StreamWorld {
   conversation: AppConversation

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { currentUserQuery } from '@/api/users'
+import { currentUserQuery } from '@/api/people/users'
 import { webClientConfigQuery } from '@/api/web-client-config'
 import type { WebClientConfig } from '@/api/types'
-import { Badge } from '@/ui/badge'
-import { Card } from '@/ui/card'
-import { SectionHeader } from '@/ui/section-header'
+import { Badge } from '@/ui/feedback/badge'
+import { Card } from '@/ui/layout/card'
+import { SectionHeader } from '@/ui/layout/section-header'
 
 export function AboutSection() {
   const { t } = useTranslation()

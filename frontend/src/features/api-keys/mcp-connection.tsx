@@ -2,11 +2,11 @@ import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { copyText } from '@/lib/copy-text'
-import { Card } from '@/ui/card'
-import { IconButton } from '@/ui/icon-button'
-import { ScrollPre } from '@/ui/scroll-pre'
-import { SectionHeader } from '@/ui/section-header'
+import { copyText } from '@/lib/browser/copy-text'
+import { Card } from '@/ui/layout/card'
+import { IconButton } from '@/ui/form/icon-button'
+import { ScrollPre } from '@/ui/text/scroll-pre'
+import { SectionHeader } from '@/ui/layout/section-header'
 
 /** How other programs reach the MCP server of this installation. */
 export function McpConnection() {

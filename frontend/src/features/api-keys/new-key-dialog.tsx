@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import type { CreatedApiKey } from '@/api/types'
-import { CopyDialog } from '@/ui/copy-dialog'
+import { CopyDialog } from '@/ui/overlay/copy-dialog'
 
 /** The one time a key is shown. */
 export function NewKeyDialog({ created, onClose }: { created: CreatedApiKey; onClose: () => void }) {

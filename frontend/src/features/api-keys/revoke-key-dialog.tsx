@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useRevokeApiKey } from '@/api/api-keys'
+import { useRevokeApiKey } from '@/api/people/api-keys'
 import type { ApiKey } from '@/api/types'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
 export function RevokeKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { t } = useTranslation()

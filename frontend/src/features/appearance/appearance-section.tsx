@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
-import { setTheme, useTheme } from '@/lib/theme'
-import { Card } from '@/ui/card'
-import { SectionHeader } from '@/ui/section-header'
-import { Segmented } from '@/ui/segmented'
+import { setTheme, useTheme } from '@/lib/browser/theme'
+import { Card } from '@/ui/layout/card'
+import { SectionHeader } from '@/ui/layout/section-header'
+import { Segmented } from '@/ui/form/segmented'
 import { NotificationsCard } from './notifications-card'
 import { useThemeOptions } from './theme-options'
 

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
-import { turnNotificationsOff, turnNotificationsOn, useNotificationState } from '@/lib/notifications'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
+import { turnNotificationsOff, turnNotificationsOn, useNotificationState } from '@/lib/browser/notifications'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
 
 /** Turns notifications of the browser on and off. */
 export function NotificationsCard() {

@@ -1,7 +1,7 @@
 import { Moon, Sun } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { setTheme, useTheme } from '@/lib/theme'
-import { DropdownMenu, MenuRadioGroup } from '@/ui/dropdown-menu'
+import { setTheme, useTheme } from '@/lib/browser/theme'
+import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 import { useThemeOptions } from './theme-options'
 
 /** A button that opens the choice of theme. */

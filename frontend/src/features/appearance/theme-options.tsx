@@ -1,6 +1,6 @@
 import { Monitor, Moon, Sun } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { ThemeChoice } from '@/lib/theme'
+import type { ThemeChoice } from '@/lib/browser/theme'
 
 const ICONS = { system: <Monitor />, light: <Sun />, dark: <Moon /> } satisfies Record<
   ThemeChoice,

@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next'
-import type { AuditAction } from '@/api/audit'
+import type { AuditAction } from '@/api/people/audit'
 
 /** All that the log can tell of, in the order of the filter. */
 export const AUDIT_ACTIONS = [

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test, vi } from 'vitest'
-import type { AuditEntry } from '@/api/audit'
+import type { AuditEntry } from '@/api/people/audit'
 import { fakeUser } from '@/test/factories'
 import { i18n } from '@/i18n/i18n'
 import { renderApp } from '@/test/render-app'

@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
-import type { BrowserTab } from '@/api/browser'
+import type { BrowserTab } from '@/api/sandboxes/browser'
 
 /** The open tabs, in the order in which the agent opened them. It alone switches between them. */
 export function Tabs({ pages }: { pages: readonly BrowserTab[] }) {

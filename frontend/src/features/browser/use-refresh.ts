@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { browserKeys } from '@/api/browser'
+import { browserKeys } from '@/api/sandboxes/browser'
 import { useConversation } from '@/events/use-conversation'
 
 const QUIET_MS = 300

@@ -1,9 +1,9 @@
 import { Columns2, Copy, Download, RefreshCw, Rows2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { copyText } from '@/lib/copy-text'
-import { saveFile } from '@/lib/save-file'
-import { IconButton } from '@/ui/icon-button'
+import { copyText } from '@/lib/browser/copy-text'
+import { saveFile } from '@/lib/browser/save-file'
+import { IconButton } from '@/ui/form/icon-button'
 import { LineCounts } from './line-counts'
 import type { FilePatch } from './patch'
 

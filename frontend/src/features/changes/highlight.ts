@@ -1,6 +1,6 @@
 /** Syntax colours for diffs, given to react-diff-view as its refractor. */
 import { markEdits, tokenize, type HunkData, type HunkTokens } from 'react-diff-view'
-import { languageOfPath, syntaxTree } from '@/lib/syntax'
+import { languageOfPath, syntaxTree } from '@/lib/text/syntax'
 
 /** Coloured tokens with the changed parts of each line marked; plain ones for languages we do not know. */
 export function diffTokens(hunks: HunkData[], path: string): HunkTokens {

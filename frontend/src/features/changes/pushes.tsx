@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { ArrowUpFromLine } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type GitPush, gitPushesQuery } from '@/api/git-changes'
-import { Badge, type Tone } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
+import { type GitPush, gitPushesQuery } from '@/api/git/git-changes'
+import { Badge, type Tone } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
 
 const SHOWN_AT_FIRST = 3
 const SHORT = 7

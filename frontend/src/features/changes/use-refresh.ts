@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { gitChangeKeys } from '@/api/git-changes'
+import { gitChangeKeys } from '@/api/git/git-changes'
 import { agentStatus } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 

@@ -1,11 +1,11 @@
 import { Pencil } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { conversationTitle } from '@/api/conversation-title'
-import { useRenameConversation } from '@/api/conversations'
+import { conversationTitle } from '@/api/conversations/conversation-title'
+import { useRenameConversation } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
 import { useConversationStore } from '@/events/use-conversation'
-import { Input } from '@/ui/input'
+import { Input } from '@/ui/form/input'
 
 /** The title; a click turns it into a field. Enter keeps, Esc gives up. */
 export function EditableTitle({ conversation }: { conversation: AppConversation }) {

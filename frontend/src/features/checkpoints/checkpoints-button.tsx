@@ -1,8 +1,8 @@
 import { History } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { Dialog } from '@/ui/dialog'
-import { IconButton } from '@/ui/icon-button'
+import { Dialog } from '@/ui/overlay/dialog'
+import { IconButton } from '@/ui/form/icon-button'
 import { Checkpoints } from './checkpoints'
 
 /** Opens the list of all checkpoints of a conversation. */

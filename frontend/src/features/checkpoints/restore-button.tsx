@@ -1,7 +1,7 @@
 import { History, Undo2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { Button } from '@/ui/button'
-import { IconButton } from '@/ui/icon-button'
+import { Button } from '@/ui/form/button'
+import { IconButton } from '@/ui/form/icon-button'
 import { useAskToRestore, type Wanted } from './restore'
 
 /** Beside a message: goes back to before the agent worked on it. */

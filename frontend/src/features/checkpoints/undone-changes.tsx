@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CheckpointDiff } from '@/api/checkpoint-types'
+import type { CheckpointDiff } from '@/api/conversations/checkpoint-types'
 
 export interface UndoneChangesProps {
   diff: CheckpointDiff

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { confirmationQuery, useSetConfirmationMode } from '@/api/confirmation'
+import { confirmationQuery, useSetConfirmationMode } from '@/api/approval/confirmation'
 import { CONFIRMATION_MODES } from '@/api/types'
-import { ChoiceList } from '@/ui/choice-list'
-import { ErrorState } from '@/ui/error-state'
-import { SectionHeader } from '@/ui/section-header'
-import { SkeletonList } from '@/ui/skeleton'
+import { ChoiceList } from '@/ui/form/choice-list'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SectionHeader } from '@/ui/layout/section-header'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 /** Whether agents ask before they act: the choice for tasks that do not say otherwise. */
 export function ConfirmationSection() {

@@ -1,10 +1,10 @@
 import { CircleCheck, CircleSlash, Hourglass } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { OfferInfo } from '@/api/offers'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { Notice } from '@/ui/notice'
+import type { OfferInfo } from '@/api/approval/offers'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { Notice } from '@/ui/feedback/notice'
 import { OfferContent } from './offer-content'
 
 export interface OfferCardProps {

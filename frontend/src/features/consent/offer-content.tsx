@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next'
-import type { Offer, OfferedFile } from '@/api/offers'
-import { lineDiff } from '@/lib/line-diff'
-import { DiffLines, withContext } from '@/ui/diff-lines'
-import { Notice } from '@/ui/notice'
-import { ScrollPre } from '@/ui/scroll-pre'
+import type { Offer, OfferedFile } from '@/api/approval/offers'
+import { lineDiff } from '@/lib/text/line-diff'
+import { DiffLines, withContext } from '@/ui/text/diff-lines'
+import { Notice } from '@/ui/feedback/notice'
+import { ScrollPre } from '@/ui/text/scroll-pre'
 
 export interface OfferContentProps {
   offer: Offer

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { FolderCheck, TriangleAlert } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { conversationConsentQuery } from '@/api/consent'
+import { conversationConsentQuery } from '@/api/approval/consent'
 import { useConversation } from '@/events/use-conversation'
-import { Button } from '@/ui/button'
+import { Button } from '@/ui/form/button'
 import { ConsentDialog } from './consent-dialog'
 
 /** Says that the repository wants to run something, as long as that has not been answered. */

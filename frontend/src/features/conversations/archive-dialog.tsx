@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
-import { useArchive } from '@/api/archives'
-import { conversationTitle } from '@/api/conversation-title'
+import { useArchive } from '@/api/conversations/archives'
+import { conversationTitle } from '@/api/conversations/conversation-title'
 import type { AppConversation } from '@/api/types'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
 export interface ArchiveDialogProps {
   conversation: AppConversation

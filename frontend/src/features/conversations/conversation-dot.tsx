@@ -1,7 +1,13 @@
 import { useTranslation } from 'react-i18next'
-import { conversationStatus, isActive, standingOf, statusText, statusTone } from '@/api/conversation-status'
+import {
+  conversationStatus,
+  isActive,
+  standingOf,
+  statusText,
+  statusTone,
+} from '@/api/conversations/conversation-status'
 import type { AppConversation } from '@/api/types'
-import { StatusDot } from '@/ui/status-dot'
+import { StatusDot } from '@/ui/feedback/status-dot'
 
 /** How a conversation stands, as a dot whose name says it. */
 export function ConversationDot({ conversation }: { conversation: AppConversation }) {

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { conversationTitle } from '@/api/conversation-title'
-import { neighboursQuery, useDeleteConversation } from '@/api/conversations'
+import { conversationTitle } from '@/api/conversations/conversation-title'
+import { neighboursQuery, useDeleteConversation } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
 export function DeleteDialog({
   conversation,

@@ -1,8 +1,8 @@
 import { Download } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { AppConversation } from '@/api/types'
-import { DropdownMenu } from '@/ui/dropdown-menu'
-import { IconButton } from '@/ui/icon-button'
+import { DropdownMenu } from '@/ui/overlay/dropdown-menu'
+import { IconButton } from '@/ui/form/icon-button'
 import { DownloadItems } from './download-items'
 
 /** Offers the ways to save a conversation as a file. */

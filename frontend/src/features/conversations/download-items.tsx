@@ -1,8 +1,8 @@
 import { FileArchive, FileText } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { useDownload } from '@/api/downloads'
+import { useDownload } from '@/api/conversations/downloads'
 import type { AppConversation } from '@/api/types'
-import { MenuItem } from '@/ui/dropdown-menu'
+import { MenuItem } from '@/ui/overlay/dropdown-menu'
 
 /** Entries of a menu that save a conversation as a file. */
 export function DownloadItems({ conversation }: { conversation: AppConversation }) {

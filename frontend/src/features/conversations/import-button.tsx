@@ -2,8 +2,8 @@ import { Upload } from 'lucide-react'
 import { useRef, type ChangeEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
-import { useImportConversation } from '@/api/conversations'
-import { Button } from '@/ui/button'
+import { useImportConversation } from '@/api/conversations/conversations'
+import { Button } from '@/ui/form/button'
 
 /** Makes a conversation from a downloaded one, and opens it. */
 export function ImportButton() {

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { MODEL_KEY_HOURS, modelKeyQuery, useCreateModelKey, useRevokeModelKey } from '@/api/model-keys'
+import { MODEL_KEY_HOURS, modelKeyQuery, useCreateModelKey, useRevokeModelKey } from '@/api/models/model-keys'
 import type { AppConversation } from '@/api/types'
-import { formatDateTime } from '@/lib/time'
-import { Button } from '@/ui/button'
-import { CopyDialog } from '@/ui/copy-dialog'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Select } from '@/ui/select'
+import { formatDateTime } from '@/lib/text/time'
+import { Button } from '@/ui/form/button'
+import { CopyDialog } from '@/ui/overlay/copy-dialog'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Select } from '@/ui/form/select'
 
 const USUAL_HOURS = 8
 

@@ -1,8 +1,8 @@
 import { BellRing } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { waitsForUser } from '@/api/needs-you'
+import { waitsForUser } from '@/api/conversations/needs-you'
 import type { AppConversation } from '@/api/types'
-import { Badge } from '@/ui/badge'
+import { Badge } from '@/ui/feedback/badge'
 
 /** Says that the agent waits for the user. */
 export function NeedsYouBadge({ conversation }: { conversation: AppConversation }) {

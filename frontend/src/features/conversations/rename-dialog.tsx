@@ -1,11 +1,11 @@
 import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { useRenameConversation } from '@/api/conversations'
+import { useRenameConversation } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 export function RenameDialog({
   conversation,

@@ -1,6 +1,6 @@
 import { Search } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { Input } from '@/ui/input'
+import { Input } from '@/ui/form/input'
 
 export interface SearchFieldProps {
   value: string

@@ -1,7 +1,7 @@
 import { Users } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { AppConversation } from '@/api/types'
-import { Badge } from '@/ui/badge'
+import { Badge } from '@/ui/feedback/badge'
 
 /** Whether another person owns it. */
 export function isOfAnother({ access }: AppConversation): boolean {

@@ -1,7 +1,7 @@
 import { Tag } from 'lucide-react'
 import type { AppConversation } from '@/api/types'
-import { tagText } from '@/lib/tags'
-import { Badge } from '@/ui/badge'
+import { tagText } from '@/lib/text/tags'
+import { Badge } from '@/ui/feedback/badge'
 
 /** The tags of a conversation, in lines below it. */
 export function TagBadges({ conversation }: { conversation: AppConversation }) {

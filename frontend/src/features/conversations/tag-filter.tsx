@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { tagsQuery } from '@/api/conversations'
-import { tagText } from '@/lib/tags'
-import { Select } from '@/ui/select'
+import { tagsQuery } from '@/api/conversations/conversations'
+import { tagText } from '@/lib/text/tags'
+import { Select } from '@/ui/form/select'
 
 export interface TagFilterProps {
   /** `key`, or `key:value`; empty: any. */

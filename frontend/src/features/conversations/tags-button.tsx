@@ -2,7 +2,7 @@ import { Tag } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AppConversation } from '@/api/types'
-import { IconButton } from '@/ui/icon-button'
+import { IconButton } from '@/ui/form/icon-button'
 import { TagsDialog } from './tags-dialog'
 
 /** Opens the tags of a conversation. */

@@ -1,12 +1,12 @@
 import { useState, type FormEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useTagConversations } from '@/api/conversations'
+import { useTagConversations } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
-import { parseTags, tagsText } from '@/lib/tags'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { parseTags, tagsText } from '@/lib/text/tags'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 export interface TagsDialogProps {
   /** One: its tags are edited. Several: each gets the new tags besides its own. */

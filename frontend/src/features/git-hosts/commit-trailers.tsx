@@ -1,12 +1,12 @@
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type CommitIdentity, type CommitTrailer, useSaveCommitIdentity } from '@/api/commit-identity'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
+import { type CommitIdentity, type CommitTrailer, useSaveCommitIdentity } from '@/api/git/commit-identity'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
 
 const TRAILERS = ['none', 'co_authored_by', 'assisted_by'] as const satisfies readonly CommitTrailer[]
 
@@ -51,9 +51,7 @@ export function RepositoryTrailers({ trailers }: { trailers: CommitIdentity['com
             {names.map((name) => (
               <li key={name} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-sm">
                 <span className="min-w-0 flex-1 basis-48 wrap-anywhere">{name}</span>
-                <span className="text-muted">
-                  {t(`commit_identity.trailer_${trailers[name] ?? 'none'}`)}
-                </span>
+                <span className="text-muted">{t(`commit_identity.trailer_${trailers[name] ?? 'none'}`)}</span>
                 <Button
                   size="sm"
                   aria-label={t('commit_identity.remove_named', { name })}

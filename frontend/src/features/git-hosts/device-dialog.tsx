@@ -1,11 +1,11 @@
 import { ExternalLink } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type GitDeviceCode, useAskAboutDevice } from '@/api/git-sign-in'
-import { Button, buttonClass } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Spinner } from '@/ui/spinner'
+import { type GitDeviceCode, useAskAboutDevice } from '@/api/git/git-sign-in'
+import { Button, buttonClass } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Spinner } from '@/ui/feedback/spinner'
 
 export interface DeviceDialogProps {
   host: string

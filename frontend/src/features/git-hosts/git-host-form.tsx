@@ -7,12 +7,12 @@ import {
   PUSH_SCOPES,
   USUAL_HOSTS,
   useSaveGitCredential,
-} from '@/api/git-credentials'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
+} from '@/api/git/git-credentials'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
 import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
 const MIN_TOKEN_CHARACTERS = 4

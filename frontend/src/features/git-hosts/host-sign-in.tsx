@@ -2,17 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { KeyRound, LogIn } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { GitCredential } from '@/api/git-credentials'
+import type { GitCredential } from '@/api/git/git-credentials'
 import {
   type GitDeviceCode,
   type SignInHost,
   signInHostsQuery,
   useStartDeviceSignIn,
   useStartGitSignIn,
-} from '@/api/git-sign-in'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
+} from '@/api/git/git-sign-in'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
 import { DeviceDialog } from './device-dialog'
 
 /** The hosts that an administrator has prepared for signing in. Nothing if there are none. */

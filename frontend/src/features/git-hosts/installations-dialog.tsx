@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { type GitApp, installationsQuery, useUseInstallation } from '@/api/git-sign-in'
-import { Button } from '@/ui/button'
-import { Dialog } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+import { type GitApp, installationsQuery, useUseInstallation } from '@/api/git/git-sign-in'
+import { Button } from '@/ui/form/button'
+import { Dialog } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 /** Lets an administrator choose the installation that agents of theirs act in. */
 export function InstallationsDialog({ app, onClose }: { app: GitApp; onClose: () => void }) {

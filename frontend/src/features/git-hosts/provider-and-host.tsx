@@ -1,9 +1,9 @@
 import type { UseFormRegisterReturn } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { type GitProvider, USUAL_HOSTS } from '@/api/git-credentials'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
+import { type GitProvider, USUAL_HOSTS } from '@/api/git/git-credentials'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
 
 const HOST = /^(https?:\/\/)?[^\s/@?#]+\/?$/i
 export const HOST_RULES = { required: true, pattern: HOST }

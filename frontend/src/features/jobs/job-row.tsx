@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
-import { type Job, type JobChange, type JobState, useChangeJob } from '@/api/jobs'
-import { formatAge, formatDateTime } from '@/lib/time'
-import { Badge, type Tone } from '@/ui/badge'
-import { Button } from '@/ui/button'
+import { type Job, type JobChange, type JobState, useChangeJob } from '@/api/automation/jobs'
+import { formatAge, formatDateTime } from '@/lib/text/time'
+import { Badge, type Tone } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
 
 const TONES: Record<JobState, Tone> = {
   waiting: 'neutral',

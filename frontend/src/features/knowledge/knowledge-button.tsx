@@ -1,8 +1,8 @@
 import { BookOpenText } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { Dialog } from '@/ui/dialog'
-import { IconButton } from '@/ui/icon-button'
+import { Dialog } from '@/ui/overlay/dialog'
+import { IconButton } from '@/ui/form/icon-button'
 import { Knowledge } from './knowledge'
 
 /** Opens what the agent of a conversation knows. */

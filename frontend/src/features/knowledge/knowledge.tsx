@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, CircleSlash, MoonStar } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
-import { skillsQuery } from '@/api/skills'
+import { skillsQuery } from '@/api/agents/skills'
 import { SKILL_ORIGINS, type SkillFinding, type SkillOrigin } from '@/api/types'
-import { Badge } from '@/ui/badge'
-import { EmptyState } from '@/ui/empty-state'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+import { Badge } from '@/ui/feedback/badge'
+import { EmptyState } from '@/ui/feedback/empty-state'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 /** Every file that an agent's knowledge was looked for in: whether it was loaded, and why. */
 export function Knowledge({ conversationId }: { conversationId: string }) {

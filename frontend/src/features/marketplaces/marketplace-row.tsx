@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type Marketplace, type MarketplaceOffers, useMarketplaceOffers } from '@/api/marketplaces'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Notice } from '@/ui/notice'
+import { type Marketplace, type MarketplaceOffers, useMarketplaceOffers } from '@/api/agents/marketplaces'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Notice } from '@/ui/feedback/notice'
 
 export interface MarketplaceRowProps {
   marketplace: Marketplace

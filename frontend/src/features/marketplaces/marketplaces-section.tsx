@@ -6,13 +6,13 @@ import {
   type Marketplaces,
   marketplacesQuery,
   useSaveMarketplaces,
-} from '@/api/marketplaces'
-import { currentUserQuery, isAdministrator } from '@/api/users'
-import { Card } from '@/ui/card'
-import { EmptyState } from '@/ui/empty-state'
-import { ErrorState } from '@/ui/error-state'
-import { SectionHeader } from '@/ui/section-header'
-import { SkeletonList } from '@/ui/skeleton'
+} from '@/api/agents/marketplaces'
+import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { Card } from '@/ui/layout/card'
+import { EmptyState } from '@/ui/feedback/empty-state'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SectionHeader } from '@/ui/layout/section-header'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { MarketplaceForm } from './marketplace-form'
 import { MarketplaceRow } from './marketplace-row'
 

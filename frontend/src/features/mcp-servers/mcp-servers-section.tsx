@@ -7,14 +7,14 @@ import {
   useDeleteMcpServer,
   useSwitchMcpServer,
   type NamedMcpServer,
-} from '@/api/mcp-servers'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
-import { EmptyState } from '@/ui/empty-state'
-import { ErrorState } from '@/ui/error-state'
-import { SectionHeader } from '@/ui/section-header'
-import { SkeletonList } from '@/ui/skeleton'
+} from '@/api/agents/mcp-servers'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
+import { EmptyState } from '@/ui/feedback/empty-state'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SectionHeader } from '@/ui/layout/section-header'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { ServerDialog } from './server-dialog'
 import { ServerRow } from './server-row'
 

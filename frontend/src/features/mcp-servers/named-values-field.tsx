@@ -1,9 +1,9 @@
 import { Plus, X } from 'lucide-react'
 import { useFieldArray, type UseFormReturn } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { Button } from '@/ui/button'
-import { IconButton } from '@/ui/icon-button'
-import { Input } from '@/ui/input'
+import { Button } from '@/ui/form/button'
+import { IconButton } from '@/ui/form/icon-button'
+import { Input } from '@/ui/form/input'
 import type { ServerFormValues } from './server-schema'
 
 const LISTS = {

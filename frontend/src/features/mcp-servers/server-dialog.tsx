@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import type { NamedMcpServer } from '@/api/mcp-servers'
-import { Dialog } from '@/ui/dialog'
+import type { NamedMcpServer } from '@/api/agents/mcp-servers'
+import { Dialog } from '@/ui/overlay/dialog'
 import { ServerForm } from './server-form'
 
 export interface ServerDialogProps {

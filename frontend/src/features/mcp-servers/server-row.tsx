@@ -5,11 +5,11 @@ import {
   useStartMcpSignIn,
   useTestMcpServer,
   type NamedMcpServer,
-} from '@/api/mcp-servers'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/dropdown-menu'
-import { ErrorState } from '@/ui/error-state'
+} from '@/api/agents/mcp-servers'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
+import { ErrorState } from '@/ui/feedback/error-state'
 import { TestReport } from './test-report'
 
 export interface ServerRowProps {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { STORED_VALUE, type McpServer, type NamedMcpServer } from '@/api/mcp-servers'
+import { STORED_VALUE, type McpServer, type NamedMcpServer } from '@/api/agents/mcp-servers'
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
-import type { McpTestReport } from '@/api/mcp-servers'
-import { Notice } from '@/ui/notice'
+import type { McpTestReport } from '@/api/agents/mcp-servers'
+import { Notice } from '@/ui/feedback/notice'
 
 /** What came of trying a server out: its tools, or why there are none. */
 export function TestReport({ name, report }: { name: string; report: McpTestReport }) {

@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useDeleteMemoryNote } from '@/api/memory'
-import type { MemoryNoteSummary } from '@/api/memory-types'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { useDeleteMemoryNote } from '@/api/agents/memory'
+import type { MemoryNoteSummary } from '@/api/agents/memory-types'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
 export function DeleteNoteDialog({ note, onClose }: { note: MemoryNoteSummary; onClose: () => void }) {
   const { t } = useTranslation()

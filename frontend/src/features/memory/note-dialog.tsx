@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { memoryNoteQuery } from '@/api/memory'
-import type { MemoryNoteSummary } from '@/api/memory-types'
-import { Dialog } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+import { memoryNoteQuery } from '@/api/agents/memory'
+import type { MemoryNoteSummary } from '@/api/agents/memory-types'
+import { Dialog } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { NoteForm } from './note-form'
 
 export interface NoteDialogProps {

@@ -1,8 +1,8 @@
 import { Trash2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { MemoryNoteSummary } from '@/api/memory-types'
-import { formatAge, formatDateTime } from '@/lib/time'
-import { IconButton } from '@/ui/icon-button'
+import type { MemoryNoteSummary } from '@/api/agents/memory-types'
+import { formatAge, formatDateTime } from '@/lib/text/time'
+import { IconButton } from '@/ui/form/icon-button'
 
 export interface NoteRowProps {
   note: MemoryNoteSummary

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { memoryProposalsQuery, useAnswerMemoryProposal } from '@/api/memory'
-import type { MemoryProposal } from '@/api/memory-types'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
+import { memoryProposalsQuery, useAnswerMemoryProposal } from '@/api/agents/memory'
+import type { MemoryProposal } from '@/api/agents/memory-types'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
 
 /** What agents want noted, whole, so that it is read before it is accepted. Nothing is shown where there is none. */
 export function Proposals() {

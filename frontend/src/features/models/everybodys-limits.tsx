@@ -7,12 +7,12 @@ import {
   useFollowDefault,
   type LimitPerPeriod,
   type UserLimit,
-} from '@/api/spending'
-import { useDollars } from '@/lib/use-dollars'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+} from '@/api/models/spending'
+import { useDollars } from '@/lib/hooks/use-dollars'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { LimitForm } from './limit-form'
 
 /** For administrators: what everybody may spend on models, and whom they allow another amount. */

@@ -1,13 +1,13 @@
 import { useState, type SubmitEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { SPENDING_PERIODS, type LimitPerPeriod, type SpendingPeriod } from '@/api/spending'
-import { dollarsOf } from '@/lib/dollars-of'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
+import { SPENDING_PERIODS, type LimitPerPeriod, type SpendingPeriod } from '@/api/models/spending'
+import { dollarsOf } from '@/lib/text/dollars-of'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
 
 interface LimitFormProps {
   /** As it is now; it begins from that. */

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import type { LLMProfile } from '@/api/types'
-import { Dialog } from '@/ui/dialog'
+import { Dialog } from '@/ui/overlay/dialog'
 import { ModelForm } from './model-form'
 
 export interface ModelDialogProps {

@@ -1,8 +1,8 @@
 import { CircleCheck, Clapperboard, Ellipsis, FlaskConical, Pencil, Trash2, Users } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { LLMProfile } from '@/api/types'
-import { Badge } from '@/ui/badge'
-import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/dropdown-menu'
+import { Badge } from '@/ui/feedback/badge'
+import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
 
 export interface ModelRowProps {
   profile: LLMProfile

@@ -1,5 +1,5 @@
 import type { LLMProfile, LLMProfileInput } from '@/api/types'
-import { dollarsOf } from '@/lib/dollars-of'
+import { dollarsOf } from '@/lib/text/dollars-of'
 import { parseBody, parseHeaders } from './extra-headers'
 import type { ModelFormValues } from './model-schema'
 import { costPerToken, numberOf, pricePerMillion } from './token-prices'

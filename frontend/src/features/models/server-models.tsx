@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
-import { useListModels, type ListModelsVariables } from '@/api/model-list'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
+import { useListModels, type ListModelsVariables } from '@/api/models/model-list'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
 
 export interface ServerModelsProps {
   /** Of the list of suggestions that the model's field names. */

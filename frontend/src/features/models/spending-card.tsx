@@ -7,11 +7,11 @@ import {
   useSetSpendingLimit,
   type AdministeredLimit,
   type SpendingLimit,
-} from '@/api/spending'
-import { useDollars } from '@/lib/use-dollars'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+} from '@/api/models/spending'
+import { useDollars } from '@/lib/hooks/use-dollars'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { LimitForm } from './limit-form'
 
 /** What all of the user's conversations together may spend on models. */

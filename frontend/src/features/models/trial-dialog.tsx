@@ -1,11 +1,11 @@
 import { CircleCheck, CircleMinus, CircleX } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { useTryProfile, type ProfileTrial } from '@/api/profile-trial'
-import { useDollars } from '@/lib/use-dollars'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Notice } from '@/ui/notice'
+import { useTryProfile, type ProfileTrial } from '@/api/models/profile-trial'
+import { useDollars } from '@/lib/hooks/use-dollars'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Notice } from '@/ui/feedback/notice'
 
 export interface TrialDialogProps {
   name: string

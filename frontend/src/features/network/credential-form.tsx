@@ -7,13 +7,13 @@ import {
   type NetworkCredential,
   type NetworkCredentialInput,
   useSaveNetworkCredential,
-} from '@/api/network-credentials'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { RepositoryField } from '@/ui/repository-field'
-import { Select } from '@/ui/select'
+} from '@/api/sandboxes/network-credentials'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { RepositoryField } from '@/ui/form/repository-field'
+import { Select } from '@/ui/form/select'
 
 const HOST = /^[^\s/:@?#]+$/
 const PATH = /^(\/[A-Za-z0-9._~@:+-]+)*\/?$/

@@ -6,14 +6,14 @@ import {
   type NetworkCredential,
   networkCredentialsQuery,
   useDeleteNetworkCredential,
-} from '@/api/network-credentials'
-import { currentUserQuery } from '@/api/users'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
-import { EmptyState } from '@/ui/empty-state'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+} from '@/api/sandboxes/network-credentials'
+import { currentUserQuery } from '@/api/people/users'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
+import { EmptyState } from '@/ui/feedback/empty-state'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { CredentialForm } from './credential-form'
 import { CredentialRow, placeOf } from './credential-row'
 

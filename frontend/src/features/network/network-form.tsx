@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { NETWORK_MODES, type NetworkMode } from '@/api/network'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Select } from '@/ui/select'
-import { Textarea } from '@/ui/textarea'
+import { NETWORK_MODES, type NetworkMode } from '@/api/sandboxes/network'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Select } from '@/ui/form/select'
+import { Textarea } from '@/ui/form/textarea'
 
 interface Setting {
   mode: NetworkMode | null

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { networkRecordsQuery, type NetworkRecord } from '@/api/network'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { SkeletonList } from '@/ui/skeleton'
+import { networkRecordsQuery, type NetworkRecord } from '@/api/sandboxes/network'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 import { Occurrence } from './occurrence'
 
 /** What sandboxes tried to reach, the latest first. */

@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { conversationTitle } from '@/api/conversation-title'
-import type { Occupant } from '@/api/network'
-import { formatAge, formatDateTime } from '@/lib/time'
+import { conversationTitle } from '@/api/conversations/conversation-title'
+import type { Occupant } from '@/api/sandboxes/network'
+import { formatAge, formatDateTime } from '@/lib/text/time'
 
 export interface OccurrenceProps {
   at: string

@@ -6,11 +6,11 @@ import {
   type RepositoryNetwork,
   useForgetRepositoryNetwork,
   useSetRepositoryNetwork,
-} from '@/api/network'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { RepositoryField } from '@/ui/repository-field'
+} from '@/api/sandboxes/network'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { RepositoryField } from '@/ui/form/repository-field'
 import { NetworkForm } from './network-form'
 
 /** What holds for the tasks of one repository, in place of and beside what holds for all. */

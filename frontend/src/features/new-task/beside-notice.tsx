@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { conversationTitle } from '@/api/conversation-title'
+import { conversationTitle } from '@/api/conversations/conversation-title'
 import type { AppConversation } from '@/api/types'
-import { Notice } from '@/ui/notice'
+import { Notice } from '@/ui/feedback/notice'
 
 /** The task begins in a sandbox that another conversation works in: which, and what that means. */
 export function BesideNotice({ conversation }: { conversation: AppConversation }) {

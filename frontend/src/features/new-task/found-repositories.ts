@@ -1,7 +1,12 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import { type GitCredential, gitCredentialsQuery } from '@/api/git-credentials'
-import { branchesQuery, type FoundBranch, type FoundRepository, repositoriesQuery } from '@/api/git-search'
-import { useDebounced } from '@/lib/use-debounced'
+import { type GitCredential, gitCredentialsQuery } from '@/api/git/git-credentials'
+import {
+  branchesQuery,
+  type FoundBranch,
+  type FoundRepository,
+  repositoriesQuery,
+} from '@/api/git/git-search'
+import { useDebounced } from '@/lib/hooks/use-debounced'
 
 const DELAY_MS = 200
 const MAX_HOSTS = 6

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import type { WebClientConfig } from '@/api/types'
-import { Notice } from '@/ui/notice'
+import { Notice } from '@/ui/feedback/notice'
 
 /** Says what commands of the agent could reach beside their own sandbox. */
 export function IsolationWarning({ sandbox }: { sandbox: WebClientConfig['sandbox'] }) {

@@ -1,4 +1,4 @@
-import { readStored, writeStored } from '@/lib/stored'
+import { readStored, writeStored } from '@/lib/browser/stored'
 
 const STORAGE_KEY = 'slipway.recent-repositories'
 const LIMIT = 8

@@ -1,5 +1,5 @@
 import type { ConfirmationMode, StartRequest } from '@/api/types'
-import { dollarsOf } from '@/lib/dollars-of'
+import { dollarsOf } from '@/lib/text/dollars-of'
 
 export interface TaskInput {
   task: string

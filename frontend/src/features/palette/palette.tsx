@@ -5,11 +5,11 @@ import { Dialog as Primitive } from 'radix-ui'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
-import { conversationTitle } from '@/api/conversation-title'
-import { conversationsQuery } from '@/api/conversations'
+import { conversationTitle } from '@/api/conversations/conversation-title'
+import { conversationsQuery } from '@/api/conversations/conversations'
 import { SETTINGS_SECTIONS } from '@/lib/settings-sections'
-import { setTheme, type ThemeChoice } from '@/lib/theme'
-import { useDebounced } from '@/lib/use-debounced'
+import { setTheme, type ThemeChoice } from '@/lib/browser/theme'
+import { useDebounced } from '@/lib/hooks/use-debounced'
 
 const SEARCH_DELAY_MS = 150
 const THEMES: ThemeChoice[] = ['system', 'light', 'dark']

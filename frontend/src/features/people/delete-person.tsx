@@ -9,15 +9,15 @@ import {
   useExportPerson,
   type Belongings,
   type Fate,
-} from '@/api/departures'
-import { peopleQuery } from '@/api/people'
+} from '@/api/people/departures'
+import { peopleQuery } from '@/api/people/people'
 import type { Person } from '@/api/types'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Select } from '@/ui/select'
-import { SkeletonList } from '@/ui/skeleton'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Select } from '@/ui/form/select'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 const HANDED_OVER = ['conversations', 'profiles', 'callbacks', 'triggers'] as const
 const LOST = ['secrets', 'git_credentials', 'mcp_servers', 'notes', 'sandbox_specs', 'api_keys'] as const

@@ -1,4 +1,4 @@
-import { GIVEN_ROLES, type GivenRole } from '@/api/people'
+import { GIVEN_ROLES, type GivenRole } from '@/api/people/people'
 import type { User } from '@/api/types'
 
 /** The roles that this user may give, and whose people they may change. */

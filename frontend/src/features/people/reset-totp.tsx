@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useResetTotp } from '@/api/people'
+import { useResetTotp } from '@/api/people/people'
 import type { Person } from '@/api/types'
-import { Button } from '@/ui/button'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+import { Button } from '@/ui/form/button'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
 /** Removes the authenticator app of a person, after a question. */
 export function ResetTotp({ person: { id, name } }: { person: Person }) {

@@ -2,13 +2,13 @@ import { Check, Copy, FolderRoot } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useCreateBasePath, type PortLink } from '@/api/ports'
-import { copyText } from '@/lib/copy-text'
-import { formatDateTime } from '@/lib/time'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { IconButton } from '@/ui/icon-button'
-import { Popover } from '@/ui/popover'
+import { useCreateBasePath, type PortLink } from '@/api/sandboxes/ports'
+import { copyText } from '@/lib/browser/copy-text'
+import { formatDateTime } from '@/lib/text/time'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { IconButton } from '@/ui/form/icon-button'
+import { Popover } from '@/ui/overlay/popover'
 
 export interface BasePathProps {
   sandboxId: string
@@ -39,12 +39,7 @@ export function BasePath({ sandboxId, port, link }: BasePathProps) {
       </p>
       {told && <Path link={told} />}
       {!told && (
-        <Button
-          size="sm"
-          className="mt-2"
-          isBusy={created.isPending}
-          onClick={() => created.mutate(port)}
-        >
+        <Button size="sm" className="mt-2" isBusy={created.isPending} onClick={() => created.mutate(port)}>
           {t('preview.base_path_create')}
         </Button>
       )}

@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
-import type { ListeningPort } from '@/api/ports'
+import type { ListeningPort } from '@/api/sandboxes/ports'
 
 export interface PortListProps {
   ports: readonly ListeningPort[]

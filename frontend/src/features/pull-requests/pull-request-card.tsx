@@ -1,11 +1,11 @@
 import { CircleCheck, CircleDashed, CircleX, ExternalLink, RefreshCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { type PullRequest, useAskAgent, useMarkReady, useRefreshPullRequest } from '@/api/pull-requests'
-import { Badge, type Tone } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { IconButton } from '@/ui/icon-button'
+import { type PullRequest, useAskAgent, useMarkReady, useRefreshPullRequest } from '@/api/git/pull-requests'
+import { Badge, type Tone } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { IconButton } from '@/ui/form/icon-button'
 
 type Check = PullRequest['checks'][number]
 

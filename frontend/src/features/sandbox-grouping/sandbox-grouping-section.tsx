@@ -1,11 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { GROUPING_STRATEGIES, sandboxGroupingQuery, useSetSandboxGrouping } from '@/api/sandbox-grouping'
-import { ChoiceList } from '@/ui/choice-list'
-import { ErrorState } from '@/ui/error-state'
-import { Notice } from '@/ui/notice'
-import { SectionHeader } from '@/ui/section-header'
-import { SkeletonList } from '@/ui/skeleton'
+import {
+  GROUPING_STRATEGIES,
+  sandboxGroupingQuery,
+  useSetSandboxGrouping,
+} from '@/api/sandboxes/sandbox-grouping'
+import { ChoiceList } from '@/ui/form/choice-list'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Notice } from '@/ui/feedback/notice'
+import { SectionHeader } from '@/ui/layout/section-header'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 /** Whether new conversations share sandboxes, and what that costs and saves. */
 export function SandboxGroupingSection() {

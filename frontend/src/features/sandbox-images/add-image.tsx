@@ -6,15 +6,15 @@ import {
   RUNTIME_PLUGINS,
   type RuntimePluginName,
   useCreateSandboxSpec,
-} from '@/api/sandbox-specs'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Notice } from '@/ui/notice'
-import { Segmented } from '@/ui/segmented'
-import { Textarea } from '@/ui/textarea'
+} from '@/api/sandboxes/sandbox-specs'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Notice } from '@/ui/feedback/notice'
+import { Segmented } from '@/ui/form/segmented'
+import { Textarea } from '@/ui/form/textarea'
 import { FromRepository } from './from-repository'
 import { OfferedPlugins } from './offered-plugins'
 

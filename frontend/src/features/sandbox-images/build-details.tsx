@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { ScrollPre } from '@/ui/scroll-pre'
+import { ScrollPre } from '@/ui/text/scroll-pre'
 
 export interface BuildDetailsProps {
   base: string | null

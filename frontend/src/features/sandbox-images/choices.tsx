@@ -6,14 +6,14 @@ import {
   type SandboxSpecSettings,
   SERVERS_OWN,
   useChooseSandboxSpec,
-} from '@/api/sandbox-specs'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { IconButton } from '@/ui/icon-button'
-import { RepositoryField } from '@/ui/repository-field'
-import { Select } from '@/ui/select'
+} from '@/api/sandboxes/sandbox-specs'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { IconButton } from '@/ui/form/icon-button'
+import { RepositoryField } from '@/ui/form/repository-field'
+import { Select } from '@/ui/form/select'
 
 export interface ChoicesProps {
   specs: SandboxSpec[]

@@ -1,11 +1,11 @@
 import { Check, Eye } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type NewSandboxSpec, type RepositoryAsked, useLookAtRepository } from '@/api/sandbox-specs'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { type NewSandboxSpec, type RepositoryAsked, useLookAtRepository } from '@/api/sandboxes/sandbox-specs'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 import { BuildDetails } from './build-details'
 
 export interface FromRepositoryProps {

@@ -1,7 +1,7 @@
 import { Trash2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { type SandboxSpec, useDeleteSandboxSpec } from '@/api/sandbox-specs'
-import { Button } from '@/ui/button'
+import { type SandboxSpec, useDeleteSandboxSpec } from '@/api/sandboxes/sandbox-specs'
+import { Button } from '@/ui/form/button'
 import { BuildDetails } from './build-details'
 
 /** One image of the user's, what it is built from, and the way to be rid of it. */

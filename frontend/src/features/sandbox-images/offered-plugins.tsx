@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { RUNTIME_PLUGINS, type RuntimePluginName } from '@/api/sandbox-specs'
+import { RUNTIME_PLUGINS, type RuntimePluginName } from '@/api/sandboxes/sandbox-specs'
 
 interface Props {
   offered: readonly RuntimePluginName[]

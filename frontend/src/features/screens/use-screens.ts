@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { runtimePluginsQuery, type Screen } from '@/api/runtime-plugins'
+import { runtimePluginsQuery, type Screen } from '@/api/sandboxes/runtime-plugins'
 import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import type { ConversationState } from '@/events/store'

@@ -1,12 +1,12 @@
 import { Plus } from 'lucide-react'
 import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { useSaveSecret } from '@/api/secrets'
+import { useSaveSecret } from '@/api/agents/secrets'
 import type { SecretInput } from '@/api/types'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const MIN_VALUE_CHARACTERS = 4

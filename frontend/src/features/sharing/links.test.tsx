@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse, ws } from 'msw'
 import { expect, test } from 'vitest'
-import type { LinkInfo } from '@/api/links'
+import type { LinkInfo } from '@/api/conversations/links'
 import { fakeConversation } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'

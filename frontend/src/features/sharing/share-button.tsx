@@ -1,7 +1,7 @@
 import { Users } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { IconButton } from '@/ui/icon-button'
+import { IconButton } from '@/ui/form/icon-button'
 import { ShareDialog } from './share-dialog'
 
 /** Opens the dialog in which the owner of a conversation shares it. */

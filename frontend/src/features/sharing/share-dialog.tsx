@@ -11,19 +11,19 @@ import {
   type GivenAccess,
   type SharedWith,
   type Sharing,
-} from '@/api/sharing'
+} from '@/api/conversations/sharing'
 import { Links } from './links'
-import { useDebounced } from '@/lib/use-debounced'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { IconButton } from '@/ui/icon-button'
-import { Input } from '@/ui/input'
-import { Notice } from '@/ui/notice'
-import { Select } from '@/ui/select'
-import { SkeletonList } from '@/ui/skeleton'
+import { useDebounced } from '@/lib/hooks/use-debounced'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { IconButton } from '@/ui/form/icon-button'
+import { Input } from '@/ui/form/input'
+import { Notice } from '@/ui/feedback/notice'
+import { Select } from '@/ui/form/select'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 const SEARCH_DELAY_MS = 200
 

@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { Sharing } from '@/api/sharing'
+import type { Sharing } from '@/api/conversations/sharing'
 import { fakeConversation } from '@/test/factories'
 import { renderApp } from '@/test/render-app'
 

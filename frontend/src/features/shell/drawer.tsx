@@ -3,8 +3,8 @@ import { Dialog as Primitive } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { IconButton } from '@/ui/icon-button'
-import { Logo } from '@/ui/logo'
+import { IconButton } from '@/ui/form/icon-button'
+import { Logo } from '@/ui/drawings/logo'
 
 export interface DrawerProps {
   isOpen: boolean

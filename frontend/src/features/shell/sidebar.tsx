@@ -2,11 +2,11 @@ import { Command, LayoutList, LogOut, Plus, Settings } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, NavLink, useNavigate } from 'react-router'
-import { useSignOut } from '@/api/users'
-import { buttonClass } from '@/ui/button'
-import { IconButton } from '@/ui/icon-button'
-import { Kbd, MOD_KEY } from '@/ui/kbd'
-import { Logo } from '@/ui/logo'
+import { useSignOut } from '@/api/people/users'
+import { buttonClass } from '@/ui/form/button'
+import { IconButton } from '@/ui/form/icon-button'
+import { Kbd, MOD_KEY } from '@/ui/text/kbd'
+import { Logo } from '@/ui/drawings/logo'
 
 export interface SidebarProps {
   /** The conversations and the theme switch: other features, which the route hands in. */

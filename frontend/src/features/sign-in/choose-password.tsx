@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState, type FormEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import { passwordSettingsQuery, useSetPassword } from '@/api/passwords'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
+import { passwordSettingsQuery, useSetPassword } from '@/api/people/passwords'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
 import { PasswordFields } from './password-fields'
 
 /** What an invited person is offered after the link: a password for the next time. */

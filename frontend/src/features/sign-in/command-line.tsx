@@ -2,8 +2,8 @@ import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { copyText } from '@/lib/copy-text'
-import { IconButton } from '@/ui/icon-button'
+import { copyText } from '@/lib/browser/copy-text'
+import { IconButton } from '@/ui/form/icon-button'
 
 /** A command to run in a terminal, with a button that copies it. */
 export function CommandLine({ command }: { command: string }) {

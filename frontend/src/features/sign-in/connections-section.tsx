@@ -7,14 +7,14 @@ import {
   useBeginConnection,
   useEndConnection,
   type IdentityConnection,
-} from '@/api/identities'
-import { formatDateTime } from '@/lib/time'
-import { Button } from '@/ui/button'
-import { Card } from '@/ui/card'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Notice } from '@/ui/notice'
-import { SectionHeader } from '@/ui/section-header'
+} from '@/api/people/identities'
+import { formatDateTime } from '@/lib/text/time'
+import { Button } from '@/ui/form/button'
+import { Card } from '@/ui/layout/card'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Notice } from '@/ui/feedback/notice'
+import { SectionHeader } from '@/ui/layout/section-header'
 import { reasonOf } from './reasons'
 import { clearFragment, toldInAddress } from './told-in-address'
 

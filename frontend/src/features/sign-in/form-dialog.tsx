@@ -1,10 +1,10 @@
 import type { FormEvent, ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 export interface FormDialogProps {
   title: string

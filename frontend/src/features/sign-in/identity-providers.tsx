@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { identityProvidersQuery } from '@/api/identities'
-import { buttonClass } from '@/ui/button'
+import { identityProvidersQuery } from '@/api/people/identities'
+import { buttonClass } from '@/ui/form/button'
 
 /** A button for each provider; nothing where there is none. The provider's page opens in this tab. */
 export function IdentityProviders() {

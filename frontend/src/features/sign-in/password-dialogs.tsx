@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useRemovePassword, useSetPassword, type PasswordSettings } from '@/api/passwords'
+import { useRemovePassword, useSetPassword, type PasswordSettings } from '@/api/people/passwords'
 import { CurrentPasswordField, FormDialog } from './form-dialog'
 import { PasswordFields } from './password-fields'
 

@@ -1,11 +1,11 @@
 import { useState, type FormEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
-import { useSignInWithPassword } from '@/api/passwords'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { useSignInWithPassword } from '@/api/people/passwords'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 /** Login name and password; then a code, where the account has an authenticator app. */
 export function PasswordSignInForm({ onSignedIn }: { onSignedIn: () => void }) {

@@ -2,9 +2,9 @@ import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { copyText } from '@/lib/copy-text'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
+import { copyText } from '@/lib/browser/copy-text'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
 
 /** The one time that recovery codes are shown. */
 export function RecoveryCodesDialog({ codes, onClose }: { codes: string[]; onClose: () => void }) {

@@ -7,8 +7,8 @@ import {
   useRemoveTotp,
   useRenewRecoveryCodes,
   type TotpEnrolment,
-} from '@/api/passwords'
-import { Input } from '@/ui/input'
+} from '@/api/people/passwords'
+import { Input } from '@/ui/form/input'
 import { CodeField, CurrentPasswordField, FormDialog } from './form-dialog'
 import { RecoveryCodesDialog } from './recovery-codes-dialog'
 

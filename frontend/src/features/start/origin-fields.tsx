@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import type { RetryStart, StartError, StartTask } from '@/api/types'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 /** From which repository and branch to try again; nothing once the files are there. */
 export function OriginFields({ task, error }: { task: StartTask; error: StartError }) {

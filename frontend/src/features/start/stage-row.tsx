@@ -2,9 +2,9 @@ import clsx from 'clsx'
 import { Check, Circle, Minus, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { StartStage } from '@/api/types'
-import { formatDuration } from '@/lib/time'
-import { ScrollPre } from '@/ui/scroll-pre'
-import { Spinner } from '@/ui/spinner'
+import { formatDuration } from '@/lib/text/time'
+import { ScrollPre } from '@/ui/text/scroll-pre'
+import { Spinner } from '@/ui/feedback/spinner'
 import { stageElapsedMs } from './stages'
 
 export interface StageRowProps {

@@ -1,5 +1,5 @@
 import type { StartStage, StartTask } from '@/api/types'
-import { timestampMs } from '@/events/timestamps'
+import { timestampMs } from '@/events/wire/timestamps'
 
 /** How long a stage took, or has taken by `now`; null before it began. */
 export function stageElapsedMs(stage: StartStage, now: number): number | null {

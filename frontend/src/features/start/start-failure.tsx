@@ -1,12 +1,12 @@
 import { RotateCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { useRetryStart } from '@/api/start-tasks'
+import { useRetryStart } from '@/api/conversations/start-tasks'
 import type { StartError, StartTask } from '@/api/types'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Notice } from '@/ui/notice'
-import { ScrollPre } from '@/ui/scroll-pre'
-import { WithCode } from '@/ui/with-code'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Notice } from '@/ui/feedback/notice'
+import { ScrollPre } from '@/ui/text/scroll-pre'
+import { WithCode } from '@/ui/text/with-code'
 import { changeOf, OriginFields } from './origin-fields'
 
 export interface StartFailureProps {

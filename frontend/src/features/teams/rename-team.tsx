@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
-import type { Team } from '@/api/teams'
-import { Dialog } from '@/ui/dialog'
+import type { Team } from '@/api/people/teams'
+import { Dialog } from '@/ui/overlay/dialog'
 import { TeamForm } from './team-form'
 
 export function RenameTeam({ team, onClose }: { team: Team; onClose: () => void }) {

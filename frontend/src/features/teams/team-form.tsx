@@ -1,10 +1,10 @@
 import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { useSaveTeam, type Team } from '@/api/teams'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
+import { useSaveTeam, type Team } from '@/api/people/teams'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
 
 const MAX_NAME = 100
 

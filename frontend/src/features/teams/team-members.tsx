@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { peopleQuery } from '@/api/people'
-import { teamQuery, useChangeMember, type Team, type TeamMember } from '@/api/teams'
-import { Badge } from '@/ui/badge'
-import { ErrorState } from '@/ui/error-state'
-import { IconButton } from '@/ui/icon-button'
-import { Select } from '@/ui/select'
-import { SkeletonList } from '@/ui/skeleton'
+import { peopleQuery } from '@/api/people/people'
+import { teamQuery, useChangeMember, type Team, type TeamMember } from '@/api/people/teams'
+import { Badge } from '@/ui/feedback/badge'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { IconButton } from '@/ui/form/icon-button'
+import { Select } from '@/ui/form/select'
+import { SkeletonList } from '@/ui/feedback/skeleton'
 
 export interface TeamMembersProps {
   team: Team

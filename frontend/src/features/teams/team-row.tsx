@@ -2,9 +2,9 @@ import clsx from 'clsx'
 import { ChevronDown, ChevronRight, Ellipsis, Pencil, Trash2 } from 'lucide-react'
 import { useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Team } from '@/api/teams'
-import { Badge } from '@/ui/badge'
-import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/dropdown-menu'
+import type { Team } from '@/api/people/teams'
+import { Badge } from '@/ui/feedback/badge'
+import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
 import { TeamMembers } from './team-members'
 
 export interface TeamRowProps {

@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { TeamDetails } from '@/api/teams'
+import type { TeamDetails } from '@/api/people/teams'
 import type { Person } from '@/api/types'
 import { fakeUser } from '@/test/factories'
 import { problem } from '@/test/handlers'

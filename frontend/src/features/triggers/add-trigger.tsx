@@ -1,7 +1,7 @@
 import { Plus } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { type TriggerWithSecret, useAddTrigger } from '@/api/triggers'
-import { Button } from '@/ui/button'
+import { type TriggerWithSecret, useAddTrigger } from '@/api/automation/triggers'
+import { Button } from '@/ui/form/button'
 import { TriggerForm } from './trigger-form'
 
 export function AddTrigger({ onAdded }: { onAdded: (added: TriggerWithSecret) => void }) {

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
-import { type Trigger, useChangeTrigger } from '@/api/triggers'
-import { Button } from '@/ui/button'
+import { type Trigger, useChangeTrigger } from '@/api/automation/triggers'
+import { Button } from '@/ui/form/button'
 import { TriggerForm } from './trigger-form'
 
 export function EditTrigger({ trigger, onClose }: { trigger: Trigger; onClose: () => void }) {

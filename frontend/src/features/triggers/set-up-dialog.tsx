@@ -2,11 +2,11 @@ import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import type { TriggerWithSecret } from '@/api/triggers'
-import { copyText } from '@/lib/copy-text'
-import { Button } from '@/ui/button'
-import { Dialog, DialogActions } from '@/ui/dialog'
-import { Input } from '@/ui/input'
+import type { TriggerWithSecret } from '@/api/automation/triggers'
+import { copyText } from '@/lib/browser/copy-text'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from '@/ui/overlay/dialog'
+import { Input } from '@/ui/form/input'
 
 export interface SetUpDialogProps {
   trigger: TriggerWithSecret

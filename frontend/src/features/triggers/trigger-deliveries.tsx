@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { type Trigger, triggerDeliveriesQuery, type TriggerDelivery } from '@/api/triggers'
-import { formatAge } from '@/lib/time'
-import type { Tone } from '@/ui/badge'
-import { DeliveryItem, DeliveryList } from '@/ui/delivery-list'
+import { type Trigger, triggerDeliveriesQuery, type TriggerDelivery } from '@/api/automation/triggers'
+import { formatAge } from '@/lib/text/time'
+import type { Tone } from '@/ui/feedback/badge'
+import { DeliveryItem, DeliveryList } from '@/ui/feedback/delivery-list'
 
 const TONES: Record<TriggerDelivery['state'], Tone> = {
   waiting: 'neutral',

@@ -2,14 +2,19 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { profilesQuery } from '@/api/profiles'
-import { sandboxSpecsQuery } from '@/api/sandbox-specs'
-import { type Trigger, TRIGGER_EVENTS, type TriggerEvent, type TriggerFields } from '@/api/triggers'
-import { ErrorState } from '@/ui/error-state'
-import { Field } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
-import { Textarea } from '@/ui/textarea'
+import { profilesQuery } from '@/api/models/profiles'
+import { sandboxSpecsQuery } from '@/api/sandboxes/sandbox-specs'
+import {
+  type Trigger,
+  TRIGGER_EVENTS,
+  type TriggerEvent,
+  type TriggerFields,
+} from '@/api/automation/triggers'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
+import { Textarea } from '@/ui/form/textarea'
 
 interface Values {
   repository: string

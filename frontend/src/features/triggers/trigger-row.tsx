@@ -5,10 +5,10 @@ import {
   type TriggerWithSecret,
   useDeleteTrigger,
   useRotateTriggerSecret,
-} from '@/api/triggers'
-import { formatAge } from '@/lib/time'
-import { Button } from '@/ui/button'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+} from '@/api/automation/triggers'
+import { formatAge } from '@/lib/text/time'
+import { Button } from '@/ui/form/button'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { EditTrigger } from './edit-trigger'
 import { TriggerDeliveries } from './trigger-deliveries'
 

@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { type Callback, deliveriesQuery, type Delivery, useRedeliver } from '@/api/callbacks'
-import { formatAge, formatDateTime } from '@/lib/time'
-import type { Tone } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { DeliveryItem, DeliveryList } from '@/ui/delivery-list'
+import { type Callback, deliveriesQuery, type Delivery, useRedeliver } from '@/api/automation/callbacks'
+import { formatAge, formatDateTime } from '@/lib/text/time'
+import type { Tone } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { DeliveryItem, DeliveryList } from '@/ui/feedback/delivery-list'
 
 const TONES: Record<Delivery['state'], Tone> = {
   waiting: 'neutral',

@@ -6,11 +6,11 @@ import {
   useDeleteCallback,
   useEnableCallback,
   useRotateSecret,
-} from '@/api/callbacks'
-import { formatDateTime } from '@/lib/time'
-import { Badge } from '@/ui/badge'
-import { Button } from '@/ui/button'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
+} from '@/api/automation/callbacks'
+import { formatDateTime } from '@/lib/text/time'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { Deliveries } from './deliveries'
 
 export interface WebhookRowProps {

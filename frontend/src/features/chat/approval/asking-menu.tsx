@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChevronDown, ShieldCheck } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { conversationModeQuery, useSetConversationMode } from '@/api/confirmation'
+import { conversationModeQuery, useSetConversationMode } from '@/api/approval/confirmation'
 import { CONFIRMATION_MODES, type AppConversation } from '@/api/types'
 import { useConversation } from '@/events/use-conversation'
-import { DropdownMenu, MenuRadioGroup } from '@/ui/dropdown-menu'
+import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 
 /** When the agent asks before it acts, and the choice of another way, also while it works. */
 export function AskingMenu({ conversation }: { conversation: AppConversation }) {

@@ -1,12 +1,12 @@
 import { Check, GitCompareArrows, X } from 'lucide-react'
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useAnswerMcpChange } from '@/api/mcp-changes'
-import type { McpChange } from '@/events/mcp-changes'
+import { useAnswerMcpChange } from '@/api/approval/mcp-changes'
+import type { McpChange } from '@/events/fold/mcp-changes'
 import { useConversation } from '@/events/use-conversation'
-import { Button } from '@/ui/button'
-import { DiffLines, type ShownLine } from '@/ui/diff-lines'
-import { ErrorState } from '@/ui/error-state'
+import { Button } from '@/ui/form/button'
+import { DiffLines, type ShownLine } from '@/ui/text/diff-lines'
+import { ErrorState } from '@/ui/feedback/error-state'
 import { useComposerDraft } from '../composer/composer-draft'
 
 /** A tool that a server has changed since it was approved: the difference, and what to do about it. One at a time. */

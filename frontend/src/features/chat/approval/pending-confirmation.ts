@@ -1,6 +1,6 @@
 /** What waits for the user's consent, and why: pure, from the folded view. */
-import type { ConversationView } from '@/events/reduce'
-import { eventIs, type EventOf, type SecurityDetails } from '@/events/types'
+import type { ConversationView } from '@/events/fold/reduce'
+import { eventIs, type EventOf, type SecurityDetails } from '@/events/wire/types'
 
 export interface PendingAction {
   event: EventOf<'ActionEvent'>

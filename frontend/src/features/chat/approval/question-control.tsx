@@ -1,9 +1,9 @@
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { FieldValue, QuestionField } from '@/events/mcp-questions'
-import { Field, type FieldControlProps } from '@/ui/field'
-import { Input } from '@/ui/input'
-import { Select } from '@/ui/select'
+import type { FieldValue, QuestionField } from '@/events/fold/mcp-questions'
+import { Field, type FieldControlProps } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
 
 export interface QuestionControlProps {
   field: QuestionField

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { actionIs, type EventOf } from '@/events/types'
+import { actionIs, type EventOf } from '@/events/wire/types'
 import { CodeBlock } from '../text/code-block'
 import { InlineDiff } from '../text/inline-diff'
 import { cellCall } from '../tools/cell-call'

@@ -1,11 +1,11 @@
 import { ChevronDown } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useQuery } from '@tanstack/react-query'
-import { useSwitchProfile } from '@/api/conversations'
-import { profilesQuery } from '@/api/profiles'
+import { useSwitchProfile } from '@/api/conversations/conversations'
+import { profilesQuery } from '@/api/models/profiles'
 import type { AppConversation } from '@/api/types'
-import { Badge } from '@/ui/badge'
-import { DropdownMenu, MenuRadioGroup } from '@/ui/dropdown-menu'
+import { Badge } from '@/ui/feedback/badge'
+import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 
 /** Which model the agent uses, and the choice of another, also while it works. */
 export function ModelMenu({ conversation }: { conversation: AppConversation }) {

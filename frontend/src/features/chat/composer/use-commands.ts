@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useMemo, useState, type KeyboardEvent } from 'react'
-import { skillsQuery } from '@/api/skills'
+import { skillsQuery } from '@/api/agents/skills'
 import { useConversation } from '@/events/use-conversation'
 import { commandsOf, completionsOf, type Command } from './commands'
 

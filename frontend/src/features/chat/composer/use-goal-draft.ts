@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useSetGoal } from '@/api/goals'
+import { useSetGoal } from '@/api/conversations/goals'
 import { agentStatus, type AgentStatus } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { waitingMessagesQuery } from '@/api/waiting-messages'
+import { waitingMessagesQuery } from '@/api/conversations/waiting-messages'
 import { useConversation, useConversationStore } from '@/events/use-conversation'
 import { contentText } from '../timeline/rows'
 

@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next'
-import { useRaiseBudget } from '@/api/conversations'
+import { useRaiseBudget } from '@/api/conversations/conversations'
 import { useConversation } from '@/events/use-conversation'
-import { Button } from '@/ui/button'
+import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
-import { useDollars } from '@/lib/use-dollars'
+import { useDollars } from '@/lib/hooks/use-dollars'
 
 /** Ways on from a spent budget: as much again, several times as much, or no limit. */
 export function BudgetActions() {

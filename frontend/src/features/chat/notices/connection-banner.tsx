@@ -1,8 +1,8 @@
 import { CloudOff } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useConversation, useConversationStore } from '@/events/use-conversation'
-import { useNow } from '@/lib/use-now'
-import { Button } from '@/ui/button'
+import { useNow } from '@/lib/hooks/use-now'
+import { Button } from '@/ui/form/button'
 
 /** Says that what is shown may be out of date, and when the next attempt to connect is. */
 export function ConnectionBanner() {

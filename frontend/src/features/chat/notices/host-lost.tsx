@@ -1,12 +1,12 @@
 import { History } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useWakeSandbox } from '@/api/archives'
+import { useWakeSandbox } from '@/api/conversations/archives'
 import { isApiError, type OutdatedBackup } from '@/api/errors'
-import { formatDateTime } from '@/lib/time'
-import { Button } from '@/ui/button'
-import { ConfirmDialog } from '@/ui/confirm-dialog'
-import { ErrorState } from '@/ui/error-state'
+import { formatDateTime } from '@/lib/text/time'
+import { Button } from '@/ui/form/button'
+import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
+import { ErrorState } from '@/ui/feedback/error-state'
 
 /** Waiting for the host, or going on without it: at once where nothing is lost by that, else after a word. */
 export function HostLost({ sandboxId }: { sandboxId: string }) {

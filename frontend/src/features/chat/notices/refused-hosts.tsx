@@ -3,10 +3,10 @@ import { Check, Globe, X } from 'lucide-react'
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { conversationNetworkQuery, useAnswerNetwork, type RefusedHost } from '@/api/network'
+import { conversationNetworkQuery, useAnswerNetwork, type RefusedHost } from '@/api/sandboxes/network'
 import { useConversation } from '@/events/use-conversation'
-import { Button } from '@/ui/button'
-import { ErrorState } from '@/ui/error-state'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
 import { useComposerDraft } from '../composer/composer-draft'
 
 /** A host that the network policy did not let the sandbox reach, and what to do about it. One at a time. */

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useConversation } from '@/events/use-conversation'
-import type { ConversationView } from '@/events/reduce'
+import type { ConversationView } from '@/events/fold/reduce'
 import { isAwake } from '@/events/status'
-import { useNow } from '@/lib/use-now'
+import { useNow } from '@/lib/hooks/use-now'
 
 /** Why nothing comes although the agent is at work: the model could not be asked, and when it will be again. */
 export function RetryLine() {

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { Boxes, ChevronDown } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
-import { conversationTitle } from '@/api/conversation-title'
-import { neighboursQuery } from '@/api/conversations'
+import { conversationTitle } from '@/api/conversations/conversation-title'
+import { neighboursQuery } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
-import { Popover } from '@/ui/popover'
+import { Popover } from '@/ui/overlay/popover'
 
 /** With which conversations this one shares its sandbox, and what that means. */
 export function SharedSandbox({ conversation }: { conversation: AppConversation }) {

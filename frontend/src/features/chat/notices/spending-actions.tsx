@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { spendingLimitQuery, useSpendMore } from '@/api/spending'
-import { useDollars } from '@/lib/use-dollars'
-import { Button } from '@/ui/button'
+import { spendingLimitQuery, useSpendMore } from '@/api/models/spending'
+import { useDollars } from '@/lib/hooks/use-dollars'
+import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 
 /** Ways on from the user's own limit: a fifth of it more, or all of it once more, in this period alone. */

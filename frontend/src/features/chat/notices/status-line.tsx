@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next'
-import { isActive, statusText, statusTone } from '@/api/conversation-status'
+import { isActive, statusText, statusTone } from '@/api/conversations/conversation-status'
 import { agentStanding, agentStatus, awaitedAnswer, runningSince, type AgentStatus } from '@/events/status'
-import { timestampMs } from '@/events/timestamps'
+import { timestampMs } from '@/events/wire/timestamps'
 import { useConversation } from '@/events/use-conversation'
-import { formatElapsed } from '@/lib/time'
-import { useNow } from '@/lib/use-now'
-import { StatusDot } from '@/ui/status-dot'
+import { formatElapsed } from '@/lib/text/time'
+import { useNow } from '@/lib/hooks/use-now'
+import { StatusDot } from '@/ui/feedback/status-dot'
 
 /** Where the word alone does not say how to go on. */
 const HINTED: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['stuck', 'sandbox_asleep', 'sandbox_archived'])

@@ -2,12 +2,12 @@ import clsx from 'clsx'
 import { FoldVertical } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
-import { useCondense } from '@/api/conversations'
+import { useCondense } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
 import { useConversation } from '@/events/use-conversation'
-import type { TokenUsage } from '@/events/types'
-import { DropdownMenu, MenuItem } from '@/ui/dropdown-menu'
-import { useDollars } from '@/lib/use-dollars'
+import type { TokenUsage } from '@/events/wire/types'
+import { DropdownMenu, MenuItem } from '@/ui/overlay/dropdown-menu'
+import { useDollars } from '@/lib/hooks/use-dollars'
 
 const NEARLY = 0.8
 

@@ -2,9 +2,9 @@ import clsx from 'clsx'
 import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { copyText } from '@/lib/copy-text'
-import { IconButton } from '@/ui/icon-button'
-import { ScrollPre } from '@/ui/scroll-pre'
+import { copyText } from '@/lib/browser/copy-text'
+import { IconButton } from '@/ui/form/icon-button'
+import { ScrollPre } from '@/ui/text/scroll-pre'
 import { Code } from './code'
 
 export interface CodeBlockProps {

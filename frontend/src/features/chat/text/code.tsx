@@ -1,5 +1,5 @@
 import { useEffect, useState, type ReactNode } from 'react'
-import type * as syntaxModule from '@/lib/syntax'
+import type * as syntaxModule from '@/lib/text/syntax'
 import type { CodeBlockProps } from './code-block'
 
 /** Longer code stays plain: colouring it again with every piece that streams in would take too long. */
@@ -20,7 +20,7 @@ function useSyntax(isWanted: boolean): Syntax | null {
   useEffect(() => {
     if (!isWanted || syntax !== null) return
     let isGone = false
-    import('@/lib/syntax').then(
+    import('@/lib/text/syntax').then(
       (module) => {
         loadedSyntax = module
         if (!isGone) setSyntax(module)

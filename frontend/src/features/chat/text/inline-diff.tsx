@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
-import type { DiffLine } from '@/lib/line-diff'
-import { DiffLines, withContext } from '@/ui/diff-lines'
+import type { DiffLine } from '@/lib/text/line-diff'
+import { DiffLines, withContext } from '@/ui/text/diff-lines'
 import { useKeptState } from '../timeline/kept-state'
 
 const FOLDED_LINES = 24

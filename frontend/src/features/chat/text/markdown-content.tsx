@@ -2,7 +2,7 @@ import { memo, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import { useTranslation } from 'react-i18next'
 import remarkGfm from 'remark-gfm'
-import { InlineCode } from '@/ui/inline-code'
+import { InlineCode } from '@/ui/text/inline-code'
 import { CodeBlock } from './code-block'
 
 const PLUGINS = [remarkGfm]

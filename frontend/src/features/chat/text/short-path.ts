@@ -1,5 +1,5 @@
 import { useConversation } from '@/events/use-conversation'
-import { repositoryName } from '@/lib/repository-name'
+import { repositoryName } from '@/lib/text/repository-name'
 
 /** Where every sandbox keeps the conversation's files, wherever its own root may lie. */
 const PROJECT = /^.*?\/workspace\/project(?=\/|$)\/?/

@@ -1,6 +1,6 @@
 import { ChevronRight } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { ScrollPre } from '@/ui/scroll-pre'
+import { ScrollPre } from '@/ui/text/scroll-pre'
 import { forPeople, type TextKind } from './model-text'
 import { OutputBlock, type OutputBlockProps } from './output-block'
 

@@ -2,7 +2,7 @@ import { ChevronRight, Gauge } from 'lucide-react'
 import clsx from 'clsx'
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CriticResult } from '@/events/types'
+import type { CriticResult } from '@/events/wire/types'
 import { useKeptState } from './kept-state'
 
 /** What a critic made of the work so far: the score, and why on request. */

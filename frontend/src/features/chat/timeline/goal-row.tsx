@@ -1,9 +1,9 @@
 import clsx from 'clsx'
 import { CircleCheckBig, CircleDashed, Hand, RotateCw, Target } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { PursuedGoal } from '@/events/goal'
-import type { TimelineItem } from '@/events/reduce'
-import { formatDateTime } from '@/lib/time'
+import type { PursuedGoal } from '@/events/fold/goal'
+import type { TimelineItem } from '@/events/fold/reduce'
+import { formatDateTime } from '@/lib/text/time'
 import { Marker } from './marker'
 
 /** One step of a goal: set, judged, stopped, taken up again. */

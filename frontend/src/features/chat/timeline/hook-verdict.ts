@@ -1,4 +1,4 @@
-import type { EventOf } from '@/events/types'
+import type { EventOf } from '@/events/wire/types'
 
 export type HookVerdict = 'blocked' | 'failed' | 'informed' | 'passed'
 

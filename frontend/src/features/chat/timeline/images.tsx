@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { ZoomableImage } from '@/ui/zoomable-image'
+import { ZoomableImage } from '@/ui/overlay/zoomable-image'
 
 /** Only pictures that travelled inside the event: a remote one would tell its host who reads here. */
 export function Images({ urls, label }: { urls: readonly string[]; label?: string }) {

@@ -1,5 +1,5 @@
 import { createContext, useContext, type ComponentType } from 'react'
-import type { TimelineItem } from '@/events/reduce'
+import type { TimelineItem } from '@/events/fold/reduce'
 
 export type ItemComponent = ComponentType<{ item: TimelineItem }>
 

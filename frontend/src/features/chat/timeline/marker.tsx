@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
-import { formatDateTime } from '@/lib/time'
+import { formatDateTime } from '@/lib/text/time'
 import { useKeptState } from './kept-state'
 
 export interface MarkerProps {

@@ -2,7 +2,7 @@ import { ChevronRight, CircleDashed, ShieldCheck, type LucideIcon } from 'lucide
 import clsx from 'clsx'
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Proof } from '@/events/proof'
+import type { Proof } from '@/events/fold/proof'
 import { useKeptState } from './kept-state'
 
 const ICON: Record<Proof['status'], LucideIcon> = { verified: ShieldCheck, unverified: CircleDashed }

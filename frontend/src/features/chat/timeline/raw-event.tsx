@@ -1,4 +1,4 @@
-import { ScrollPre } from '@/ui/scroll-pre'
+import { ScrollPre } from '@/ui/text/scroll-pre'
 import { CopyButton } from '../text/code-block'
 
 /** An event exactly as it came over the wire. */

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
-import type { Restored } from '@/events/restored'
-import { formatDateTime } from '@/lib/time'
-import { Notice } from '@/ui/notice'
+import type { Restored } from '@/events/fold/restored'
+import { formatDateTime } from '@/lib/text/time'
+import { Notice } from '@/ui/feedback/notice'
 
 /** The machine was lost; the files are older than what stands above. */
 export function RestoredRow({ restored: { asOf, lostEvents } }: { restored: Restored }) {

@@ -1,6 +1,6 @@
 import { History } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { Rewind } from '@/events/rewind'
+import type { Rewind } from '@/events/fold/rewind'
 import { Marker } from './marker'
 import { RewindAction } from './slots'
 

@@ -1,13 +1,13 @@
 /** What the timeline shows, in order: pure, from the folded view and what the user has sent. */
 import type { StartTask } from '@/api/types'
-import { llmFallback } from '@/events/fallback'
-import { proofOf } from '@/events/proof'
-import type { TimelineItem } from '@/events/reduce'
-import type { StreamingItem } from '@/events/streaming'
-import { restoredOf } from '@/events/restored'
-import { rewindOf, type Placed } from '@/events/rewind'
+import { llmFallback } from '@/events/fold/fallback'
+import { proofOf } from '@/events/fold/proof'
+import type { TimelineItem } from '@/events/fold/reduce'
+import type { StreamingItem } from '@/events/fold/streaming'
+import { restoredOf } from '@/events/fold/restored'
+import { rewindOf, type Placed } from '@/events/fold/rewind'
 import type { OutgoingMessage } from '@/events/store'
-import { eventIs, type ConversationEvent } from '@/events/types'
+import { eventIs, type ConversationEvent } from '@/events/wire/types'
 import { hookVerdict } from './hook-verdict'
 
 export type Row =

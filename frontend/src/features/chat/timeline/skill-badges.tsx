@@ -1,5 +1,5 @@
 import { BookOpen } from 'lucide-react'
-import { Badge } from '@/ui/badge'
+import { Badge } from '@/ui/feedback/badge'
 
 export interface SkillBadgesProps {
   /** What came of them, for those who only hear the page. */

@@ -1,6 +1,6 @@
 import { createContext, useContext, type ReactNode } from 'react'
-import type { Rewind } from '@/events/rewind'
-import type { EventOf } from '@/events/types'
+import type { Rewind } from '@/events/fold/rewind'
+import type { EventOf } from '@/events/wire/types'
 import { useComposerDraft } from '../composer/composer-draft'
 
 /** What the page adds to rows of the timeline. */

@@ -1,6 +1,6 @@
 /** The calls of the browser's tools in the words of their row. Pure. */
-import { pageOf } from '@/events/sight'
-import { actionIs, type Action } from '@/events/types'
+import { pageOf } from '@/events/fold/sight'
+import { actionIs, type Action } from '@/events/wire/types'
 
 export interface BrowserCall {
   /** The end of the key of its verb. */

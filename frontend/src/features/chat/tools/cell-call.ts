@@ -1,5 +1,5 @@
 /** Cells of a notebook travel as calls of an MCP tool, whose arguments may be anything. Pure. */
-import { actionIs, type EventOf } from '@/events/types'
+import { actionIs, type EventOf } from '@/events/wire/types'
 
 export interface CellCall {
   code: string

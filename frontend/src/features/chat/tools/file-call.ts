@@ -6,8 +6,8 @@ import {
   type ActionByKind,
   type FileCommand,
   type Observation,
-} from '@/events/types'
-import { lineDiff, type DiffLine } from '@/lib/line-diff'
+} from '@/events/wire/types'
+import { lineDiff, type DiffLine } from '@/lib/text/line-diff'
 
 export interface FileCall {
   command: FileCommand | 'list'

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import type { DiffLine } from '@/lib/line-diff'
+import type { DiffLine } from '@/lib/text/line-diff'
 
 /** How many lines come and how many go. */
 export function LineCounts({ lines }: { lines: readonly DiffLine[] }) {

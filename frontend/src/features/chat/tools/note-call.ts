@@ -1,5 +1,5 @@
 /** Notes travel as calls of an MCP tool, whose arguments may be anything: this is what ours mean. Pure. */
-import { actionIs, type EventOf } from '@/events/types'
+import { actionIs, type EventOf } from '@/events/wire/types'
 
 export interface NoteCall {
   command: 'create' | 'update' | 'delete' | 'search'

@@ -1,6 +1,6 @@
 import { FileDiff } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import type { ActionByKind } from '@/events/types'
+import type { ActionByKind } from '@/events/wire/types'
 import { InlineDiff } from '../text/inline-diff'
 import { KeptPart } from '../timeline/kept-state'
 import { Refusal, ToolStatus } from './outcome'

@@ -1,5 +1,5 @@
 import type { ComponentType, ReactNode } from 'react'
-import { actionIs, type Action, type ActionByKind } from '@/events/types'
+import { actionIs, type Action, type ActionByKind } from '@/events/wire/types'
 import { BrowserTool } from './browser'
 import { browserCall } from './browser-call'
 import { cellCall } from './cell-call'

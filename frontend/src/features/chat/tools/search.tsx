@@ -1,6 +1,6 @@
 import { FileSearch, Search } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { actionIs, observationIs, type ActionByKind, type Observation } from '@/events/types'
+import { actionIs, observationIs, type ActionByKind, type Observation } from '@/events/wire/types'
 import { OutputBlock } from '../text/output-block'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText } from '../timeline/rows'

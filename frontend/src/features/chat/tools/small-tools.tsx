@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { BookOpen, Circle, CircleCheckBig, CircleDashed, CircleDot, Lightbulb, ListTodo } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { observationIs, type ActionByKind, type PlannedTask } from '@/events/types'
+import { observationIs, type ActionByKind, type PlannedTask } from '@/events/wire/types'
 import { Markdown } from '../text/markdown'
 import { forPeople } from '../text/model-text'
 import { Refusal, ToolStatus } from './outcome'

@@ -1,4 +1,4 @@
-import { eventIs, type Action, type EventOf, type Observation, type Outcome } from '@/events/types'
+import { eventIs, type Action, type EventOf, type Observation, type Outcome } from '@/events/wire/types'
 import type { ToolState } from './tool-card'
 
 /** What every tool's renderer is given. */

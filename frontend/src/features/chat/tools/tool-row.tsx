@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { useConversation } from '@/events/use-conversation'
 import { agentStatus, isClientCall } from '@/events/status'
-import type { TimelineItem } from '@/events/reduce'
+import type { TimelineItem } from '@/events/fold/reduce'
 import { CriticMark } from '../timeline/critic-mark'
 import { Markdown } from '../text/markdown'
 import { toolState } from './outcome'

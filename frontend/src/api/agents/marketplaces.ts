@@ -1,0 +1,56 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { Schemas } from '@/api/schema'
+
+export type Marketplace = Schemas['MarketplaceRegistration']
+export type MarketplaceOffers = Schemas['MarketplaceSkillsPreviewResponse']
+
+/** `own`: those of the user. `shared`: those of everyone here. */
+export interface Marketplaces {
+  own: Marketplace[]
+  shared: Marketplace[]
+}
+
+const ALL = ['marketplaces'] as const
+
+export function marketplacesQuery() {
+  return queryOptions({
+    queryKey: ALL,
+    queryFn: async ({ signal }): Promise<Marketplaces> => {
+      const settings = await request<Schemas['SettingsInfo']>('/api/v1/settings', { signal })
+      return { own: settings.registered_marketplaces, shared: settings.inherited_marketplaces }
+    },
+  })
+}
+
+export interface MarketplaceChange {
+  list: keyof Marketplaces
+  marketplaces: Marketplace[]
+}
+
+/** Replaces one of the two lists. The form shows the errors. */
+export function useSaveMarketplaces() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ list, marketplaces }: MarketplaceChange) => {
+      const body = marketplaces.map(({ scope: _scope, ...rest }) => rest)
+      return list === 'own'
+        ? request<unknown>('/api/v1/settings', { method: 'POST', body: { registered_marketplaces: body } })
+        : request<unknown>('/api/v1/marketplaces/shared', { method: 'PUT', body: { marketplaces: body } })
+    },
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** Reads a marketplace at its source. Nothing is stored. */
+export function useMarketplaceOffers() {
+  return useMutation({
+    mutationFn: ({ scope: _scope, ...marketplace }: Marketplace) =>
+      request<MarketplaceOffers>('/api/v1/skills/marketplace-skills', {
+        method: 'POST',
+        body: [marketplace],
+      }),
+    meta: { errorShownInline: true },
+  })
+}

@@ -1,0 +1,59 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { Consent, ConversationConsent } from './offers'
+import type { Success } from '@/api/types'
+
+const consentsKey = ['consents'] as const
+
+const path = (conversationId: string) =>
+  `/api/v1/app-conversations/${encodeURIComponent(conversationId)}/consent`
+
+/** What the repository of a conversation would run, as it is now, and what its user has said about it. */
+export function conversationConsentQuery(conversationId: string) {
+  return queryOptions({
+    queryKey: ['conversation-consent', conversationId],
+    queryFn: ({ signal }) => request<ConversationConsent>(path(conversationId), { signal }),
+  })
+}
+
+/** Hashes of what the user was shown. The panel shows the errors. */
+export function useAnswerOffers(conversationId: string) {
+  const queryClient = useQueryClient()
+  const { queryKey } = conversationConsentQuery(conversationId)
+  return useMutation({
+    mutationFn: (body: { allow?: string[]; refuse?: string[] }) =>
+      request<ConversationConsent>(path(conversationId), { method: 'POST', body }),
+    onSuccess: (answered) => queryClient.setQueryData(queryKey, answered),
+    onError: () => queryClient.invalidateQueries({ queryKey }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** Runs the allowed set-up script once more; the start's stage tells how it goes. */
+export function useRunSetupScript(conversationId: string) {
+  return useMutation({
+    mutationFn: (hash: string) =>
+      request<Success>(`/api/v1/app-conversations/${encodeURIComponent(conversationId)}/run-setup-script`, {
+        method: 'POST',
+        body: { hash },
+      }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** What the user has allowed repositories to run, or refused, by repository. */
+export function consentsQuery() {
+  return queryOptions({
+    queryKey: consentsKey,
+    queryFn: ({ signal }) => request<Consent[]>('/api/v1/consents', { signal }),
+  })
+}
+
+export function useRevokeConsent() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) =>
+      request<unknown>(`/api/v1/consents/${encodeURIComponent(id)}`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: consentsKey }),
+  })
+}

@@ -1,0 +1,95 @@
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { components } from '@/api/schema.gen'
+
+export type Callback = components['schemas']['CallbackInfo']
+export type CallbackWithSecret = components['schemas']['CallbackWithSecret']
+export type Delivery = components['schemas']['DeliveryInfo']
+
+const ROOT = '/api/v1/callbacks'
+const REFRESH_MS = 5_000
+const PAGE_SIZE = 20
+
+const ALL = ['callbacks'] as const
+
+export function callbacksQuery() {
+  return queryOptions({
+    queryKey: ALL,
+    queryFn: ({ signal }) => request<Callback[]>(ROOT, { signal }),
+  })
+}
+
+/** The newest deliveries of a webhook first. */
+export function deliveriesQuery(id: string) {
+  return infiniteQueryOptions({
+    queryKey: ['callback-deliveries', id] as const,
+    queryFn: ({ signal, pageParam }) =>
+      request<{ items: Delivery[]; next_page_id?: string | null }>(`${ROOT}/${id}/deliveries`, {
+        signal,
+        query: { limit: PAGE_SIZE, page_id: pageParam },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+    // Deliveries are jobs, which change without an event.
+    refetchInterval: REFRESH_MS,
+  })
+}
+
+export type Processor = 'webhook' | 'chat' | 'mail'
+
+/** `url`: of a webhook and a chat. `email`: of mail. */
+export interface NewWebhook {
+  name: string
+  processor: Processor
+  url?: string
+  email?: string
+  kinds: string[]
+  tools: string[]
+  statuses: string[]
+  is_for_everyone: boolean
+}
+
+/** Adds a callback; the reply is the only place the secret of a webhook ever appears. The form shows the errors. */
+export function useAddWebhook() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (wanted: NewWebhook) => request<CallbackWithSecret>(ROOT, { method: 'POST', body: wanted }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useRotateSecret() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) =>
+      request<CallbackWithSecret>(`${ROOT}/${id}/rotate-secret`, { method: 'POST', body: {} }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+  })
+}
+
+export function useEnableCallback() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ id, isEnabled }: { id: string; isEnabled: boolean }) =>
+      request<Callback>(`${ROOT}/${id}`, { method: 'PATCH', body: { is_enabled: isEnabled } }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+  })
+}
+
+export function useDeleteCallback() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<unknown>(`${ROOT}/${id}`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+  })
+}
+
+export function useRedeliver(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (deliveryId: string) =>
+      request<Delivery>(`${ROOT}/${id}/deliveries/${deliveryId}/redeliver`, { method: 'POST' }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['callback-deliveries', id] }),
+  })
+}

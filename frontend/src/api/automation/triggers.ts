@@ -1,0 +1,100 @@
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { components } from '@/api/schema.gen'
+
+export type Trigger = components['schemas']['TriggerInfo']
+export type TriggerWithSecret = components['schemas']['TriggerWithSecret']
+export type TriggerDelivery = components['schemas']['TriggerDeliveryInfo']
+export type TriggerEvent = components['schemas']['TriggerEvent']
+
+const ROOT = '/api/v1/triggers'
+const REFRESH_MS = 5_000
+const PAGE_SIZE = 20
+
+const ALL = ['triggers'] as const
+
+export const TRIGGER_EVENTS = [
+  'label',
+  'mention',
+  'assignment',
+  'review_comment',
+  'failing_check',
+  'push',
+] as const satisfies TriggerEvent[]
+
+export function triggersQuery() {
+  return queryOptions({
+    queryKey: ALL,
+    queryFn: ({ signal }) => request<Trigger[]>(ROOT, { signal }),
+  })
+}
+
+/** What the git host has sent, the newest first. */
+export function triggerDeliveriesQuery(id: string) {
+  return infiniteQueryOptions({
+    queryKey: ['trigger-deliveries', id] as const,
+    queryFn: ({ signal, pageParam }) =>
+      request<{ items: TriggerDelivery[]; next_page_id?: string | null }>(`${ROOT}/${id}/deliveries`, {
+        signal,
+        query: { limit: PAGE_SIZE, page_id: pageParam },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+    refetchInterval: REFRESH_MS,
+  })
+}
+
+export interface TriggerFields {
+  events: TriggerEvent[]
+  label: string
+  mention: string
+  branch: string | null
+  paths: string[]
+  instructions: string
+  llm_profile: string | null
+  sandbox_spec_id: string | null
+  opens_pull_request: boolean
+  max_running: number
+}
+
+export interface NewTrigger extends TriggerFields {
+  repository: string
+}
+
+/** Adds a trigger; the reply is the only place its secret ever appears. The form shows the errors. */
+export function useAddTrigger() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (wanted: NewTrigger) => request<TriggerWithSecret>(ROOT, { method: 'POST', body: wanted }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** The form shows the errors. */
+export function useChangeTrigger(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (wanted: TriggerFields) =>
+      request<Trigger>(`${ROOT}/${id}`, { method: 'PATCH', body: wanted }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useRotateTriggerSecret() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) =>
+      request<TriggerWithSecret>(`${ROOT}/${id}/rotate-secret`, { method: 'POST', body: {} }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+  })
+}
+
+export function useDeleteTrigger() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<unknown>(`${ROOT}/${id}`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+  })
+}

@@ -1,0 +1,58 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { components } from '@/api/schema.gen'
+
+export type LinkInfo = components['schemas']['ConversationLinkInfo']
+export type CreatedLink = components['schemas']['CreatedConversationLink']
+export type LinkedConversation = components['schemas']['LinkedConversation']
+
+export interface WantedLink {
+  name: string
+  hours: number
+  confirmed_findings: string[]
+}
+
+const SCAN_TIMEOUT_MS = 120_000
+
+const rootOf = (id: string) => `/api/v1/app-conversations/${id}/links`
+const keyOf = (id: string) => ['links', id] as const
+
+/** The read-only links of a conversation. For its owner. */
+export function linksQuery(id: string) {
+  return queryOptions({
+    queryKey: keyOf(id),
+    queryFn: ({ signal }) => request<LinkInfo[]>(rootOf(id), { signal }),
+  })
+}
+
+/** Makes a link. Fails with `findings` while secrets in the conversation are not confirmed. */
+export function useCreateLink(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: WantedLink) =>
+      request<CreatedLink>(rootOf(id), { method: 'POST', body, timeoutMs: SCAN_TIMEOUT_MS }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: keyOf(id) }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useRemoveLink(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (linkId: string) => request<undefined>(`${rootOf(id)}/${linkId}`, { method: 'DELETE' }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: keyOf(id) }),
+  })
+}
+
+/** The conversation that a link opens, for everyone who has its token. */
+export function linkedConversationQuery(token: string) {
+  return queryOptions({
+    queryKey: ['linked-conversation', token] as const,
+    queryFn: ({ signal }) =>
+      request<LinkedConversation>('/api/v1/linked-conversation', {
+        headers: { 'X-Link-Token': token },
+        signal,
+      }),
+    enabled: token !== '',
+  })
+}

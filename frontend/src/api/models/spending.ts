@@ -1,0 +1,105 @@
+import type { Schemas } from '@/api/schema'
+import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { Success } from '@/api/types'
+
+export const SPENDING_PERIODS = ['day', 'month'] as const
+export type SpendingPeriod = (typeof SPENDING_PERIODS)[number]
+
+/** US dollars; null for any amount. */
+export type LimitPerPeriod = Schemas['SetSpendingLimit']
+
+/** What an administrator allows, and what of it is spent in the present period. */
+export type AdministeredLimit = Schemas['AdministeredLimit']
+
+/**
+ * The user's own, all conversations together.
+ * `raised`: added to the limit for the present period.
+ * `administered`: holds beside it.
+ */
+export type SpendingLimit = Schemas['SpendingLimit']
+
+/** As administrators see it. */
+export type UserLimit = Schemas['UserLimit']
+
+export type SpendingLimits = Schemas['SpendingLimits']
+
+const SETTINGS = '/api/v1/settings/spending-limit'
+const ADMINISTRATION = '/api/v1/administration/spending-limits'
+
+export const spendingKeys = {
+  limit: ['spending-limit'] as const,
+  all: ['administration', 'spending-limits'] as const,
+}
+
+/** What the user's agents may spend on models, and have spent. */
+export function spendingLimitQuery() {
+  return queryOptions({
+    queryKey: spendingKeys.limit,
+    queryFn: ({ signal }) => request<SpendingLimit>(SETTINGS, { signal }),
+  })
+}
+
+/** Writes what the user's stream told into the cache. */
+export function setSpendingLimit(queryClient: QueryClient, limit: SpendingLimit): void {
+  queryClient.setQueryData(spendingKeys.limit, limit)
+}
+
+export function useSetSpendingLimit() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: LimitPerPeriod) => request<SpendingLimit>(SETTINGS, { method: 'PUT', body }),
+    onSuccess: (limit) => queryClient.setQueryData(spendingKeys.limit, limit),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** Allows more until the present period ends, and lets the conversation go on. */
+export function useSpendMore(conversationId: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async (by: number) => {
+      const limit = await request<SpendingLimit>(`${SETTINGS}/raise`, { method: 'POST', body: { by } })
+      queryClient.setQueryData(spendingKeys.limit, limit)
+      await request<Success>(`/api/v1/app-conversations/${conversationId}/run`, { method: 'POST' })
+    },
+  })
+}
+
+/** What everybody may spend, and each user. For administrators alone. */
+export function spendingLimitsQuery() {
+  return queryOptions({
+    queryKey: spendingKeys.all,
+    queryFn: ({ signal }) => request<SpendingLimits>(ADMINISTRATION, { signal }),
+  })
+}
+
+/** Without a user: what everybody may spend. */
+export function useAllowSpending(userId?: string) {
+  const change = useChangedLimits()
+  const path = userId === undefined ? 'default' : `users/${userId}`
+  return useMutation({
+    mutationFn: (body: LimitPerPeriod) =>
+      request<LimitPerPeriod>(`${ADMINISTRATION}/${path}`, { method: 'PUT', body }),
+    onSuccess: change,
+    meta: { errorShownInline: true },
+  })
+}
+
+/** From now on the user is allowed what everybody is. */
+export function useFollowDefault(userId: string) {
+  const change = useChangedLimits()
+  return useMutation({
+    mutationFn: () => request<UserLimit>(`${ADMINISTRATION}/users/${userId}`, { method: 'DELETE' }),
+    onSuccess: change,
+  })
+}
+
+/** The administrator's own limit is among them. */
+function useChangedLimits() {
+  const queryClient = useQueryClient()
+  return () =>
+    Promise.all(
+      [spendingKeys.all, spendingKeys.limit].map((queryKey) => queryClient.invalidateQueries({ queryKey })),
+    )
+}

@@ -1,0 +1,98 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { NewApiKey } from './api-keys'
+import type { ApiKey, CreatedApiKey, Person, SignInLink } from '@/api/types'
+
+export const peopleKeys = { all: ['people'] as const }
+
+/** The roles that can be given. There is one owner. */
+export const GIVEN_ROLES = ['admin', 'member', 'viewer'] as const
+export type GivenRole = (typeof GIVEN_ROLES)[number]
+
+export function peopleQuery() {
+  return queryOptions({
+    queryKey: peopleKeys.all,
+    queryFn: ({ signal }) => request<Person[]>('/api/v1/people', { signal }),
+  })
+}
+
+interface Invitation {
+  person: Person
+  sign_in_link: SignInLink
+}
+
+/** Makes an account, with a link unless it is a service account. The form shows the errors. */
+export function useInvitePerson() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async ({
+      is_service,
+      ...body
+    }: {
+      name: string
+      role: GivenRole
+      is_service: boolean
+    }): Promise<{ name: string; link: SignInLink | null }> => {
+      if (is_service) {
+        const account = await request<Person>('/api/v1/people/service-accounts', { method: 'POST', body })
+        return { name: account.name, link: null }
+      }
+      const invited = await request<Invitation>('/api/v1/people', { method: 'POST', body })
+      return { name: invited.person.name, link: invited.sign_in_link }
+    },
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useChangePerson() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ id, ...change }: { id: string; role?: GivenRole; is_disabled?: boolean }) =>
+      request<Person>(`/api/v1/people/${id}`, { method: 'PATCH', body: change }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
+  })
+}
+
+/** For a person who has lost the authenticator app. */
+export function useResetTotp() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<void>(`/api/v1/people/${id}/totp`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
+  })
+}
+
+export function useCreateSignInLink() {
+  return useMutation({
+    mutationFn: (id: string) => request<SignInLink>(`/api/v1/people/${id}/sign-in-link`, { method: 'POST' }),
+  })
+}
+
+/** The keys of a service account. */
+export function accountKeysQuery(id: string) {
+  return queryOptions({
+    queryKey: [...peopleKeys.all, id, 'keys'] as const,
+    queryFn: ({ signal }) => request<ApiKey[]>(keysOf(id), { signal }),
+  })
+}
+
+/** Makes a key; only the reply has its text. */
+export function useCreateAccountKey(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: NewApiKey) => request<CreatedApiKey>(keysOf(id), { method: 'POST', body }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: [...peopleKeys.all, id, 'keys'] }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useRevokeAccountKey(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (keyId: string) => request<undefined>(`${keysOf(id)}/${keyId}`, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: [...peopleKeys.all, id, 'keys'] }),
+  })
+}
+
+const keysOf = (id: string) => `/api/v1/people/service-accounts/${id}/keys`

@@ -1,0 +1,63 @@
+import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import { conversationKeys } from '@/api/conversations/conversations'
+import type { components } from '@/api/schema.gen'
+
+export type Team = components['schemas']['TeamInfo']
+export type TeamDetails = components['schemas']['TeamDetails']
+export type TeamMember = components['schemas']['TeamMemberInfo']
+
+const ROOT = '/api/v1/teams'
+
+export const teamKeys = { all: ['teams'] as const, one: (id: string) => ['teams', id] as const }
+
+/** The user's own teams; all teams for administrators. */
+export function teamsQuery() {
+  return queryOptions({
+    queryKey: teamKeys.all,
+    queryFn: ({ signal }) => request<Team[]>(ROOT, { signal }),
+  })
+}
+
+/** One team with its members. */
+export function teamQuery(id: string) {
+  return queryOptions({
+    queryKey: teamKeys.one(id),
+    queryFn: ({ signal }) => request<TeamDetails>(`${ROOT}/${id}`, { signal }),
+  })
+}
+
+/** Teams give access to conversations, so the list of these may change as well. */
+function refresh(queryClient: QueryClient) {
+  void queryClient.invalidateQueries({ queryKey: conversationKeys.all })
+  return queryClient.invalidateQueries({ queryKey: teamKeys.all })
+}
+
+/** Creates a team, or renames the one with this id. The form shows the errors. */
+export function useSaveTeam() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ id, name }: { id?: string; name: string }) =>
+      request<TeamDetails>(id ? `${ROOT}/${id}` : ROOT, { method: id ? 'PATCH' : 'POST', body: { name } }),
+    onSuccess: () => refresh(queryClient),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useDeleteTeam() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<void>(`${ROOT}/${id}`, { method: 'DELETE' }),
+    onSuccess: () => refresh(queryClient),
+  })
+}
+
+/** Puts a person into a team, or removes the person. */
+export function useChangeMember(teamId: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ userId, isMember }: { userId: string; isMember: boolean }) =>
+      request<TeamDetails>(`${ROOT}/${teamId}/members/${userId}`, { method: isMember ? 'PUT' : 'DELETE' }),
+    onSuccess: () => refresh(queryClient),
+  })
+}

@@ -1,0 +1,25 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { WebSession } from '@/api/types'
+
+export const webSessionKeys = { all: ['web-sessions'] as const }
+
+/** The browsers in which the user is signed in, the newest first. */
+export function webSessionsQuery() {
+  return queryOptions({
+    queryKey: webSessionKeys.all,
+    queryFn: ({ signal }) => request<WebSession[]>('/api/v1/web-sessions', { signal }),
+  })
+}
+
+/** Signs out the browser of this id, or all others. */
+export function useEndWebSessions() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (which: { id: string } | 'others') =>
+      request<unknown>(which === 'others' ? '/api/v1/web-sessions' : `/api/v1/web-sessions/${which.id}`, {
+        method: 'DELETE',
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: webSessionKeys.all }),
+  })
+}

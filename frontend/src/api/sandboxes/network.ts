@@ -1,0 +1,141 @@
+import type { Schemas } from '@/api/schema'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { request } from '@/api/client'
+
+/** What sandboxes may call: nothing, the hosts on a list, or everything that is public. */
+export const NETWORK_MODES = ['none', 'allowlist', 'open'] as const
+export type NetworkMode = (typeof NETWORK_MODES)[number]
+
+/**
+ * `client`: the program, as it calls itself; may be empty.
+ * `is_allowable`: whether the user's word is all it takes.
+ */
+export type RefusedHost = Schemas['RefusedHost']
+
+export type RefusalReason =
+  | 'network_off'
+  | 'not_allowed'
+  | 'bad_host'
+  | 'private_address'
+  | 'unknown_host'
+  | 'unreachable'
+  | 'other_name'
+  | 'not_tls'
+  | 'not_trusted'
+  | 'bad_certificate'
+  | 'upstream_refused'
+  | 'git_write'
+  | 'foreign_credential'
+
+/**
+ * `repository`: what an answer can be remembered for.
+ * `allowed`: hosts that were allowed for this conversation alone.
+ * `refused`: what waits for an answer, the latest first.
+ */
+export type ConversationNetwork = Schemas['ConversationNetwork']
+
+export type NetworkAnswer = Schemas['AnswerNetwork']
+
+export type RepositoryNetwork = Schemas['RepositoryNetwork']
+
+/**
+ * `mode`: null: what `default_mode` says.
+ * `default_hosts`: listed for everybody.
+ * `is_enforced`: whether sandboxes here have no other way out.
+ */
+export type NetworkSettings = Schemas['NetworkSettings']
+
+/** A conversation that was in a sandbox when something happened there. */
+export type Occupant = Schemas['OccupantInfo']
+
+/**
+ * What one sandbox tried to reach within one hour. `reason`: why it was refused; null: it was not.
+ * `conversations`: any of these may have tried it.
+ */
+export type NetworkRecord = Schemas['NetworkRecord']
+
+const ROOT = '/api/v1/settings/network'
+export const networkKeys = { settings: ['network-settings'] as const, records: ['network-records'] as const }
+const path = (id: string) => `/api/v1/app-conversations/${encodeURIComponent(id)}/network`
+const conversationKey = (id: string) => ['conversation-network', id] as const
+
+/** `told`: how often the stream has said that something new was refused. */
+export function conversationNetworkQuery(id: string, told: number) {
+  return queryOptions({
+    queryKey: [...conversationKey(id), told],
+    queryFn: ({ signal }) => request<ConversationNetwork>(path(id), { signal }),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** The next attempt goes by it. The strip shows the errors. */
+export function useAnswerNetwork(id: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: NetworkAnswer) =>
+      request<ConversationNetwork>(`${path(id)}/answer`, { method: 'POST', body }),
+    onSuccess: (answered) => {
+      queryClient.setQueriesData({ queryKey: conversationKey(id) }, answered)
+      return queryClient.invalidateQueries({ queryKey: networkKeys.settings })
+    },
+    meta: { errorShownInline: true },
+  })
+}
+
+export function networkSettingsQuery() {
+  return queryOptions({
+    queryKey: networkKeys.settings,
+    queryFn: ({ signal }) => request<NetworkSettings>(ROOT, { signal }),
+  })
+}
+
+export function useSetNetwork() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: { mode: NetworkMode | null; hosts: string[] }) =>
+      request<NetworkSettings>(ROOT, { method: 'PUT', body }),
+    onSuccess: (settings) => queryClient.setQueryData(networkKeys.settings, settings),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useSetRepositoryNetwork() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: RepositoryNetwork) =>
+      request<RepositoryNetwork>(`${ROOT}/repositories`, { method: 'PUT', body }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: networkKeys.settings }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useForgetRepositoryNetwork() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (repository: string) =>
+      request<unknown>(`${ROOT}/repositories?repository=${encodeURIComponent(repository)}`, {
+        method: 'DELETE',
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: networkKeys.settings }),
+  })
+}
+
+/** What the user's sandboxes tried to reach, the latest first. */
+export function networkRecordsQuery() {
+  return infiniteQueryOptions({
+    queryKey: networkKeys.records,
+    queryFn: ({ signal, pageParam }) =>
+      request<{ items: NetworkRecord[]; next_page_id: string | null }>(
+        `${ROOT}/records?limit=50${pageParam ? `&page_id=${encodeURIComponent(pageParam)}` : ''}`,
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+  })
+}

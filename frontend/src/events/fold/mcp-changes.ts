@@ -1,0 +1,38 @@
+/** Tools of MCP servers that are not as they were approved, as the log last told of them. Pure. */
+import { eventIs, type ConversationEvent } from '@/events/wire/types'
+
+export interface McpChange {
+  server: string
+  tool: string
+  change: 'changed' | 'renamed' | 'removed' | 'new'
+  /** Of this very change: an answer is meant for no other. */
+  fingerprint: string
+  /** A unified difference. */
+  difference: string
+  /** A user has looked at it: calls stay refused. */
+  isRefused: boolean
+}
+
+const KINDS: readonly unknown[] = ['changed', 'renamed', 'removed', 'new'] satisfies McpChange['change'][]
+
+/** All that is open after `event`; null for an event that tells nothing of it. */
+export function mcpChangesOf(event: ConversationEvent): McpChange[] | null {
+  if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
+  const servers = (event.value as { mcp_changes?: unknown } | null)?.mcp_changes
+  if (typeof servers !== 'object' || servers === null) return null
+  return Object.entries(servers as Record<string, unknown>).flatMap(([server, changes]) =>
+    Array.isArray(changes) ? changes.flatMap((change: unknown) => changeOf(server, change)) : [],
+  )
+}
+
+function changeOf(server: string, value: unknown): McpChange[] {
+  const { tool, change, fingerprint, difference, is_refused } = value as Record<string, unknown>
+  const isChange =
+    typeof tool === 'string' &&
+    typeof fingerprint === 'string' &&
+    typeof difference === 'string' &&
+    KINDS.includes(change)
+  if (!isChange) return []
+  const isRefused = is_refused === true
+  return [{ server, tool, change: change as McpChange['change'], fingerprint, difference, isRefused }]
+}

@@ -1,0 +1,278 @@
+/**
+ * The browser's fold of a conversation: frames in, view state out. Pure, so that recorded streams test it.
+ *
+ * Positions decide everything. A durable frame counts once, whatever is sent again after a reconnect; how a
+ * stream was cut into batches never shows in the result. A batch copies each list it touches once.
+ */
+import { goalOf, goalStep, isOver, type GoalStep, type PursuedGoal } from './goal'
+import { restoredOf } from './restored'
+import { branch, newLeaf, rewindOf, type Placed } from './rewind'
+import { tasksOf, type HandedTask } from './tasks'
+import { sightAfter, type Sight } from './sight'
+import { applyDelta, endStreaming, startItem, type StreamingItem } from './streaming'
+import { mayTouchFiles } from './touched-files'
+import { mcpChangesOf, type McpChange } from './mcp-changes'
+import { mcpQuestionsOf, type McpQuestion } from './mcp-questions'
+import type { Retry } from './retry'
+import { outputsAfter, withoutOutput, type Outputs } from './output'
+import { eventIs } from '@/events/wire/types'
+import { readable } from '@/events/wire/well-formed'
+import { unreadAfter, type UnreadMessage } from './unread'
+import { asRecord, sumUsage } from './usage'
+import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
+import type { ConversationEvent, EventOf, Frame, Outcome, UsageMetrics } from '@/events/wire/types'
+
+/** One row of the timeline: a single event, a step of a goal, or an action together with what answered it. */
+export type TimelineItem =
+  | { type: 'event'; seq: number; event: ConversationEvent }
+  | { type: 'goal'; seq: number; event: ConversationEvent; goal: PursuedGoal; step: GoalStep }
+  | {
+      type: 'tool'
+      seq: number
+      action: EventOf<'ActionEvent'>
+      outcome: Outcome | null
+      outcomeSeq: number | null
+    }
+
+export interface ConversationView {
+  /** Position of the last event folded in; the stream resumes after it. */
+  lastSeq: number
+  /** End of the replay that is under way; the history is complete once `lastSeq` reaches it. */
+  throughSeq: number | null
+  items: readonly TimelineItem[]
+  /** Every event there was, also those that were left behind by going back. */
+  history: readonly Placed[]
+  /** Actions without an answer yet: id of the action event → index in `items`. */
+  openActions: ReadonlyMap<string, number>
+  streaming: readonly StreamingItem[]
+  /** What open actions have printed so far: id of the action event → the end of it. */
+  outputs: Outputs
+  /** Messages of the user that the agent has not read yet. */
+  unread: readonly UnreadMessage[]
+  /** The model could not be asked and will be again. `at`: when, in milliseconds since the epoch. */
+  retry: { reason: Retry; at: number } | null
+  startTask: StartTask | null
+  conversation: AppConversation | null
+  /** How often the stream has said that something new of the network was refused. */
+  networkTold: number
+  /** What the log itself last said about the run, and where. */
+  loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
+  usage: UsageMetrics | null
+  /** Gone once the user has said something after its end. */
+  goal: PursuedGoal | null
+  /** Work that sub-agents do: id of the action event that handed it over → how it stands. */
+  tasks: ReadonlyMap<string, HandedTask>
+  /** Position of the last word about when the agent asks first; 0: as the conversation began. */
+  askingChangedSeq: number
+  /** Tools of MCP servers that are not as they were approved. */
+  mcpChanges: readonly McpChange[]
+  /** What MCP servers wait for in the middle of a call. */
+  mcpQuestions: readonly McpQuestion[]
+  /** Position of the last event that may have changed files: the change list is refetched when it moves. */
+  filesTouchedSeq: number
+  /** Null until the agent has used a browser. */
+  sight: Sight | null
+  /** Ids of the latest agent events, so that a repeated delta does not revive a reply that has ended. */
+  endedItems: readonly string[]
+}
+
+export const emptyView: ConversationView = {
+  lastSeq: 0,
+  throughSeq: null,
+  items: [],
+  history: [],
+  openActions: new Map(),
+  streaming: [],
+  outputs: new Map(),
+  unread: [],
+  retry: null,
+  startTask: null,
+  conversation: null,
+  networkTold: 0,
+  loggedStatus: null,
+  usage: null,
+  goal: null,
+  tasks: new Map(),
+  askingChangedSeq: 0,
+  mcpChanges: [],
+  mcpQuestions: [],
+  filesTouchedSeq: 0,
+  sight: null,
+  endedItems: [],
+}
+
+type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & {
+  items: TimelineItem[]
+  history: Placed[]
+  openActions: Map<string, number>
+}
+
+/**
+ * The view after `frames`; the view given is left as it was. Durable frames that leave a gap are ignored.
+ * `now` is when the frames arrived: what they announce in seconds counts from there.
+ */
+export function fold(view: ConversationView, frames: readonly Frame[], now = Date.now()): ConversationView {
+  if (frames.length === 0) return view
+  const hasEvents = frames.some((frame) => frame.type === 'durable' && frame.seq > view.lastSeq)
+  const draft = {
+    ...view,
+    // Deltas come up to sixty times a second: they must not copy a long history.
+    items: (hasEvents ? [...view.items] : view.items) as TimelineItem[],
+    history: (hasEvents ? [...view.history] : view.history) as Placed[],
+    openActions: (hasEvents ? new Map(view.openActions) : view.openActions) as Map<string, number>,
+  }
+  for (const frame of frames) apply(draft, frame, now)
+  return draft
+}
+
+function apply(draft: Draft, frame: Frame, now: number): void {
+  switch (frame.type) {
+    case 'sync':
+      draft.throughSeq = frame.through_seq
+      draft.retry = null
+      draft.streaming = draft.streaming.map((item) => ({ ...item, isStale: true }))
+      return
+    case 'durable':
+      if (frame.seq === draft.lastSeq + 1) applyEvent(draft, frame.seq, readable(frame.event, frame.seq))
+      return
+    case 'item_started':
+      draft.retry = null
+      startItem(draft, frame.item_id, frame.attempt)
+      return
+    case 'delta':
+      applyDelta(draft, frame)
+      return
+    case 'item_aborted':
+      draft.streaming = draft.streaming.filter(
+        (item) => item.id !== frame.item_id || item.attempt > frame.attempt,
+      )
+      draft.retry = frame.retry ? { reason: frame.retry, at: now + frame.retry.wait_seconds * 1000 } : null
+      return
+    case 'start_task':
+      draft.startTask = frame.task
+      return
+    case 'conversation':
+      draft.conversation = frame.conversation
+      return
+    case 'network':
+      draft.networkTold += 1
+      return
+    case 'output':
+      draft.outputs = outputsAfter(draft.outputs, frame.outputs, draft.openActions)
+      return
+    case 'transient':
+    case 'error':
+    default: // a newer server may send more than we know
+      return
+  }
+}
+
+function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
+  draft.lastSeq = seq
+  if (event.source === 'agent') endStreaming(draft, event.id)
+  if (endsRetry(event)) draft.retry = null
+  draft.unread = unreadAfter(draft.unread, event, {
+    isRunning: draft.loggedStatus?.value === 'running',
+    hasOpenActions: draft.openActions.size > 0,
+  })
+  if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
+  const isOtherFiles = rewindOf(event) !== null || restoredOf(event) !== null
+  if (mayTouchFiles(event) || isOtherFiles) draft.filesTouchedSeq = seq
+  draft.sight = sightAfter(draft.sight, seq, event)
+  draft.history.push({ seq, event })
+  const leaf = newLeaf(event)
+  if (leaf !== null) goBack(draft, leaf.id)
+  else place(draft, seq, event)
+}
+
+/** What does not lead to `leaf` leaves the timeline. */
+function goBack(draft: Draft, leaf: string | null): void {
+  draft.items = []
+  draft.openActions = new Map()
+  draft.outputs = new Map()
+  draft.goal = null
+  draft.unread = []
+  for (const { seq, event } of branch(draft.history, leaf)) place(draft, seq, event)
+}
+
+/** What is said, renamed or counted meanwhile leaves the agent waiting; anything else shows that it has gone on. */
+function endsRetry(event: ConversationEvent): boolean {
+  if (eventIs(event, 'ConversationStateUpdateEvent'))
+    return event.key === 'execution_status' || event.key === 'full_state'
+  return event.source !== 'user'
+}
+
+const isUserMessage = (event: ConversationEvent) => event.source === 'user' && eventIs(event, 'MessageEvent')
+
+function place(draft: Draft, seq: number, event: ConversationEvent): void {
+  if (draft.goal !== null && isOver(draft.goal) && isUserMessage(event)) draft.goal = null
+  if (eventIs(event, 'ActionEvent')) {
+    draft.openActions.set(event.id, draft.items.length)
+    draft.items.push({ type: 'tool', seq, action: event, outcome: null, outcomeSeq: null })
+    return
+  }
+  const goal = goalOf(event)
+  if (goal !== null) {
+    draft.items.push({ type: 'goal', seq, event, goal, step: goalStep(draft.goal, goal) })
+    draft.goal = goal
+    return
+  }
+  const actionId = answeredAction(draft, event)
+  const index = actionId === null ? undefined : draft.openActions.get(actionId)
+  const item = index === undefined ? undefined : draft.items[index]
+  if (actionId === null || index === undefined || item?.type !== 'tool') {
+    draft.items.push({ type: 'event', seq, event })
+    return
+  }
+  draft.items[index] = { ...item, outcome: event as Outcome, outcomeSeq: seq }
+  draft.openActions.delete(actionId)
+  draft.outputs = withoutOutput(draft.outputs, actionId)
+}
+
+/** Id of the open action that `event` answers. Agent errors name only the tool call. */
+function answeredAction(draft: Draft, event: ConversationEvent): string | null {
+  if (eventIs(event, 'ObservationEvent') || eventIs(event, 'UserRejectObservation')) return event.action_id
+  if (!eventIs(event, 'AgentErrorEvent')) return null
+  for (const [id, index] of draft.openActions) {
+    const item = draft.items[index]
+    if (item?.type === 'tool' && item.action.tool_call_id === event.tool_call_id) return id
+  }
+  return null
+}
+
+function applyStateUpdate(draft: Draft, seq: number, event: EventOf<'ConversationStateUpdateEvent'>): void {
+  const values = event.key === 'full_state' ? asRecord(event.value) : { [event.key]: event.value }
+  const status = values['execution_status']
+  if (isExecutionStatus(status)) {
+    const hasChanged = draft.loggedStatus?.value !== status
+    const since = hasChanged ? event.timestamp : (draft.loggedStatus?.since ?? event.timestamp)
+    draft.loggedStatus = { value: status, seq, since }
+    if (status !== 'running') {
+      draft.streaming = []
+      draft.mcpQuestions = []
+    }
+  }
+  const told = tasksOf(event)
+  if (told.length > 0)
+    draft.tasks = new Map([...draft.tasks, ...told.map((task) => [task.action_id, task] as const)])
+  if (event.key === 'confirmation_policy') draft.askingChangedSeq = seq
+  draft.mcpChanges = mcpChangesOf(event) ?? draft.mcpChanges
+  draft.mcpQuestions = mcpQuestionsOf(event) ?? draft.mcpQuestions
+  const usage = sumUsage(asRecord(values['stats'])['usage_to_metrics'])
+  if (usage !== null) draft.usage = usage
+}
+
+const EXECUTION_STATUSES: readonly string[] = [
+  'idle',
+  'running',
+  'paused',
+  'waiting_for_confirmation',
+  'finished',
+  'error',
+  'stuck',
+  'deleting',
+] satisfies ExecutionStatus[]
+
+function isExecutionStatus(value: unknown): value is ExecutionStatus {
+  return typeof value === 'string' && EXECUTION_STATUSES.includes(value)
+}

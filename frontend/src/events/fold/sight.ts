@@ -1,0 +1,35 @@
+/** What the log last told of the agent's browser. Pure. */
+import { observationIs, type ConversationEvent, eventIs } from '@/events/wire/types'
+
+export interface Sight {
+  /** Position of the last call of one of its tools that was answered. */
+  seq: number
+  url: string
+  title: string
+  /** The last screenshot that the agent has asked for, and where it was taken. */
+  image: { url: string; pageUrl: string } | null
+}
+
+const PAGE = /^URL: (.*)\nTitle: (.*)$/m
+
+/** The sight after this event; the same object for events that are not about the browser. */
+export function sightAfter(before: Sight | null, seq: number, event: ConversationEvent): Sight | null {
+  if (!eventIs(event, 'ObservationEvent') || !observationIs(event.observation, 'BrowserObservation'))
+    return before
+  const { content } = event.observation
+  const page = pageOf(content.map((part) => (part.type === 'text' ? part.text : '')).join('\n'))
+  const picture = content.find((part) => part.type === 'image')?.image_urls[0]
+  const url = page?.url ?? before?.url ?? ''
+  return {
+    seq,
+    url,
+    title: page?.title ?? before?.title ?? '',
+    image: picture === undefined ? (before?.image ?? null) : { url: picture, pageUrl: url },
+  }
+}
+
+/** The page that the first lines of a browser's answer name. */
+export function pageOf(text: string): { url: string; title: string } | null {
+  const [, url, title] = PAGE.exec(text) ?? []
+  return url === undefined || title === undefined || !text.startsWith('URL: ') ? null : { url, title }
+}

@@ -1,0 +1,51 @@
+/** Work that the agent has handed to sub-agents, as the log tells of it: each step is a state update. Pure. */
+import { eventIs, type Action, type ConversationEvent } from '@/events/wire/types'
+
+export type TaskStatus = 'running' | 'waiting' | 'paused' | 'completed' | 'error' | 'conflict' | 'interrupted'
+
+/** What a sub-agent asks before it acts. */
+export interface AskedAction {
+  tool_name: string
+  summary?: string | null
+  action?: Action | null
+}
+
+export interface HandedTask {
+  id: string
+  conversation_id: string
+  /** The call that handed it over, or took it up again. */
+  action_id: string
+  subagent: string
+  description: string
+  status: TaskStatus
+  last_action: string
+  cost: number
+  asks: readonly AskedAction[]
+  isolation: 'shared' | 'worktree'
+}
+
+/** The tasks that `event` tells of, as it leaves them; none for every other event. */
+export function tasksOf(event: ConversationEvent): readonly HandedTask[] {
+  if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return []
+  const told = (event.value as { tasks?: Record<string, Partial<HandedTask>> } | null)?.tasks ?? {}
+  return Object.entries(told).flatMap(([id, task]) => (isTask(task) ? [{ ...EMPTY, ...task, id }] : []))
+}
+
+const EMPTY = {
+  subagent: '',
+  description: '',
+  last_action: '',
+  cost: 0,
+  asks: [],
+  isolation: 'shared',
+} as const
+
+function isTask(
+  task: Partial<HandedTask>,
+): task is Partial<HandedTask> & Pick<HandedTask, 'conversation_id' | 'action_id' | 'status'> {
+  return (
+    typeof task.conversation_id === 'string' &&
+    typeof task.action_id === 'string' &&
+    typeof task.status === 'string'
+  )
+}

@@ -1,0 +1,21 @@
+/** Which events may have changed files of the workspace. Pure. */
+import { eventIs, type ConversationEvent } from '@/events/wire/types'
+
+const READ_ONLY_OBSERVATIONS = new Set([
+  'ThinkObservation',
+  'FinishObservation',
+  'TaskTrackerObservation',
+  'GlobObservation',
+  'GrepObservation',
+  'ReadFileObservation',
+  'ListDirectoryObservation',
+  'InvokeSkillObservation',
+])
+
+/** Whether a tool has answered that may have written. */
+export function mayTouchFiles(event: ConversationEvent): boolean {
+  if (!eventIs(event, 'ObservationEvent')) return false
+  const { kind, command } = event.observation as { kind: string; command?: unknown }
+  if (kind === 'FileEditorObservation' || kind === 'PlanningFileEditorObservation') return command !== 'view'
+  return !READ_ONLY_OBSERVATIONS.has(kind)
+}

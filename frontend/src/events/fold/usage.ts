@@ -1,0 +1,34 @@
+import type { UsageMetrics } from '@/events/wire/types'
+
+export function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+/** The log counts per use of a model (agent, condenser, title …); people want the sum, and the agent's limits. */
+export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
+  const all = Object.values(asRecord(usageToMetrics)).map(asRecord)
+  if (all.length === 0) return null
+  const agent = asRecord(asRecord(usageToMetrics)['agent'] ?? all[0])
+  const ownTokens = [asRecord(agent['accumulated_token_usage'])]
+  const tokens = all.map((metrics) => asRecord(metrics['accumulated_token_usage']))
+  const total = (records: Record<string, unknown>[], key: string) =>
+    records.reduce((sum, record) => sum + amountOf(record[key]), 0)
+  return {
+    accumulated_cost: total(all, 'accumulated_cost'),
+    max_budget_per_task: total([agent], 'max_budget_per_task') || null,
+    accumulated_token_usage: {
+      prompt_tokens: total(tokens, 'prompt_tokens'),
+      completion_tokens: total(tokens, 'completion_tokens'),
+      cache_read_tokens: total(tokens, 'cache_read_tokens'),
+      context_window: total(ownTokens, 'context_window'),
+      per_turn_token: total(ownTokens, 'per_turn_token'),
+    },
+  }
+}
+
+const MAX_AMOUNT = 1e15
+
+/** Sandboxes write the log: what is no amount counts as none. */
+function amountOf(value: unknown): number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_AMOUNT ? value : 0
+}

@@ -1,0 +1,41 @@
+/**
+ * Keeps one conversation's live stream open and resumes after the last position. The store owns one per open
+ * conversation. Frames are handed on in log order, each durable one once.
+ */
+import { openFrameSocket, type Connection, type EventSocket, type SocketEnvironment } from './frame-socket'
+import type { Frame } from '@/events/wire/types'
+
+export interface SocketOptions {
+  conversationId: string
+  /** Position to resume after; asked anew at every connect. */
+  lastSeq: () => number
+  onFrame: (frame: Frame) => void
+  onConnection: (connection: Connection) => void
+  environment?: Partial<SocketEnvironment>
+}
+
+export function streamUrl(origin: string, conversationId: string, afterSeq: number): string {
+  return `${origin}/api/v1/conversation/${encodeURIComponent(conversationId)}/events/stream?after_seq=${afterSeq}`
+}
+
+export function openEventSocket(options: SocketOptions): EventSocket {
+  let delivered = 0
+  return openFrameSocket<Frame>({
+    url: (origin) => {
+      delivered = options.lastSeq()
+      return streamUrl(origin, options.conversationId, delivered)
+    },
+    take: (frame, setOpen) => {
+      if (frame.type === 'sync') setOpen()
+      if (frame.type === 'durable') {
+        if (frame.seq <= delivered) return true
+        if (frame.seq !== delivered + 1) return false
+        delivered = frame.seq
+      }
+      options.onFrame(frame)
+      return true
+    },
+    onConnection: options.onConnection,
+    environment: options.environment,
+  })
+}

@@ -1,0 +1,85 @@
+/** The live stream of the user: keeps the lists in the cache as the server tells, so that no list has to be polled. */
+import type { QueryClient } from '@tanstack/react-query'
+import { conversationKeys, listConversation, unlistConversation } from '@/api/conversations/conversations'
+import { markNeedsYou, setNeedsYou } from '@/api/conversations/needs-you'
+import { setStartTask } from '@/api/conversations/start-tasks'
+import { setSpendingLimit, type SpendingLimit } from '@/api/models/spending'
+import type { AppConversation, StartTask } from '@/api/types'
+import { openFrameSocket, type EventSocket, type SocketEnvironment } from './frame-socket'
+
+export type UserFrame =
+  | {
+      type: 'snapshot'
+      conversations: AppConversation[]
+      start_tasks: StartTask[]
+      spending: SpendingLimit
+    }
+  | { type: 'conversation'; conversation: AppConversation }
+  | { type: 'start_task'; task: StartTask }
+  | { type: 'removed'; conversation_id: string }
+  | { type: 'spending'; spending: SpendingLimit }
+  | { type: 'error'; code: string; detail: string }
+
+export interface UserStreamOptions {
+  queryClient: QueryClient
+  /** A conversation has begun to wait for the user. */
+  onNeedsYou: (conversation: AppConversation) => void
+  environment?: Partial<SocketEnvironment>
+}
+
+/** Opens the stream. The caller closes it. */
+export function openUserStream({ queryClient, onNeedsYou, environment }: UserStreamOptions): EventSocket {
+  let isFirst = true
+
+  function showSnapshot(frame: Extract<UserFrame, { type: 'snapshot' }>) {
+    for (const conversation of frame.conversations) listConversation(queryClient, conversation)
+    for (const task of frame.start_tasks) setStartTask(queryClient, task)
+    setSpendingLimit(queryClient, frame.spending)
+    for (const conversation of setNeedsYou(queryClient, frame.conversations))
+      if (!isFirst) onNeedsYou(conversation)
+    refreshLists(queryClient, !isFirst)
+    isFirst = false
+  }
+
+  return openFrameSocket<UserFrame>({
+    url: (origin) => `${origin}/api/v1/users/me/stream`,
+    take: (frame, setOpen) => {
+      switch (frame.type) {
+        case 'snapshot':
+          setOpen()
+          showSnapshot(frame)
+          break
+        case 'conversation':
+          listConversation(queryClient, frame.conversation)
+          if (markNeedsYou(queryClient, frame.conversation)) onNeedsYou(frame.conversation)
+          break
+        case 'start_task':
+          setStartTask(queryClient, frame.task)
+          break
+        case 'removed':
+          unlistConversation(queryClient, frame.conversation_id)
+          break
+        case 'spending':
+          setSpendingLimit(queryClient, frame.spending)
+          break
+        case 'error':
+          break
+      }
+      return true
+    },
+    onConnection: () => undefined,
+    environment,
+  })
+}
+
+/**
+ * Loads lists again that may have missed a change: all after a lost connection, else those that were on their way
+ * when the stream began.
+ */
+function refreshLists(queryClient: QueryClient, isAgain: boolean): void {
+  for (const queryKey of [conversationKeys.lists, conversationKeys.inSandboxes])
+    void queryClient.invalidateQueries({
+      queryKey,
+      predicate: ({ state }) => isAgain || state.fetchStatus === 'fetching',
+    })
+}

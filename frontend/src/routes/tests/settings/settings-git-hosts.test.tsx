@@ -1,0 +1,116 @@
+import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
+import { expect, test } from 'vitest'
+import type { GitCredential } from '@/api/git/git-credentials'
+import { renderApp } from '@/test/render-app'
+
+test('a token is saved, its pushes are limited, and it is deleted; it is not kept in the page', async () => {
+  const sent: unknown[] = []
+  const stored: GitCredential[] = []
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json(stored)),
+      http.post('*/api/v1/settings/git-credentials', async ({ request }) => {
+        sent.push(await request.json())
+        stored.push({
+          id: 'c1',
+          host: 'github.com',
+          provider: 'github',
+          has_stated_provider: true,
+          api_url: null,
+          username: null,
+          push_scope: 'own',
+          updated_at: '2026-11-22T08:00:00Z',
+          is_signed_in: false,
+          needs_reconnect: false,
+        })
+        return HttpResponse.json(stored[0], { status: 201 })
+      }),
+      http.get('*/api/v1/users/git-info', () => HttpResponse.json({ id: '7', login: 'ada', avatar_url: '' })),
+      http.patch('*/api/v1/settings/git-credentials/c1', async ({ request }) => {
+        const body = (await request.json()) as Partial<GitCredential>
+        sent.push(body)
+        stored[0] = { ...stored[0]!, ...body }
+        return HttpResponse.json(stored[0])
+      }),
+      http.delete('*/api/v1/settings/git-credentials/c1', () => {
+        stored.length = 0
+        return new HttpResponse(null, { status: 204 })
+      }),
+    ],
+  })
+  expect(await screen.findByText('No tokens')).toBeVisible()
+  await user.selectOptions(screen.getByLabelText('Kind of host'), 'GitLab')
+  expect(screen.getByLabelText('Host')).toHaveValue('gitlab.com')
+  await user.selectOptions(screen.getByLabelText('Kind of host'), 'GitHub')
+  await user.clear(screen.getByLabelText('Host'))
+  await user.type(screen.getByLabelText('Host'), 'https://github.com/octocat')
+  await user.type(screen.getByLabelText('Token'), 'abc')
+  await user.click(screen.getByRole('button', { name: 'Save the token' }))
+  expect(await screen.findByText('At least 4 characters.')).toBeVisible()
+  expect(screen.getByText(/The host alone/)).toBeVisible()
+  expect(sent).toEqual([])
+
+  await user.clear(screen.getByLabelText('Host'))
+  await user.type(screen.getByLabelText('Host'), 'github.com')
+  await user.type(screen.getByLabelText('Token'), 'd-token')
+  await user.click(screen.getByRole('button', { name: 'Save the token' }))
+  const scope = await screen.findByLabelText('What agents may push to at github.com')
+  const added = { provider: 'github', host: 'github.com', token: 'abcd-token', api_url: null }
+  expect(sent).toEqual([{ ...added, username: '', push_scope: 'own' }])
+  expect(await screen.findByText('GitHub · connected as ada')).toBeVisible()
+  await waitFor(() => expect(screen.getByLabelText('Token')).toHaveValue(''))
+
+  await user.selectOptions(scope, 'Any branch')
+  await waitFor(() => expect(sent.at(-1)).toEqual({ push_scope: 'any' }))
+  await user.click(screen.getByRole('button', { name: 'Delete the token for github.com' }))
+  await user.click(await screen.findByRole('button', { name: 'Delete token' }))
+  expect(await screen.findByText('No tokens')).toBeVisible()
+})
+
+test('the name in commits is shown, changed and checked', async () => {
+  const sent: unknown[] = []
+  const stored = {
+    git_user_name: 'Ada',
+    git_user_email: null as string | null,
+    commit_trailer: 'none',
+    commit_trailers: { 'github.com/octo/app': 'none' } as Record<string, string>,
+  }
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json([])),
+      http.get('*/api/v1/settings', () => HttpResponse.json({ ...stored, language: null })),
+      http.post('*/api/v1/settings', async ({ request }) => {
+        const body = (await request.json()) as typeof stored
+        sent.push(body)
+        Object.assign(stored, body)
+        return HttpResponse.json({ message: 'The settings are saved.' })
+      }),
+    ],
+  })
+  const section = within(await screen.findByRole('region', { name: 'Commits' }))
+  const name = await section.findByLabelText('Name')
+  expect(name).toHaveValue('Ada')
+  const email = section.getByLabelText('E-mail')
+
+  await user.type(email, 'ada@<acme>')
+  await user.click(section.getByRole('button', { name: 'Save' }))
+  expect(await section.findByText('An address has no blanks and no angle brackets.')).toBeVisible()
+  await user.clear(email)
+  await user.type(email, 'ada@acme.dev')
+  await user.click(section.getByRole('button', { name: 'Save' }))
+
+  const identity = { git_user_name: 'Ada', git_user_email: 'ada@acme.dev', commit_trailer: 'none' }
+  await waitFor(() => expect(sent).toEqual([identity]))
+
+  await user.type(section.getByLabelText('Repository'), 'https://git.acme.dev/team/api')
+  await user.selectOptions(section.getByLabelText('Last line there'), 'Assisted-by: Slipway')
+  await user.click(section.getByRole('button', { name: 'Add' }))
+  const added = { 'github.com/octo/app': 'none', 'https://git.acme.dev/team/api': 'assisted_by' }
+  await waitFor(() => expect(sent.at(-1)).toEqual({ commit_trailers: added }))
+  await user.click(await section.findByRole('button', { name: 'Remove github.com/octo/app' }))
+  const left = { 'https://git.acme.dev/team/api': 'assisted_by' }
+  await waitFor(() => expect(sent.at(-1)).toEqual({ commit_trailers: left }))
+})

@@ -1,0 +1,52 @@
+import { RotateCw } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { Button } from '@/ui/form/button'
+import { Notice } from './notice'
+import { WithCode } from '@/ui/text/with-code'
+
+/** What ApiError and any Error have to say; `ui` does not know `api`. */
+interface ExplainedError {
+  message?: string
+  fix?: string | null
+  requestId?: string | null
+}
+
+export interface ErrorStateProps {
+  error: unknown
+  /** What failed, as a short sentence. */
+  title?: string
+  onRetry?: () => void
+  className?: string
+}
+
+/** A failure with its cause, its fix where the server named one, and a way to try again. */
+export function ErrorState({ error, title, onRetry, className }: ErrorStateProps) {
+  const { t } = useTranslation()
+  const { message, fix, requestId } = explain(error)
+  return (
+    <Notice
+      tone="danger"
+      className={className}
+      title={title ?? message}
+      action={
+        onRetry && (
+          <Button size="sm" icon={<RotateCw className="size-3.5" />} onClick={onRetry}>
+            {t('action.retry')}
+          </Button>
+        )
+      }
+    >
+      {title && <p>{message}</p>}
+      {fix && (
+        <p className="mt-1 text-text">
+          <WithCode text={fix} />
+        </p>
+      )}
+      {requestId && <p className="mt-1 font-mono text-2xs">{t('error.request_id', { id: requestId })}</p>}
+    </Notice>
+  )
+}
+
+function explain(error: unknown): ExplainedError {
+  return typeof error === 'object' && error !== null ? error : { message: String(error) }
+}

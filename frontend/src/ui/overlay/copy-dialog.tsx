@@ -1,0 +1,52 @@
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from 'sonner'
+import { copyText } from '@/lib/browser/copy-text'
+import { Button } from '@/ui/form/button'
+import { Dialog, DialogActions } from './dialog'
+import { Input } from '@/ui/form/input'
+
+export interface CopyDialogProps {
+  title: string
+  description: string
+  /** The text to copy. `label` names its field. */
+  value: string
+  label: string
+  copyLabel: string
+  onClose: () => void
+}
+
+/** Shows a text that the server sends only once, with a button that copies it. */
+export function CopyDialog({ title, description, value, label, copyLabel, onClose }: CopyDialogProps) {
+  const { t } = useTranslation()
+  const [isCopied, setCopied] = useState(false)
+
+  async function handleCopy() {
+    const copied = await copyText(value)
+    setCopied(copied)
+    if (!copied) toast.error(t('action.copy_failed'))
+  }
+
+  return (
+    <Dialog isOpen onOpenChange={onClose} title={title} description={description}>
+      <Input
+        readOnly
+        aria-label={label}
+        value={value}
+        onFocus={(event) => event.target.select()}
+        className="font-mono"
+      />
+      <DialogActions>
+        <Button
+          variant="primary"
+          icon={isCopied ? <Check className="size-4" /> : <Copy className="size-4" />}
+          onClick={() => void handleCopy()}
+        >
+          {isCopied ? t('action.copied') : copyLabel}
+        </Button>
+        <Button onClick={onClose}>{t('action.done')}</Button>
+      </DialogActions>
+    </Dialog>
+  )
+}
