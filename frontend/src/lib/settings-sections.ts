@@ -34,27 +34,55 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'about',
 ])
 
-/** The pages of the settings, in order, for all that lead to them. */
-export const SETTINGS_SECTIONS = [
-  { path: 'models', label: 'settings.models', icon: Sparkles },
-  { path: 'confirmation', label: 'settings.confirmation', icon: ShieldQuestion },
-  { path: 'consents', label: 'settings.consents', icon: FolderCheck },
-  { path: 'secrets', label: 'settings.secrets', icon: LockKeyhole },
-  { path: 'git-hosts', label: 'settings.git_hosts', icon: GitBranch },
-  { path: 'mcp-servers', label: 'settings.mcp_servers', icon: Plug },
-  { path: 'marketplaces', label: 'settings.marketplaces', icon: Store },
-  { path: 'triggers', label: 'settings.triggers', icon: Zap },
-  { path: 'webhooks', label: 'settings.webhooks', icon: Webhook },
-  { path: 'network', label: 'settings.network', icon: Globe },
-  { path: 'sandbox-images', label: 'settings.sandbox_images', icon: Package },
-  { path: 'sandboxes', label: 'settings.sandboxes', icon: Boxes },
-  { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
-  { path: 'browsers', label: 'settings.browsers', icon: MonitorSmartphone },
-  { path: 'people', label: 'settings.people', icon: Users },
-  { path: 'teams', label: 'settings.teams', icon: UsersRound },
-  { path: 'audit', label: 'settings.audit', icon: ScrollText },
-  { path: 'jobs', label: 'settings.jobs', icon: ListChecks },
-  { path: 'memory', label: 'settings.memory', icon: NotebookPen },
-  { path: 'appearance', label: 'settings.appearance', icon: Palette },
-  { path: 'about', label: 'settings.about', icon: Info },
+/** The pages of the settings in groups, in the order of the navigation. */
+export const SETTINGS_GROUPS = [
+  {
+    label: 'settings.groups.agents',
+    sections: [
+      { path: 'models', label: 'settings.models', icon: Sparkles },
+      { path: 'confirmation', label: 'settings.confirmation', icon: ShieldQuestion },
+      { path: 'consents', label: 'settings.consents', icon: FolderCheck },
+      { path: 'memory', label: 'settings.memory', icon: NotebookPen },
+      { path: 'marketplaces', label: 'settings.marketplaces', icon: Store },
+      { path: 'triggers', label: 'settings.triggers', icon: Zap },
+    ],
+  },
+  {
+    label: 'settings.groups.connections',
+    sections: [
+      { path: 'git-hosts', label: 'settings.git_hosts', icon: GitBranch },
+      { path: 'secrets', label: 'settings.secrets', icon: LockKeyhole },
+      { path: 'mcp-servers', label: 'settings.mcp_servers', icon: Plug },
+      { path: 'webhooks', label: 'settings.webhooks', icon: Webhook },
+      { path: 'network', label: 'settings.network', icon: Globe },
+    ],
+  },
+  {
+    label: 'settings.groups.sandboxes',
+    sections: [
+      { path: 'sandboxes', label: 'settings.sandboxes', icon: Boxes },
+      { path: 'sandbox-images', label: 'settings.sandbox_images', icon: Package },
+    ],
+  },
+  {
+    label: 'settings.groups.account',
+    sections: [
+      { path: 'browsers', label: 'settings.browsers', icon: MonitorSmartphone },
+      { path: 'api-keys', label: 'settings.api_keys', icon: KeyRound },
+      { path: 'appearance', label: 'settings.appearance', icon: Palette },
+    ],
+  },
+  {
+    label: 'settings.groups.installation',
+    sections: [
+      { path: 'people', label: 'settings.people', icon: Users },
+      { path: 'teams', label: 'settings.teams', icon: UsersRound },
+      { path: 'audit', label: 'settings.audit', icon: ScrollText },
+      { path: 'jobs', label: 'settings.jobs', icon: ListChecks },
+      { path: 'about', label: 'settings.about', icon: Info },
+    ],
+  },
 ] as const
+
+/** All pages of the settings, in the same order. */
+export const SETTINGS_SECTIONS = SETTINGS_GROUPS.flatMap(({ sections }) => [...sections])

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import clsx from 'clsx'
 import type { ComponentType } from 'react'
 import { useTranslation } from 'react-i18next'
-import { Navigate, NavLink, useParams } from 'react-router'
+import { Navigate, NavLink, useNavigate, useParams } from 'react-router'
 import { currentUserQuery, mayWork } from '@/api/people/users'
 import { AboutSection } from '@/features/about/about-section'
 import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
@@ -27,10 +27,10 @@ import { TeamsSection } from '@/features/teams/teams-section'
 import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
 import { TriggersSection } from '@/features/triggers/triggers-section'
 import { WebhooksSection } from '@/features/webhooks/webhooks-section'
-import { OWN_SECTIONS, SETTINGS_SECTIONS } from '@/lib/settings-sections'
+import { OWN_SECTIONS, SETTINGS_GROUPS, SETTINGS_SECTIONS } from '@/lib/settings-sections'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
-import { useScrolledToCurrent } from '@/lib/hooks/use-scrolled-to-current'
 import { Notice } from '@/ui/feedback/notice'
+import { Select } from '@/ui/form/select'
 import { NotFoundRoute } from './not-found'
 
 type SectionPath = (typeof SETTINGS_SECTIONS)[number]['path']
@@ -72,12 +72,11 @@ function SignInSections() {
 export function SettingsRoute() {
   const { t } = useTranslation()
   const { section } = useParams()
-  const navigation = useScrolledToCurrent(section)
   const user = useQuery(currentUserQuery()).data
   const current = SETTINGS_SECTIONS.find(({ path }) => path === section)
   useDocumentTitle(current ? `${t(current.label)} · ${t('settings.title')}` : t('settings.title'))
 
-  if (!section) return <Navigate to={`/settings/${SETTINGS_SECTIONS[0].path}`} replace />
+  if (!section) return <Navigate to={`/settings/${SETTINGS_GROUPS[0].sections[0].path}`} replace />
   if (!current) return <NotFoundRoute />
   const Section = SECTIONS[current.path]
   const isLocked = user !== undefined && !mayWork(user) && !OWN_SECTIONS.has(current.path)
@@ -85,32 +84,8 @@ export function SettingsRoute() {
     <div className="mx-auto max-w-5xl px-4 py-8 sm:px-8 lg:py-12">
       <h1 className="mb-6 text-2xl font-semibold tracking-tight lg:mb-8">{t('settings.title')}</h1>
       <div className="flex flex-col gap-6 md:flex-row md:gap-12">
-        <nav
-          ref={navigation}
-          aria-label={t('settings.title')}
-          className="-mx-4 overflow-x-auto px-4 md:mx-0 md:w-44 md:shrink-0 md:px-0"
-        >
-          <ul className="flex gap-1 md:flex-col">
-            {SETTINGS_SECTIONS.map(({ path, label, icon: Icon }) => (
-              <li key={path}>
-                <NavLink
-                  to={`/settings/${path}`}
-                  className={({ isActive }) =>
-                    clsx(
-                      'flex h-9 items-center gap-2 rounded-md px-2.5 text-sm whitespace-nowrap',
-                      isActive
-                        ? 'bg-hover font-medium text-text'
-                        : 'text-muted hover:bg-hover hover:text-text',
-                    )
-                  }
-                >
-                  <Icon aria-hidden className="size-4" />
-                  {t(label)}
-                </NavLink>
-              </li>
-            ))}
-          </ul>
-        </nav>
+        <SectionSelect current={current.path} />
+        <SectionLinks />
         <div className="min-w-0 flex-1">
           {isLocked && (
             <Notice tone="neutral" className="mb-6">
@@ -123,5 +98,62 @@ export function SettingsRoute() {
         </div>
       </div>
     </div>
+  )
+}
+
+function SectionLinks() {
+  const { t } = useTranslation()
+  return (
+    <nav aria-label={t('settings.title')} className="hidden w-44 shrink-0 md:block">
+      {SETTINGS_GROUPS.map((group) => (
+        <section key={group.label} className="mb-5">
+          <h2 className="mb-1 px-2.5 text-xs font-medium text-muted">{t(group.label)}</h2>
+          <ul>
+            {group.sections.map(({ path, label, icon: Icon }) => (
+              <li key={path}>
+                <NavLink
+                  to={`/settings/${path}`}
+                  className={({ isActive }) =>
+                    clsx(
+                      'flex h-8 items-center gap-2 rounded-md px-2.5 text-sm whitespace-nowrap',
+                      isActive
+                        ? 'bg-hover font-medium text-text'
+                        : 'text-muted hover:bg-hover hover:text-text',
+                    )
+                  }
+                >
+                  <Icon aria-hidden className="size-4" />
+                  {t(label)}
+                </NavLink>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </nav>
+  )
+}
+
+/** The navigation on narrow screens. */
+function SectionSelect({ current }: { current: SectionPath }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  return (
+    <Select
+      aria-label={t('settings.page')}
+      className="md:hidden"
+      value={current}
+      onChange={(event) => void navigate(`/settings/${event.target.value}`)}
+    >
+      {SETTINGS_GROUPS.map((group) => (
+        <optgroup key={group.label} label={t(group.label)}>
+          {group.sections.map(({ path, label }) => (
+            <option key={path} value={path}>
+              {t(label)}
+            </option>
+          ))}
+        </optgroup>
+      ))}
+    </Select>
   )
 }

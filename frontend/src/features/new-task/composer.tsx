@@ -179,7 +179,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
               control={form}
               render={({ field }) => <GoalToggle rounds={field.value ?? null} onChange={field.onChange} />}
             />
-            <span className="hidden sm:block">
+            <span className="hidden whitespace-nowrap sm:block">
               <Kbd>{MOD_KEY} ↵</Kbd>
             </span>
             <Button

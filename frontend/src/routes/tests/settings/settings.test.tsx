@@ -246,3 +246,12 @@ test('a secret is saved, listed by its name, and deleted; its value is not kept'
   await user.click(await screen.findByRole('button', { name: 'Delete secret' }))
   expect(await screen.findByText('No secrets')).toBeVisible()
 })
+
+test('the pages stand in groups, and a list leads to them on narrow screens', async () => {
+  const { user } = renderApp({ url: '/settings/models' })
+  const links = within(await screen.findByRole('navigation', { name: 'Settings' }))
+  const account = links.getByRole('heading', { name: 'Your account' }).parentElement!
+  expect(within(account).getByRole('link', { name: 'API keys' })).toBeVisible()
+  await user.selectOptions(screen.getByLabelText('Settings page'), 'Appearance')
+  expect(await screen.findByRole('heading', { name: 'Appearance', level: 2 })).toBeVisible()
+})
