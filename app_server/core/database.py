@@ -183,7 +183,7 @@ async def on_database_error(request: Request, error: Exception) -> JSONResponse:
 def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
     """Returns the usual engine and the one for brief transactions. On PostgreSQL both are the same engine."""
     if url.startswith("sqlite"):
-        return sqlite.create_engine(url), sqlite.create_brief_engine(url)
+        return sqlite.create_engines(url)
     engine = postgres.create_engine(url)
     return engine, engine
 

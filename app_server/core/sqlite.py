@@ -5,7 +5,9 @@ a row by its index, the switch between threads costs much more than the statemen
 kind of connection, which leaves the event loop's thread only where it may have to wait.
 """
 
+import asyncio
 import sqlite3
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,18 +18,23 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 _BEGIN_TO_WRITE = "BEGIN IMMEDIATE"
+_TURN_SECONDS = 5.0
+"""A writer that has waited for its turn for so long asks SQLite itself, as if there were no turns."""
 
 
-def create_engine(url: str) -> AsyncEngine:
-    """Creates an engine whose connections run all work in threads."""
-    return _configured(create_async_engine(url, connect_args=_CONNECT_ARGS))
+def create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
+    """Creates an engine whose connections run all work in threads, and one whose connections use threads only
+    to wait for locks and disks. The writers of both wait in one queue.
+    """
+    turns = WriteTurns()
+    return _engine(url, _OrderedConnection, turns), _engine(url, _BriefConnection, turns)
 
 
-def create_brief_engine(url: str) -> AsyncEngine:
-    """Creates an engine whose connections use threads only to wait for locks and disks."""
-    return _configured(
-        create_async_engine(url, connect_args={**_CONNECT_ARGS, "async_creator_fn": _connect_briefly})
-    )
+def _engine(url: str, kind: "type[_OrderedConnection]", turns: "WriteTurns") -> AsyncEngine:
+    def connect(database: str, **kwargs: Any) -> "_OrderedConnection":
+        return kind(partial(sqlite3.connect, database, **kwargs), turns)
+
+    return _configured(create_async_engine(url, connect_args={**_CONNECT_ARGS, "async_creator_fn": connect}))
 
 
 class _Connection(sqlite3.Connection):
@@ -47,19 +54,93 @@ class _Connection(sqlite3.Connection):
 _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
-class _BriefConnection(aiosqlite.Connection):
+class WriteTurns:
+    """Gives the writers of this process the write lock in the order in which they ask for it. SQLite alone
+    gives it to the one that happens to ask next: those that wait sleep for up to 100 ms between two tries,
+    and among many of them some wait for seconds.
+
+    A turn is only an order. SQLite's own lock protects the data, so a turn that is never given back costs the
+    next writer _TURN_SECONDS and no more.
+    """
+
+    def __init__(self) -> None:
+        self._holder: object | None = None
+        self._waiting: deque[tuple[object, asyncio.Future[None]]] = deque()
+
+    async def take(self, writer: object) -> None:
+        """Returns when it is the writer's turn."""
+        if self._holder is None or self._holder is writer:
+            self._holder = writer
+            return
+        place = (writer, asyncio.get_running_loop().create_future())
+        self._waiting.append(place)
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                await place[1]
+        except BaseException as error:
+            if place in self._waiting:
+                self._waiting.remove(place)
+            if not isinstance(error, TimeoutError):
+                self.give_back(writer)
+                raise
+            self._holder = writer
+
+    def give_back(self, writer: object) -> None:
+        """Ends the turn of the writer, if it has it, and wakes the next one."""
+        if self._holder is not writer:
+            return
+        self._holder = None
+        while self._waiting:
+            following, woken = self._waiting.popleft()
+            if not woken.done():
+                self._holder = following
+                woken.set_result(None)
+                return
+
+
+class _OrderedConnection(aiosqlite.Connection):
+    """A connection that waits for its turn before it begins to write."""
+
+    def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
+        super().__init__(connector, iter_chunk_size=64)
+        self._thread.daemon = True  # as the dialect has it for its own ones
+        self._turns = turns
+
+    async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        begins = _BEGIN_TO_WRITE in args[:1]
+        ends = fn in (self._conn.commit, self._conn.rollback, self._conn.close)
+        if begins:
+            await self._turns.take(self)
+        try:
+            result = await self._run(fn, *args, **kwargs)
+        except BaseException:
+            if begins:
+                self._turns.give_back(self)
+            raise
+        if ends:
+            self._turns.give_back(self)
+        return result
+
+    async def _run(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return await super()._execute(fn, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        self._turns.give_back(self)
+        return super().stop()
+
+
+class _BriefConnection(_OrderedConnection):
     """A connection that runs most statements in the event loop's thread.
 
     Readers and the holder of the write lock do not wait for others. Only getting the write lock and writing
     to the disk may take long.
     """
 
-    def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:
-        super().__init__(connector, iter_chunk_size=64)
-        self._thread.daemon = True  # as the dialect has it for its own ones
+    def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
+        super().__init__(connector, turns)
         self._in_thread: set[object] = set()
 
-    async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def _run(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         # What was cancelled while it waited is still at work in its thread: then everything queues behind it.
         if not self._in_thread and not self._may_wait(fn, args):
             return fn(*args, **kwargs)
@@ -72,14 +153,10 @@ class _BriefConnection(aiosqlite.Connection):
             finally:
                 self._in_thread.discard(token)
 
-        return await super()._execute(in_thread)  # type: ignore[no-untyped-call]
+        return await super()._run(in_thread)
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
         return fn in (self._conn.commit, self._conn.close) or _BEGIN_TO_WRITE in args[:1]
-
-
-def _connect_briefly(database: str, **kwargs: Any) -> _BriefConnection:
-    return _BriefConnection(partial(sqlite3.connect, database, **kwargs))
 
 
 def _configured(engine: AsyncEngine) -> AsyncEngine:

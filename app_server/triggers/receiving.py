@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.core.database import now
+from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import NotAuthenticated, NotFound
 from app_server.core.jobs.queue import enqueue
@@ -22,14 +23,16 @@ from app_server.triggers.models import Trigger, TriggerDelivery
 KIND: Final = "triggers.handle"
 
 
-async def receive(session: AsyncSession, cipher: Cipher, hook_id: UUID, headers: Headers, body: bytes) -> int:
+async def receive(database: Database, cipher: Cipher, hook_id: UUID, headers: Headers, body: bytes) -> int:
     """Accepts a delivery and returns the status to answer: 202, also for one that was accepted before; 200
     for the unsigned ping of Bitbucket Data Center.
 
     `hook_id`: of the trigger. `body`: as it arrived. Raises NotFound, NotAuthenticated
     `webhook_signature_wrong`, and the errors of reading.read.
     """
-    trigger = await session.get(Trigger, hook_id)
+    # The database is locked for no longer than it takes to store what was verified and read.
+    async with database.brief_read() as session:
+        trigger = await session.get(Trigger, hook_id)
     if trigger is None:
         raise NotFound("There is no such webhook.")
     is_ping = headers.get("x-event-key") == "diagnostics:ping"
@@ -42,11 +45,12 @@ async def receive(session: AsyncSession, cipher: Cipher, hook_id: UUID, headers:
             fix="Give the git host the trigger's secret.",
         )
     events = read(trigger.provider, headers, body)
-    trigger.last_delivery_at = now()
-    if events and (delivery := await _remember(session, trigger, events, body)):
-        payload = {"delivery_id": delivery.hex, "events": [_stored(one) for one in events]}
-        # One at a time: two events about one issue must not start two conversations.
-        await enqueue(session, KIND, payload, key=f"{KIND}:{trigger.id.hex}", job_id=delivery)
+    async with database.brief_session() as session:
+        await session.execute(update(Trigger).where(Trigger.id == hook_id).values(last_delivery_at=now()))
+        if events and (delivery := await _remember(session, trigger, events, body)):
+            payload = {"delivery_id": delivery.hex, "events": [_stored(one) for one in events]}
+            # One at a time: two events about one issue must not start two conversations.
+            await enqueue(session, KIND, payload, key=f"{KIND}:{trigger.id.hex}", job_id=delivery)
     return 202
 
 

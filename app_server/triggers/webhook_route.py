@@ -4,14 +4,14 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from app_server.core.database import Session
+from app_server.core.database import ServerDatabase
 from app_server.triggers import receiving, service
 
 router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 
 
 @router.post("/{hook_id}", status_code=202)
-async def receive_git_webhook(hook_id: UUID, session: Session, request: Request) -> Response:
+async def receive_git_webhook(hook_id: UUID, database: ServerDatabase, request: Request) -> Response:
     """Accepts a delivery of a git host for the trigger with this id. It needs no sign-in: the delivery must
     be signed with the trigger's secret. It is handled later, once, also if the host repeats it.
 
@@ -19,5 +19,5 @@ async def receive_git_webhook(hook_id: UUID, session: Session, request: Request)
     """
     body = await request.body()
     cipher = request.state.cipher
-    status = await receiving.receive(session, cipher, hook_id, request.headers, body)
+    status = await receiving.receive(database, cipher, hook_id, request.headers, body)
     return Response(status_code=status)

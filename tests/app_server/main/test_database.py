@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 
+from app_server.core import sqlite
 from app_server.core.database import Database
 from app_server.core.migrations import migrate
+from app_server.core.sqlite import WriteTurns
 from app_server.users.models import Role, User
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -38,3 +41,46 @@ async def test_a_connection_that_is_given_up_in_mid_statement_gives_its_lock_bac
             await add_user(database)
         assert cursor is not None
         await connection.invalidate()
+
+
+async def test_writers_have_their_turn_in_the_order_in_which_they_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, order = WriteTurns(), list[str]()
+
+    async def write(name: str) -> None:
+        await turns.take(name)
+        order.append(name)
+        await asyncio.sleep(0)
+        turns.give_back(name)
+
+    await turns.take("first")
+    writers = {name: asyncio.create_task(write(name)) for name in "abcd"}
+    await asyncio.sleep(0)
+    writers["b"].cancel()
+    turns.give_back("another one")
+    await asyncio.sleep(0)
+    assert order == []
+    turns.give_back("first")
+    await asyncio.gather(*writers.values(), return_exceptions=True)
+    assert order == ["a", "c", "d"]
+
+    # A turn that was never given back stops nobody.
+    monkeypatch.setattr(sqlite, "_TURN_SECONDS", 0.01)
+    await turns.take("lost")
+    await write("next")
+    await write("last")
+    assert order[3:] == ["next", "last"]
+
+
+async def test_many_writers_at_once_all_write(database: Database) -> None:
+    async def write(number: int) -> None:
+        async with database.session() if number % 2 else database.brief_session() as session:
+            session.add(User(name=f"User {number}", role=Role.MEMBER))
+            if number % 5 == 0:
+                raise ValueError("rolled back")
+
+    found = await asyncio.gather(*map(write, range(30)), return_exceptions=True)
+    assert sum(isinstance(one, ValueError) for one in found) == 6
+    async with database.read() as session:
+        assert await session.scalar(select(func.count()).select_from(User)) == 24

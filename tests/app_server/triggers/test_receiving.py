@@ -57,8 +57,7 @@ async def _hook(app: App, owner: User, provider: GitProvider = GitProvider.GITHU
 
 
 async def _send(app: App, hook_id: UUID, body: bytes, headers: dict[str, str]) -> int:
-    async with app.database.session() as session:
-        return await receive(session, app.state["cipher"], hook_id, headers, body)
+    return await receive(app.database, app.state["cipher"], hook_id, headers, body)
 
 
 async def _jobs(app: App) -> int:
