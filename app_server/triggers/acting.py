@@ -1,6 +1,7 @@
 """Does what a decision asks for: starts conversations, sends them messages, stops them."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Self
@@ -13,10 +14,18 @@ from app_server.conversations.triggered import TRIGGER, tell_of_progress
 from app_server.core.errors import AppError, BadRequest, Forbidden, NotFound
 from app_server.git_hosts.connect import ConnectedHost
 from app_server.git_hosts.protocol import GitHostClient
-from app_server.git_hosts.schemas import CheckState, Comment, ItemKind, PullRequest
+from app_server.git_hosts.schemas import (
+    CheckState,
+    Comment,
+    ItemKind,
+    PullRequest,
+    Review,
+    ReviewThread,
+    ReviewVerdict,
+)
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
 from app_server.pull_requests import messages
-from app_server.pull_requests.answers import ask
+from app_server.pull_requests.answers import MARKER, ask
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.sandbox_specs.permission import why_not
 from app_server.triggers import texts
@@ -150,9 +159,16 @@ class Acting:
         found: Found,
         event_id: UUID,
     ) -> Outcome:
+        open_threads, head = await _threads_of(client, event, found)
         if event.kind is EventKind.PUSHED:
             opens = trigger.opens_pull_request
             text = texts.about_push(event, trigger.instructions, opens_pull_request=opens)
+        elif found.pull_request is not None and event.leaves_out_comments and open_threads:
+            verdict = event.verdict or ReviewVerdict.COMMENTED
+            review = Review(author=event.actor, verdict=verdict, body=event.text)
+            text = messages.about_review(found.pull_request, open_threads, [review])
+        elif event.leaves_out_comments and not _says_something(event):
+            return Outcome.ignored("The review says nothing new.")
         else:
             text = texts.about_comment(event)
         conversation_id = _conversation_of(found)
@@ -160,19 +176,13 @@ class Acting:
             async with self._setting.database.session() as session:
                 link = await session.get_one(TriggeredConversation, found.link.conversation_id)
                 link.is_stopped = False
-        try:
-            threads, head = await _threads_of(client, event, found)
-        except (BadRequest, Forbidden, NotFound) as error:
-            # What the reviewer wrote is worth the message, also if it cannot be answered.
-            logger.info("the review threads cannot be read", extra={"reason": error.detail})
-            threads, head = [], None
         await self._send(user, conversation_id, text, event_id.hex)
-        if found.pull_request is not None and threads:
+        if found.pull_request is not None and open_threads:
             async with self._setting.database.session() as session:
                 row = await session.get_one(
                     ConversationPullRequest, found.pull_request.id, with_for_update=True
                 )
-                ask(row, threads, head)
+                ask(row, [thread.id for thread in open_threads], head)
         return Outcome(DeliveryResult.DONE, Action.TELL, conversation_id=conversation_id)
 
     async def _fix_checks(self, user: User, client: GitHostClient, event: HostEvent, found: Found) -> Outcome:
@@ -225,21 +235,40 @@ class Acting:
             setting.start_worker.wake()
 
 
-async def _threads_of(client: GitHostClient, event: HostEvent, found: Found) -> tuple[list[str], str | None]:
-    """Returns the ids of the open review threads that the comment is in, and the head of the branch."""
+async def _threads_of(
+    client: GitHostClient, event: HostEvent, found: Found
+) -> tuple[list[ReviewThread], str | None]:
+    """Returns the open review threads in which the actor has written, and the head of the branch. No threads
+    if they cannot be read: what the reviewer wrote is worth the message, also if it cannot be answered.
+    """
     row = found.pull_request
-    if row is None or event.kind is not EventKind.REVIEW_COMMENT:
+    if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):
         return [], None
-    threads = [one for one in await client.review_threads(row.repository, row.number) if not one.is_resolved]
-    named = [one.id for one in threads if one.id == event.thread_id]
-    holding = [
-        one.id
+    try:
+        threads = await client.review_threads(row.repository, row.number)
+        wanted = _written_in(event, [one for one in threads if not one.is_resolved])
+        head = (await client.pull_request(row.repository, row.number)).head_commit if wanted else None
+    except (BadRequest, Forbidden, NotFound) as error:
+        logger.info("the review threads cannot be read", extra={"reason": error.detail})
+        return [], None
+    return wanted, head
+
+
+def _written_in(event: HostEvent, threads: Sequence[ReviewThread]) -> list[ReviewThread]:
+    if event.leaves_out_comments:
+        # The last word is the actor's, and not one of ours.
+        last = [(one, one.comments[-1]) for one in threads if one.comments]
+        return [one for one, said in last if said.author == event.actor and MARKER not in said.body]
+    named = [one for one in threads if one.id == event.thread_id]
+    return named or [
+        one
         for one in threads
         if event.comment_id is not None and event.comment_id in {said.id for said in one.comments}
     ]
-    if not (named or holding):
-        return [], None
-    return named or holding, (await client.pull_request(row.repository, row.number)).head_commit
+
+
+def _says_something(event: HostEvent) -> bool:
+    return bool(event.text.strip()) or event.verdict is ReviewVerdict.CHANGES_REQUESTED
 
 
 def _conversation_of(found: Found) -> UUID:

@@ -105,8 +105,9 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
     is_mention = TriggerEvent.MENTION in known.events and mentions(event.text, known.mention)
     if known.is_our_pull_request:
         is_review = event.kind in {EventKind.REVIEW_COMMENT, EventKind.REVIEW}
-        # An approval without words asks for nothing.
-        says_something = bool(event.text.strip()) or event.verdict is ReviewVerdict.CHANGES_REQUESTED
+        # An approval without words asks for nothing, unless it comes with comments on lines.
+        asks = event.verdict is ReviewVerdict.CHANGES_REQUESTED or event.leaves_out_comments
+        says_something = bool(event.text.strip()) or asks
         is_wanted = is_review and says_something and TriggerEvent.REVIEW_COMMENT in known.events
         return TriggerDecision(Action.TELL) if is_mention or is_wanted else None
     if event.number is None or not is_mention:

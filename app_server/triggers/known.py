@@ -9,10 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
 from app_server.core.database import now
+from app_server.git.address import parse_address
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.schemas import PullRequestState
-from app_server.git_hosts.webhooks.events import EventKind, HostEvent
-from app_server.git_proxy.models import GitPush
+from app_server.git_hosts.webhooks.events import EventKind, HostEvent, branch_of
+from app_server.git_proxy.access import proxied_name
+from app_server.git_proxy.models import GitPush, PushOutcome
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.triggers.decision import Action, Known
 from app_server.triggers.models import Trigger, TriggerDelivery, TriggeredConversation
@@ -121,13 +123,35 @@ async def _pull_request(
     )
     if event.is_pull_request and event.number is not None:
         query = query.where(ConversationPullRequest.number == event.number)
-    elif event.kind is EventKind.CHECK_FAILED and event.branch:
+    elif event.kind is EventKind.CHECK_FAILED and (branch := await _branch(session, trigger, event)):
         is_open = ConversationPullRequest.state == PullRequestState.OPEN
-        query = query.where(ConversationPullRequest.head == event.branch, is_open)
+        query = query.where(ConversationPullRequest.head == branch, is_open)
     else:
         return None
     found: ConversationPullRequest | None = await session.scalar(query)
     return found
+
+
+async def _branch(session: AsyncSession, trigger: Trigger, event: HostEvent) -> str | None:
+    """Returns the branch of a check. Forgejo names only the commit: then it is the branch to which an agent
+    of the trigger's owner has pushed it.
+    """
+    if event.branch is not None or event.commit is None:
+        return event.branch
+    name = proxied_name(parse_address(trigger.clone_url, trigger.provider))
+    query = (
+        select(GitPush.ref)
+        .where(
+            GitPush.user_id == trigger.user_id,
+            GitPush.repository == name,
+            GitPush.new_commit == event.commit,
+            GitPush.outcome == PushOutcome.ACCEPTED,
+        )
+        .order_by(GitPush.created_at.desc())
+        .limit(1)
+    )
+    ref = await session.scalar(query)
+    return branch_of(ref) if ref is not None else None
 
 
 async def _corrected(session: AsyncSession, trigger: Trigger, event: HostEvent) -> set[str]:

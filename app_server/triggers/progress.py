@@ -97,7 +97,9 @@ class TriggerProgress:
         if case.link.is_stopped:
             if status in {"running", "waiting_for_confirmation"}:
                 await self._setting.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
-            return "Slipway has stopped, because this was closed.", ""
+            links = await self._pull_requests(case)
+            work = f" Its work: {links}" if links else ""
+            return f"Slipway has stopped, because this was closed.{work}", ""
         if case.task.status is StartStatus.ERROR:
             cause = (case.task.error or {}).get("cause", "the start has failed")
             return f"Slipway could not start: {cause}", ""
@@ -126,11 +128,17 @@ class TriggerProgress:
             if row.asked_threads:
                 hosts = self._setting.hosts_of(case.user)
                 await refresh(self._setting.database, hosts, row.id, said=summary)
-        links = ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
+        links = await self._pull_requests(case)
         sentence = (
             f"Slipway has finished: {links}" if links else "Slipway has finished. There is no pull request."
         )
         return sentence, summary
+
+    async def _pull_requests(self, case: _Case) -> str:
+        """Returns links to the pull requests of the conversation, the oldest first."""
+        async with self._setting.database.read() as session:
+            rows = await service.rows_of(session, case.conversation.id)
+        return ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
 
     async def _deliver(self, case: _Case) -> None:
         """Pushes what is not at the host, and opens a pull request unless there is one. Raises AppError."""

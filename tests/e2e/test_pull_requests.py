@@ -5,10 +5,11 @@ from typing import Any
 
 import httpx
 
-from tests.support.github_host import GitHubHost, OpenThread
+from tests.support.github_host import GitHubHost
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
+from tests.support.standing_host import OpenThread
 
 CANARY = "canary-token-91aa"
 

@@ -6,9 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import visitor
-from tests.support.github_host import GitHubHost, OpenThread
+from tests.support.github_host import GitHubHost
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess
+from tests.support.standing_host import OpenThread
 
 pytestmark = pytest.mark.browser
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import httpx
 
-from tests.support.github_host import LOGIN, GitHubHost, OpenThread
-from tests.support.github_issues import OpenIssue, deliver, issue_event
+from tests.support.github_host import GitHubHost
+from tests.support.github_issues import deliver, issue_event
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess, wait_until
+from tests.support.standing_host import LOGIN, OpenIssue, OpenThread
 
 REPOSITORY = "team/harbour"
 TOKEN = "canary-token-77bd"

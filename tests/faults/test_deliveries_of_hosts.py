@@ -7,11 +7,12 @@ from typing import Any
 
 import httpx
 
-from tests.support.github_host import LOGIN, GitHubHost
-from tests.support.github_issues import OpenIssue, issue_event, signed
+from tests.support.github_host import GitHubHost
+from tests.support.github_issues import issue_event, signed
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.plain_http import NO_TLS
 from tests.support.server import AppServerProcess, wait_until
+from tests.support.standing_host import LOGIN, OpenIssue
 
 REPOSITORY = "team/harbour"
 ISSUES = range(10, 60)

@@ -34,7 +34,9 @@ class HostEvent(Value):
     the host's id of that user. `text`: of the comment or review. `label`, `assignee`: what was added.
     `thread_id`: the host's mark of the conversation in which a comment stands. `association`: the relation of
     the actor to the repository, if the host states it, as `MEMBER`. `branch`, `commit`, `paths`: of pushes
-    and checks; `paths` as far as the host lists them. `delivery_id`: the same if the host repeats a delivery.
+    and checks; `paths` as far as the host lists them. `leaves_out_comments`: of a review, that its comments
+    on lines are not in the delivery and come in no other one. `delivery_id`: the same if the host repeats a
+    delivery.
     """
 
     kind: EventKind
@@ -49,6 +51,7 @@ class HostEvent(Value):
     verdict: ReviewVerdict | None = None
     comment_id: str | None = None
     thread_id: str | None = None
+    leaves_out_comments: bool = False
     association: str | None = None
     branch: str | None = None
     commit: str | None = None

@@ -16,6 +16,8 @@ _FAILED = frozenset(("failure", "error"))
 def events(event: str, body: Json) -> list[HostEvent]:
     """Returns what happened. `event`: the value of `X-Forgejo-Event` or `X-Gitea-Event`.
 
+    A review comes without its comments on lines, a failed status without its branch.
+
     Forgejo says that labels or assignees changed, but not which: each label and each assignee that the item
     has now counts as added. Gitea names the new labels.
     """
@@ -98,6 +100,7 @@ def _review(common: Json, body: Json) -> HostEvent:
         is_pull_request=True,
         text=review.get("content") or "",
         verdict=verdict,
+        leaves_out_comments=True,
         url=pull.get("html_url"),
     )
 

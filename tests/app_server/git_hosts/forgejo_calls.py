@@ -21,9 +21,6 @@ COMMIT = "8e0b45049b6253b8984cde9241830d2851168142"
 BRANCH = "fix/ä depth#1"
 
 
-ALSO = {"GET /repos/{owner}/{repo}/collaborators/{login}/permission": ()}
-
-
 Values = dict[str, Any]
 
 
@@ -70,19 +67,6 @@ COMMENT: Values = {
     "created_at": "2026-11-01T10:00:00Z",
     "html_url": f"{ORIGIN}/{NAME}/pulls/7#issuecomment-5",
 }
-
-
-class Nullable(HostContract):
-    """The documents do not say which fields may be null. Go writes null for an absent object or list."""
-
-    def _check_answer(self, operation: Any, status: int, answer: Any) -> None:
-        super()._check_answer(operation, status, _without_nulls(answer))
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def client(host: HostContract) -> Forgejo:

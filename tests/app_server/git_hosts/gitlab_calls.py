@@ -12,15 +12,6 @@ NAME = "grüne gruppe/sub.group/my-repo"
 COMMIT = "8e0b45049b6253b8984cde9241830d2851168142"
 
 
-ALSO = {
-    "PUT /projects/{id}/issues/{number}/notes/{note_id}": ("body!",),
-    "PUT /projects/{id}/merge_requests/{number}/notes/{note_id}": ("body!",),
-    "PUT /projects/{id}/merge_requests/{number}/discussions/{discussion_id}": ("resolved!",),
-    "GET /projects/{id}/merge_requests/{number}/reviewers": ("per_page",),
-    "GET /projects/{id}/merge_requests/{number}/approvals": (),
-}
-
-
 PERSON: dict[str, Any] = {
     "id": 7,
     "username": "ada",

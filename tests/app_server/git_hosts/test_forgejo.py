@@ -14,7 +14,6 @@ from app_server.git_hosts.schemas import (
 )
 from tests.app_server.git_hosts.forgejo_calls import (
     ADA,
-    ALSO,
     BRANCH,
     COMMENT,
     COMMIT,
@@ -22,11 +21,11 @@ from tests.app_server.git_hosts.forgejo_calls import (
     ORIGIN,
     PULL,
     REPOSITORY,
-    Nullable,
     Values,
     client,
     failure,
 )
+from tests.support.forgejo_host import ALSO, Nullable
 from tests.support.host_clients import changed, client_of
 from tests.support.host_contract import HostContract
 

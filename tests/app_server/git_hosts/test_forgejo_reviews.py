@@ -12,17 +12,16 @@ from app_server.git_hosts.schemas import (
 )
 from tests.app_server.git_hosts.forgejo_calls import (
     ADA,
-    ALSO,
     COMMENT,
     COMMIT,
     NAME,
     ORIGIN,
     PULL,
-    Nullable,
     Values,
     client,
     failure,
 )
+from tests.support.forgejo_host import ALSO, Nullable
 from tests.support.host_clients import changed
 from tests.support.host_contract import HostContract
 

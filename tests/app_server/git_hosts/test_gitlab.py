@@ -13,7 +13,8 @@ from app_server.git_hosts.schemas import (
     PullRequestChanges,
     PullRequestState,
 )
-from tests.app_server.git_hosts.gitlab_calls import ALSO, COMMIT, MERGE_REQUEST, NAME, NOTE, PERSON, client
+from tests.app_server.git_hosts.gitlab_calls import COMMIT, MERGE_REQUEST, NAME, NOTE, PERSON, client
+from tests.support.gitlab_host import ALSO
 from tests.support.host_clients import changed, client_of
 from tests.support.host_contract import HostContract
 

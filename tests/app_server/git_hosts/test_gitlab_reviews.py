@@ -12,7 +12,8 @@ from app_server.git_hosts.schemas import (
     ReviewVerdict,
     TaskKind,
 )
-from tests.app_server.git_hosts.gitlab_calls import ALSO, COMMIT, MERGE_REQUEST, NAME, NOTE, PERSON, client
+from tests.app_server.git_hosts.gitlab_calls import COMMIT, MERGE_REQUEST, NAME, NOTE, PERSON, client
+from tests.support.gitlab_host import ALSO
 from tests.support.host_clients import changed
 from tests.support.host_contract import HostContract
 

@@ -11,8 +11,9 @@ import pytest
 from app_server.core.jobs.worker import Jobs
 from tests.app_server.conftest import App, http_client
 from tests.app_server.eventually import eventually
-from tests.support.github_host import LOGIN, GitHubHost
-from tests.support.github_issues import OpenIssue, signed
+from tests.support.github_host import GitHubHost
+from tests.support.github_issues import signed
+from tests.support.standing_host import LOGIN, OpenIssue
 
 REPOSITORY = "team/harbour"
 

@@ -47,6 +47,12 @@ def _decided(kind: EventKind, event: dict[str, Any], known: dict[str, Any]) -> A
         (_K.REVIEW_COMMENT, {"text": "Rename this."}, {}, None),
         (_K.REVIEW, {"verdict": ReviewVerdict.CHANGES_REQUESTED}, _OURS, Action.TELL),
         (_K.REVIEW, {"verdict": ReviewVerdict.APPROVED}, _OURS, None),
+        (
+            _K.REVIEW,
+            {"verdict": ReviewVerdict.COMMENTED, "leaves_out_comments": True},
+            _OURS,
+            Action.TELL,
+        ),
         (_K.CHECK_FAILED, {"commit": "abc"}, _OURS, Action.FIX_CHECKS),
         (_K.CHECK_FAILED, {"commit": "abc"}, {**_OURS, "corrected": {"abc"}}, None),
         (_K.CHECK_FAILED, {"commit": "abc"}, {}, None),

@@ -22,8 +22,8 @@ from app_server.triggers.progress import TriggerProgress
 from app_server.users.models import User
 from tests.app_server.eventually import eventually
 from tests.app_server.triggers.conftest import REPOSITORY, Hooked
-from tests.support.github_host import LOGIN, OpenPull
-from tests.support.github_issues import OpenIssue, issue_event
+from tests.support.github_issues import issue_event
+from tests.support.standing_host import LOGIN, OpenIssue, OpenPull
 
 
 def labelled(number: int = 4, sender: str = "grace") -> dict[str, Any]:

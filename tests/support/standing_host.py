@@ -1,0 +1,230 @@
+"""What the stand-ins for git hosts share: an API over HTTP with a state, beside real git.
+
+A stand-in answers from `pulls` and `issues`, which a test reads and changes. Each request and each answer is
+checked against the host's own OpenAPI document; what breaks it is in `violations`. `send` delivers webhooks
+as the host would: signed, with its headers.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+import httpx
+
+from tests.support.git_host import GitHost, git
+from tests.support.host_contract import HostContract
+from tests.support.patience import PATIENCE_SECONDS
+
+LOGIN = "ada"
+"""Whose token it is."""
+
+LOG = b"FAILED test_harbour.py::test_depth - assert 3 == 4\n"
+"""Of each check."""
+
+
+@dataclass
+class OpenThread:
+    """A review thread of a pull request."""
+
+    id: str
+    path: str
+    line: int
+    comments: list[tuple[str, str]]
+    is_resolved: bool = False
+
+
+@dataclass
+class OpenPull:
+    """A pull request of the stand-in. `commit`: the last one of its branch, also after the branch is gone."""
+
+    number: int
+    body: dict[str, Any]
+    repository: str = ""
+    threads: list[OpenThread] = field(default_factory=list)
+    reviews: list[tuple[str, str, str]] = field(default_factory=list)
+    checks: dict[str, str] = field(default_factory=dict)
+    """By name: success, failure or an empty text while it runs."""
+    labels: list[str] = field(default_factory=list)
+    reviewers: list[str] = field(default_factory=list)
+    state: str = "open"
+    is_merged: bool = False
+    commit: str = "0" * 40
+
+
+@dataclass
+class OpenIssue:
+    number: int
+    title: str
+    body: str
+    author: str = "grace"
+    state: str = "open"
+
+
+@dataclass
+class Items:
+    """`writers`: who may push. `comments`: by id, the number of the item, the author and the text. `edits`:
+    how many times a comment was edited.
+    """
+
+    open: dict[int, OpenIssue] = field(default_factory=dict)
+    writers: set[str] = field(default_factory=set)
+    comments: dict[int, tuple[int, str, str]] = field(default_factory=dict)
+    edits: int = 0
+
+    def say(self, number: int, author: str, text: str) -> int:
+        comment_id = len(self.comments) + 1000
+        self.comments[comment_id] = (number, author, text)
+        return comment_id
+
+    def edit(self, comment_id: int, text: str) -> None:
+        at, author, _ = self.comments[comment_id]
+        self.comments[comment_id], self.edits = (at, author, text), self.edits + 1
+
+    def texts(self, number: int, author: str) -> list[str]:
+        return [text for at, who, text in self.comments.values() if (at, who) == (number, author)]
+
+
+class StandingHost:
+    """`provider`, `scheme` (of the Authorization header) and `base` (of the API's paths) differ by host."""
+
+    provider: ClassVar[str]
+    scheme: ClassVar[str] = "Bearer"
+    base: ClassVar[str] = ""
+
+    def __init__(self, directory: Path) -> None:
+        self.git = GitHost(directory)
+        self.pulls: list[OpenPull] = []
+        self.violations: list[str] = []
+        self.revoked = False
+        self.lock = threading.RLock()
+        self.contract = self._contract()
+        self.issues = Items()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.answer = self.answer
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name=self.provider)
+
+    def __enter__(self) -> Self:
+        self.git.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(PATIENCE_SECONDS)
+        self.git.__exit__(kind, error, trace)
+
+    def _contract(self) -> HostContract:
+        raise NotImplementedError
+
+    @property
+    def api_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}{self.base}"
+
+    @property
+    def credential(self) -> dict[str, str]:
+        """What is saved as the user's token for this host. Its git must know the token, too."""
+        token = next(iter(self.git.tokens))
+        return {"host": self.git.origin, "token": token, "provider": self.provider, "api_url": self.api_url}
+
+    def merge(self, number: int) -> None:
+        """Merges it as people do there: the target branch moves on, and the branch is deleted."""
+        pull = self.pulls[number - 1]
+        commit, path = self.commit_of(pull), self.git.bare(pull.repository)
+        git(path, "update-ref", f"refs/heads/{self.target_of(pull)}", commit)
+        git(path, "update-ref", "-d", f"refs/heads/{self.branch_of(pull)}")
+        pull.state, pull.is_merged = "closed", True
+
+    def branch_of(self, pull: OpenPull) -> str:
+        return str(pull.body["head"])
+
+    def target_of(self, pull: OpenPull) -> str:
+        return str(pull.body["base"])
+
+    def commit_of(self, pull: OpenPull) -> str:
+        # One that a test has made names no repository.
+        heads = self.git.branches(pull.repository or self.names()[0])
+        pull.commit = heads.get(f"refs/heads/{self.branch_of(pull)}", pull.commit)
+        return pull.commit
+
+    def heads(self, name: str) -> dict[str, str]:
+        """The commits of the branches."""
+        return {
+            ref.removeprefix("refs/heads/"): commit
+            for ref, commit in self.git.branches(name).items()
+            if ref.startswith("refs/heads/")
+        }
+
+    def names(self, words: str = "") -> list[str]:
+        """The repositories whose names contain the words."""
+        found = (
+            str(path.relative_to(self.git.directory)).removesuffix(".git")
+            for path in self.git.directory.glob("*/*.git")
+        )
+        return sorted(name for name in found if words in name)
+
+    def pull(self, number: object) -> OpenPull | None:
+        at = int(str(number or 0))
+        return self.pulls[at - 1] if 0 < at <= len(self.pulls) else None
+
+    def answer(self, method: str, path: str, headers: dict[str, str], content: bytes) -> tuple[int, bytes]:
+        url = f"http://127.0.0.1:{self._server.server_port}{path}"
+        request = httpx.Request(method, url, headers=headers, content=content)
+        with self.lock:
+            keys = {f"{self.scheme} {token}" for token in self.git.tokens}
+            if self.revoked or headers.get("Authorization", "") not in keys:
+                return 401, json.dumps({"message": "Bad credentials"}).encode()
+            if (beside := self._beside(path, content)) is not None:
+                return 200, beside
+            try:
+                reply = self.contract.handle_request(request)
+            except AssertionError as error:
+                self.violations.append(f"{method} {path}: {error}")
+                return 500, json.dumps({"message": str(error)}).encode()
+        return reply.status_code, reply.content
+
+    def _beside(self, path: str, content: bytes) -> bytes | None:
+        """The answer to what the document lacks."""
+        return None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    answer: Callable[[str, str, dict[str, str], bytes], tuple[int, bytes]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_PATCH(self) -> None:
+        self._serve()
+
+    def do_PUT(self) -> None:
+        self._serve()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def _serve(self) -> None:
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        status, body = self.server.answer(self.command, self.path, dict(self.headers), content)
+        self.send_response(status)
+        is_json = body[:1] in {b"{", b"["}
+        self.send_header("Content-Type", "application/json" if is_json else "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
