@@ -111,13 +111,14 @@ $(VENV)/.bootstrap: requirements-bootstrap.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bootstrap.lock
 	@touch $@
 
-$(VENV)/.product: $(VENV)/.bootstrap requirements.lock pyproject.toml
-	$(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements.lock
+$(VENV)/.product: $(VENV)/.bootstrap requirements.lock pyproject.toml scripts/prune_environment.py
+	$(UV) pip install --quiet --no-deps --compile-bytecode --require-hashes -r requirements.lock
+	$(BIN)/python scripts/prune_environment.py
 	$(UV) pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.product requirements-dev.lock
-	$(UV) pip install --quiet --require-hashes -r requirements-dev.lock
+	$(UV) pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # `npm ci` refuses a lock that lacks other platforms' binaries, which some registries do not carry.

@@ -1,0 +1,83 @@
+"""Removes what packages bring and the product never loads from the environment that runs this script.
+
+`make` and the image of the app server call it after each installation. `exclude-dependencies` in
+pyproject.toml names whole packages that are not even installed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackagePath, distribution
+from pathlib import Path
+
+NEVER_LOADED = {
+    "litellm": (
+        # litellm does the same in Python where this library is missing.
+        "litellm/rust_bridge/_native.abi3.so",
+        # Parts of its proxy server: pages, descriptions, routes. Other parts are loaded by its client.
+        "litellm/proxy/_experimental/out/",
+        "litellm/proxy/_lazy_openapi_snapshot.json",
+        "litellm/proxy/client/",
+        "litellm/proxy/guardrails/guardrail_hooks/",
+        "litellm/proxy/management_endpoints/",
+        "litellm/proxy/swagger/",
+    ),
+    "botocore": ("botocore/data/",),
+}
+"""Files, and folders with a slash at the end, by distribution."""
+
+KEPT = (
+    # How AWS names its regions, and how to sign in there. litellm calls models without descriptions of AWS.
+    "botocore/data/_retry.json",
+    "botocore/data/endpoints.json",
+    "botocore/data/partitions.json",
+    "botocore/data/sdk-default-configuration.json",
+    "botocore/data/signin/",
+    "botocore/data/sso/",
+    "botocore/data/sso-oidc/",
+    "botocore/data/sts/",
+)
+
+
+def main() -> None:
+    """Raises SystemExit if an installed version has none of the files that a line above names."""
+    for name, prefixes in NEVER_LOADED.items():
+        files = distribution(name).files or []
+        for prefix in prefixes:
+            found = [file for file in files if _is_below(file, (prefix,))]
+            if not found:
+                sys.exit(f"{name} has no {prefix} any more. Change scripts/prune_environment.py.")
+            for file in found:
+                if not _is_below(file, KEPT):
+                    _remove(file)
+    _keep_bytecode_of_what_is_loaded()
+
+
+def _is_below(file: PackagePath, prefixes: tuple[str, ...]) -> bool:
+    name = str(file)
+    return any(name.startswith(prefix) if prefix.endswith("/") else name == prefix for prefix in prefixes)
+
+
+def _remove(file: PackagePath) -> None:
+    path = Path(file.locate())
+    path.unlink(missing_ok=True)
+    folder = path.parent
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    while folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def _keep_bytecode_of_what_is_loaded() -> None:
+    """Half of litellm's modules are never loaded. Their bytecode would be 30 MB."""
+    for folder in Path(distribution("litellm").locate_file("litellm")).rglob("__pycache__"):
+        shutil.rmtree(folder)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # Without the setting, litellm fetches a price list while it is imported.
+    environment["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    subprocess.run([sys.executable, "-c", "import litellm.main"], check=True, env=environment)
+
+
+if __name__ == "__main__":
+    main()
