@@ -58,19 +58,6 @@ _RETRY_INFO = re.compile(r'retryDelay\\*"\s*:\s*\\*"(\d{1,9}(?:\.\d{1,9})?)s')
 """Google's `google.rpc.RetryInfo` in an error's JSON, also if that JSON is a string within JSON."""
 
 
-def words_of(refusal: Exception) -> str:
-    """Returns the text of an error of litellm, without the traceback that it may add."""
-    return str(refusal).partition("\nTraceback ")[0]
-
-
-def refusal_in(error: Exception) -> Exception:
-    """Returns the vendor's refusal, which litellm wraps in an error without headers if it arrives in a
-    stream.
-    """
-    original = getattr(error, "original_exception", None)
-    return original if isinstance(original, Exception) else error
-
-
 def asked_seconds(headers: Mapping[str, str], body: str = "") -> float | None:
     """Returns the seconds that a vendor asks to wait before the next call, or None if it states none that can
     be read.

@@ -3,7 +3,6 @@ call.
 """
 
 import asyncio
-import os
 import threading
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import orjson
 from pydantic import SecretStr
 
+from agent_runtime import litellm_calls
 from agent_runtime.catalogue.parameters import thinking_budget
 from agent_runtime.llm.chat_completions import ChatCompletionStream, parse
 from agent_runtime.llm.config import LLM, MASK
@@ -18,7 +18,6 @@ from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMConnectionError, LLMError, LLMNotAvailableError, error_for_status
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply
 from agent_runtime.llm.outgoing import outgoing
-from agent_runtime.vendors import asked_seconds, refusal_in, words_of
 
 _starting = threading.Lock()
 
@@ -60,7 +59,7 @@ def started_loop() -> asyncio.AbstractEventLoop:
 
 
 async def _request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
-    litellm = _import_litellm()
+    litellm = _loaded()
     try:
         completion = await litellm.acompletion(**_arguments(llm, prompt))
         if not llm.stream:
@@ -73,73 +72,55 @@ async def _request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         raise
     except Exception as error:
         # litellm's errors share no base class, only the HTTP status they stand for.
-        status = getattr(error, "status_code", None)
-        refusal = refusal_in(error)
-        detail = _without_key(llm, f"{type(refusal).__name__}: {words_of(refusal)}")
-        if isinstance(status, int):
-            raise error_for_status(status, detail, retry_after_seconds=_retry_after(refusal)) from error
+        status = litellm_calls.status_of(error)
+        refusal = litellm_calls.refusal_in(error)
+        detail = _without_key(llm, f"{type(refusal).__name__}: {litellm_calls.words_of(refusal)}")
+        if status is not None:
+            wait = litellm_calls.asked_wait(error)
+            raise error_for_status(status, detail, retry_after_seconds=wait) from error
         raise LLMConnectionError(detail) from error
 
 
-def _import_litellm() -> Any:
-    # 4.4 CPU seconds and 190 MB: never at start. Without the setting it fetches a price list while it loads.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+def _loaded() -> Any:
     try:
-        import litellm
+        return litellm_calls.load()
     except ImportError as error:
         raise LLMNotAvailableError(
             "This model's vendor needs the package litellm, which is not installed here. "
             "Install it, or give the model a `base_url` that speaks the OpenAI protocol."
         ) from error
-    # It would print advice to standard output with every failure.
-    litellm.suppress_debug_info = True
-    # The other transport lets go of connections without closing them.
-    litellm.disable_aiohttp_transport = True
-    # After a change of models the history has replies without the new one's signed thinking: not an error.
-    litellm.modify_params = True
-    return litellm
 
 
 def _arguments(llm: LLM, prompt: Prompt) -> dict[str, Any]:
-    optional = {
-        "api_key": _revealed(llm.api_key),
-        "base_url": llm.base_url,
-        "api_version": llm.api_version,
-        "aws_access_key_id": _revealed(llm.aws_access_key_id),
-        "aws_secret_access_key": _revealed(llm.aws_secret_access_key),
-        "aws_session_token": _revealed(llm.aws_session_token),
-        "aws_region_name": llm.aws_region_name,
-        "aws_profile_name": llm.aws_profile_name,
-        "aws_role_name": llm.aws_role_name,
-        "aws_session_name": llm.aws_session_name,
-        "aws_bedrock_runtime_endpoint": llm.aws_bedrock_runtime_endpoint,
-        "temperature": llm.temperature,
-        "top_p": llm.top_p,
-        "max_tokens": llm.max_output_tokens,
-        "reasoning_effort": llm.reasoning_effort,
-        "stop": llm.stop,
-        "tools": list(prompt.tools) or None,
-        "stream_options": {"include_usage": True} if llm.stream else None,
-        "extra_headers": llm.extra_headers,
-        "extra_body": llm.litellm_extra_body or None,
-        **thinking_budget(llm.model, llm.thinking_budget),
-    }
-    return {
-        "model": llm.model,
-        "messages": [orjson.loads(message) for message in outgoing(prompt.messages, llm)],
-        "timeout": llm.stream_idle_timeout if llm.stream else llm.timeout,
-        "stream": llm.stream,
-        "num_retries": 0,
-        # Otherwise the `openai` package, which litellm uses for Azure, repeats failed calls by itself.
-        "max_retries": 0,
-        "drop_params": True,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
-
-
-def _retry_after(refusal: Exception) -> float | None:
-    headers = getattr(refusal, "litellm_response_headers", None) or {}
-    return asked_seconds({name.lower(): value for name, value in headers.items()}, str(refusal))
+    return litellm_calls.arguments(
+        llm.model,
+        [orjson.loads(message) for message in outgoing(prompt.messages, llm)],
+        base_url=llm.base_url,
+        api_key=_revealed(llm.api_key),
+        timeout_seconds=llm.stream_idle_timeout if llm.stream else llm.timeout,
+        options={
+            "api_version": llm.api_version,
+            "aws_access_key_id": _revealed(llm.aws_access_key_id),
+            "aws_secret_access_key": _revealed(llm.aws_secret_access_key),
+            "aws_session_token": _revealed(llm.aws_session_token),
+            "aws_region_name": llm.aws_region_name,
+            "aws_profile_name": llm.aws_profile_name,
+            "aws_role_name": llm.aws_role_name,
+            "aws_session_name": llm.aws_session_name,
+            "aws_bedrock_runtime_endpoint": llm.aws_bedrock_runtime_endpoint,
+            "temperature": llm.temperature,
+            "top_p": llm.top_p,
+            "max_tokens": llm.max_output_tokens,
+            "reasoning_effort": llm.reasoning_effort,
+            "stop": llm.stop,
+            "tools": list(prompt.tools) or None,
+            "stream": llm.stream,
+            "stream_options": {"include_usage": True} if llm.stream else None,
+            "extra_headers": llm.extra_headers,
+            "extra_body": llm.litellm_extra_body or None,
+            **thinking_budget(llm.model, llm.thinking_budget),
+        },
+    )
 
 
 def _without_key(llm: LLM, text: str) -> str:

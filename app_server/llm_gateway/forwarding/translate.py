@@ -1,7 +1,6 @@
 """Calls vendors with other protocols. litellm translates, in threads and never on the event loop."""
 
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
@@ -12,7 +11,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from agent_runtime.vendors import refusal_in, words_of
+from agent_runtime import litellm_calls
 from app_server.core.errors import BadGateway
 from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.forwarding import bounds
@@ -30,7 +29,7 @@ _DONE = b"data: [DONE]\n\n"
 
 NO_HEADERS: Mapping[str, str] = {}
 
-_FIELDS = ChatFields.model_fields.keys() - {"model"}
+_FIELDS = ChatFields.model_fields.keys() - {"model", "messages"}
 
 
 async def translate(
@@ -50,18 +49,16 @@ async def translate(
 
     Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
-    arguments = {name: value for name, value in body.items() if name in _FIELDS} | {
-        "messages": without_addresses(body["messages"]),
-        "model": vendor.model,
-        "base_url": vendor.base_url,
-        "api_key": api_key,
-        "timeout": timeout_seconds,
-        "num_retries": 0,
-        "max_retries": 0,
-        "drop_params": True,
-    }
+    options = {name: value for name, value in body.items() if name in _FIELDS}
+    arguments = litellm_calls.arguments(
+        vendor.model,
+        without_addresses(body["messages"]),
+        base_url=vendor.base_url,
+        api_key=api_key,
+        timeout_seconds=timeout_seconds,
+        options=options | ({"extra_headers": dict(headers)} if headers else {}),
+    )
     added = Additions(api_key, timeout_seconds, headers)
-    arguments |= {"extra_headers": dict(headers)} if headers else {}
     # A separate thread: a slow model must not use up the shared ones.
     limiter = CapacityLimiter(1)
     within = partial(_within, vendor, guard)
@@ -77,14 +74,7 @@ async def translate(
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
     """Runs `work` with litellm, and lets litellm reach only the vendor's addresses. Runs in a thread."""
-    # Without this setting litellm fetches its price list over the network when it is imported.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm  # 4 CPU s and 190 MB: paid only by those who use such a vendor
-
-    # Otherwise litellm prints advice to standard output with every failure.
-    litellm.suppress_debug_info = True
-    # After a change of models, older replies lack the new model's signed thinking. That is no error.
-    litellm.modify_params = True
+    litellm = litellm_calls.load()
     bounds.keep_in(litellm)
     with bounds.bounded(litellm, vendor.model, vendor.base_url, guard):
         return work(litellm)
@@ -118,7 +108,7 @@ async def _chunks(
         ) is not end:
             yield _event(piece.model_dump(exclude_none=True))
     except Exception as error:  # noqa: BLE001 (as above)
-        status = _status_of(error) or BadGateway.status
+        status = litellm_calls.status_of(error) or BadGateway.status
         logger.warning(
             "the model's vendor broke off", extra={"status": status, "error": type(error).__name__}
         )
@@ -131,21 +121,16 @@ def _event(content: dict[str, Any]) -> bytes:
     return b"data: " + orjson.dumps(content) + b"\n\n"
 
 
-def _status_of(error: Exception) -> int | None:
-    """Returns the HTTP status of an error that litellm raised, or None if it has no status of an error."""
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and 400 <= status < 600 else None
-
-
 def _reason(error: Exception, status: int) -> dict[str, Any]:
-    refusal = refusal_in(error)
-    return {"error": {"message": words_of(refusal), "type": type(refusal).__name__, "code": status}}
+    refusal = litellm_calls.refusal_in(error)
+    words = litellm_calls.words_of(refusal)
+    return {"error": {"message": words, "type": type(refusal).__name__, "code": status}}
 
 
 def _refusal(vendor: Translated, error: Exception, added: Additions) -> Response:
     if (failure := connection_failure(error)) is not None:
         raise unreachable(failure, vendor.base_url) from error
-    status = _status_of(error)
+    status = litellm_calls.status_of(error)
     logger.warning("the model's vendor refused", extra={"status": status, "error": type(error).__name__})
     if status is None:
         raise BadGateway(

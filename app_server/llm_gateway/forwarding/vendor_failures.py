@@ -4,13 +4,12 @@ import math
 
 import httpx
 
+from agent_runtime import litellm_calls
 from agent_runtime.vendors import (
     RETRY_HEADERS,
     UNREACHABLE,
     WRONG_BASE_URL,
     asked_seconds,
-    refusal_in,
-    words_of,
 )
 from app_server.core.errors import BadGateway
 
@@ -44,12 +43,11 @@ def retry_headers(error: Exception) -> dict[str, str]:
     the wait only in the body, as Google does, returns it as `retry-after`, in whole seconds. Returns no
     header that cannot be read.
     """
-    refusal = refusal_in(error)
-    told = getattr(refusal, "litellm_response_headers", None) or {}
-    headers = {name.lower(): value for name, value in told.items() if name.lower() in RETRY_HEADERS}
+    told = litellm_calls.headers_of(error)
+    headers = {name: value for name, value in told.items() if name in RETRY_HEADERS}
     if asked_seconds(headers) is not None:
         return headers
-    seconds = asked_seconds({}, words_of(refusal))
+    seconds = litellm_calls.asked_wait(error)
     return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_runtime.llm import litellm_transport
+from agent_runtime import litellm_calls
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMRateLimitError, LLMServiceUnavailableError
@@ -34,7 +34,7 @@ GOOGLE = {
 @pytest.fixture(autouse=True)
 def no_shared_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of the gateway in this process leave a client to litellm that the gateway alone may use."""
-    monkeypatch.setattr(litellm_transport._import_litellm(), "aclient_session", None, raising=False)
+    monkeypatch.setattr(litellm_calls.load(), "aclient_session", None, raising=False)
 
 
 @contextmanager
