@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from scripts.prune_environment import MOSTLY_UNUSED
+
 ROOT = Path(__file__).parents[2]
-LIMIT_BYTES = 350 * 10**6
+LIMIT_BYTES = 305 * 10**6
+"""For packages. With folders, pip, setuptools and later bytecode, an environment takes 350 MB."""
 _BLOCK = 512
 
 
-def test_the_packages_of_the_product_take_350_megabytes_at_most() -> None:
+def test_the_packages_of_the_product_stay_below_their_limit() -> None:
     sizes = {name: _bytes_of(name) for name in _locked("requirements.lock")}
 
     largest = sorted(sizes, key=lambda name: -sizes[name])[:10]
@@ -34,13 +37,14 @@ def _locked(lock: str) -> set[str]:
 
 
 def _bytes_of(name: str) -> int:
-    """Returns what the files of a package and their bytecode take on the disk. A package for another system
-    takes nothing.
+    """Returns what the files of a package and their bytecode take on the disk. Bytecode that tests may have
+    written does not count, and a package for another system takes nothing.
     """
     try:
         files = distribution(name).files or []
     except PackageNotFoundError:
         return 0
     paths = {Path(file.locate()) for file in files}
-    paths |= {Path(cache_from_source(str(path))) for path in paths if path.suffix == ".py"}
+    if name not in MOSTLY_UNUSED:
+        paths |= {Path(cache_from_source(str(path))) for path in paths if path.suffix == ".py"}
     return sum(path.stat().st_blocks * _BLOCK for path in paths if path.exists())
