@@ -7,7 +7,12 @@ from typing import Any, get_type_hints
 import anthropic.types.message_create_params as anthropic_messages
 import openai.types.chat.completion_create_params as openai_chat
 import openai.types.responses.response_create_params as openai_responses
-from pydantic import TypeAdapter
+from botocore.loaders import Loader
+from botocore.model import ServiceModel
+from botocore.validate import ParamValidator
+from google.genai import types as gemini
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_camel
 from pydantic_core import SchemaValidator
 
 _PARAMS: Mapping[str, tuple[Any, Any]] = {
@@ -30,13 +35,41 @@ def accept(path: str, body: Mapping[str, Any], *, further: frozenset[str] = froz
     """Checks that the package of the vendor with this path could have sent the body. `further`: fields at the
     top that only compatible servers know.
 
-    Raises AssertionError for an unknown field at the top, ValidationError for anything of a wrong type.
+    Raises AssertionError for an unknown field at the top, ValidationError for anything of a wrong type. For
+    Bedrock AssertionError for both.
     """
+    if path.partition("?")[0].endswith((":generateContent", ":streamGenerateContent")):
+        _Gemini.model_validate(body)
+        return
+    if path.endswith(("/converse", "/converse-stream")):
+        operation = "ConverseStream" if path.endswith("-stream") else "Converse"
+        shape = _bedrock().operation_model(operation).input_shape
+        report = ParamValidator().validate({"modelId": path.split("/")[-2], **body}, shape)
+        assert not report.has_errors(), report.generate_report()
+        return
     kinds = next(kinds for ending, kinds in _PARAMS.items() if path.endswith(ending))
     kind = kinds[bool(body.get("stream"))]
     unknown = body.keys() - get_type_hints(kind).keys() - further
     assert not unknown, unknown
     _validator(kind).validate_python({**body})
+
+
+class _Gemini(BaseModel):
+    """The body of `generateContent`. Google's package has types for its parts only."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+    contents: list[gemini.Content]
+    system_instruction: gemini.Content | None = None
+    tools: list[gemini.Tool] | None = None
+    tool_config: gemini.ToolConfig | None = None
+    generation_config: gemini.GenerationConfig | None = None
+    safety_settings: list[gemini.SafetySetting] | None = None
+
+
+@cache
+def _bedrock() -> ServiceModel:
+    return ServiceModel(Loader().load_service_model("bedrock-runtime", "service-2"))
 
 
 @cache

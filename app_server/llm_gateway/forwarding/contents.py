@@ -40,10 +40,13 @@ _PART_FIELDS = {
 _VENDOR_OBJECTS = frozenset({"extra_content", "provider_specific_fields"})
 _LISTS_OF_OBJECTS = frozenset({"tool_calls", "thinking_blocks", "reasoning_details"})
 _BLOCK_FIELDS = frozenset({"type", "thinking", "signature", "data", "cache_control"})
+# The gateway numbers streamed blocks, and programs send what they have received.
+_NUMBER = "index"
+_CACHE_MARK = "cache_control"
 _CALL_FIELDS = frozenset({"id", "type", "index", "function", "cache_control"}) | _VENDOR_OBJECTS
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "provider_specific_fields"})
 # Other such fields of litellm would be files, and calls of tools that the vendor runs.
-_STATES_OF_LITELLM = frozenset({"thought_signature", "thought_signatures"})
+STATES_OF_LITELLM = frozenset({"thought_signature", "thought_signatures"})
 _IMAGE_FIELDS = frozenset({"url", "detail", "format"})
 
 
@@ -54,8 +57,22 @@ def without_addresses(messages: list[Any]) -> list[dict[str, Any]]:
     return [_message(message, f"messages.{index}") for index, message in enumerate(messages)]
 
 
+def without_cache_marks(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns messages or tools without their `cache_control`, for a vendor that refuses it."""
+    return [
+        {
+            name: without_cache_marks(value) if name == "content" and isinstance(value, list) else value
+            for name, value in each.items()
+            if name != _CACHE_MARK
+        }
+        if isinstance(each, dict)
+        else each
+        for each in objects
+    ]
+
+
 def _message(message: Any, where: str) -> dict[str, Any]:
-    fields = _object(message, _MESSAGE_FIELDS, where)
+    fields = _without_numbers(_object(message, _MESSAGE_FIELDS, where))
     _check_state(fields, where)
     match fields.get("content"):
         case None | str():
@@ -65,6 +82,19 @@ def _message(message: Any, where: str) -> dict[str, Any]:
             return {**fields, "content": content}
         case _:
             raise _unknown(f"{where}.content")
+
+
+def _without_numbers(fields: dict[str, Any]) -> dict[str, Any]:
+    blocks = fields.get("thinking_blocks")
+    if not isinstance(blocks, list):
+        return fields
+    plain = [
+        {name: value for name, value in block.items() if name != _NUMBER}
+        if isinstance(block, dict)
+        else block
+        for block in blocks
+    ]
+    return {**fields, "thinking_blocks": plain}
 
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
@@ -88,7 +118,7 @@ def _check_vendor_fields(holder: dict[str, Any], where: str) -> None:
         if holder[name] is not None and not isinstance(holder[name], dict):
             raise _unknown(f"{where}.{name}")
     _object(
-        holder.get("provider_specific_fields") or {}, _STATES_OF_LITELLM, f"{where}.provider_specific_fields"
+        holder.get("provider_specific_fields") or {}, STATES_OF_LITELLM, f"{where}.provider_specific_fields"
     )
 
 

@@ -16,8 +16,9 @@ from app_server.core.errors import BadGateway
 from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.forwarding import bounds
 from app_server.llm_gateway.forwarding.additions import Additions
-from app_server.llm_gateway.forwarding.contents import without_addresses
+from app_server.llm_gateway.forwarding.contents import without_addresses, without_cache_marks
 from app_server.llm_gateway.forwarding.fields import ChatFields
+from app_server.llm_gateway.forwarding.readable_replies import ReadableStream, readable
 from app_server.llm_gateway.forwarding.vendor_failures import connection_failure, retry_headers, unreachable
 from app_server.llm_gateway.forwarding.vendors import Translated
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _DONE = b"data: [DONE]\n\n"
+
+_KNOWS_NO_CACHE_MARKS = "azure/"
 
 NO_HEADERS: Mapping[str, str] = {}
 
@@ -50,9 +53,13 @@ async def translate(
     Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
     options = {name: value for name, value in body.items() if name in _FIELDS}
+    messages = without_addresses(body["messages"])
+    if vendor.model.startswith(_KNOWS_NO_CACHE_MARKS):
+        messages = without_cache_marks(messages)
+        options["tools"] = without_cache_marks(options.get("tools") or []) or None
     arguments = litellm_calls.arguments(
         vendor.model,
-        without_addresses(body["messages"]),
+        messages,
         base_url=vendor.base_url,
         api_key=api_key,
         timeout_seconds=timeout_seconds,
@@ -68,7 +75,8 @@ async def translate(
     except Exception as error:  # noqa: BLE001 (litellm lets out its own errors and every client's alike)
         return _refusal(vendor, error, added)
     if not body.get("stream"):
-        return Response(orjson.dumps(reply.model_dump(exclude_none=True)), media_type="application/json")
+        completion = readable(reply.model_dump(exclude_none=True))
+        return Response(orjson.dumps(completion), media_type="application/json")
     return StreamingResponse(_chunks(within, pieces, limiter, added), media_type="text/event-stream")
 
 
@@ -100,13 +108,13 @@ async def _chunks(
     """Yields the pieces as server-sent events. If the vendor fails in between, the last event is an `error`
     with the reason, as OpenAI and OpenRouter send it, and no `[DONE]` follows.
     """
-    end = object()
+    end, stream = object(), ReadableStream()
     take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731
     try:
         while (
             piece := await to_thread.run_sync(within, take, limiter=limiter, abandon_on_cancel=True)
         ) is not end:
-            yield _event(piece.model_dump(exclude_none=True))
+            yield _event(stream.readable(piece.model_dump(exclude_none=True)))
     except Exception as error:  # noqa: BLE001 (as above)
         status = litellm_calls.status_of(error) or BadGateway.status
         logger.warning(

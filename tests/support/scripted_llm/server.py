@@ -13,10 +13,19 @@ from types import ModuleType, TracebackType
 from typing import Any, Self
 
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.scripted_llm import chat, messages, responses
+from tests.support.scripted_llm import chat, converse, gemini, messages, responses
 from tests.support.scripted_llm.turns import Request, Turn, fail
 
-_DIALECTS = {"/chat/completions": chat, "/responses": responses, "/messages": messages}
+_DIALECTS = {
+    "/chat/completions": chat,
+    "/responses": responses,
+    "/messages": messages,
+    "/converse": converse,
+    "/converse-stream": converse,
+    ":generateContent": gemini,
+    ":streamGenerateContent": gemini,
+}
+_FRAMES = "application/vnd.amazon.eventstream"
 
 
 @dataclass
@@ -121,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if turn.status != 200:
             self._send_json(turn.status, {"error": {"message": turn.error, "type": "scripted"}}, turn.headers)
-        elif request.body.get("stream"):
+        elif request.is_streamed:
             self._stream(turn, request)
         elif turn.body is not None:
             self._send_body(200, turn.body)
@@ -161,7 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, turn: Turn, request: Request) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
+        is_framed = _dialect_of(request) is converse
+        self.send_header("Content-Type", _FRAMES if is_framed else "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
@@ -176,6 +186,9 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             if turn.piece_delay_seconds:
                 time.sleep(turn.piece_delay_seconds)
+            if _dialect_of(request) is converse:
+                self._send_chunk(converse.framed(json.loads(piece)))
+                continue
             named = b"event: " + _kind(piece) + b"\n" if request.route.endswith("/messages") else b""
             self._send_chunk(named + b"data: " + piece + b"\n\n")
         if request.route.endswith("/chat/completions"):

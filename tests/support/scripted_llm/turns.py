@@ -23,6 +23,8 @@ class Turn:
     reasoning_tokens: int = 0
     thinking_blocks: tuple[dict[str, Any], ...] = ()
     encrypted_reasoning: str = ""
+    signature: str = ""
+    """With what Gemini signs its first call."""
     finish_reason: str | None = None
     body: bytes | None = None
     prompt_tokens: int = 100
@@ -95,6 +97,10 @@ class Request:
     def route(self) -> str:
         """The path without its query."""
         return self.path.partition("?")[0]
+
+    @property
+    def is_streamed(self) -> bool:
+        return bool(self.body.get("stream")) or self.route.endswith(("-stream", ":streamGenerateContent"))
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -1,0 +1,52 @@
+"""Replies of litellm as OpenAI's package reads them, and as the gateway takes them back. Pure."""
+
+from typing import Any
+
+from app_server.llm_gateway.forwarding.contents import STATES_OF_LITELLM
+
+JsonObject = dict[str, Any]
+
+
+def readable(completion: JsonObject) -> JsonObject:
+    """Changes a whole chat completion, and returns it."""
+    for choice in completion.get("choices", ()):
+        _leave_out_repetitions(choice.get("message", {}))
+    return completion
+
+
+class ReadableStream:
+    """The chunks of one stream. Pieces of a thinking block get the `index` of their block: OpenAI's package
+    joins the pieces of a list by it, and fails without it.
+    """
+
+    def __init__(self) -> None:
+        self._index = -1
+        self._is_ended = False
+
+    def readable(self, chunk: JsonObject) -> JsonObject:
+        """Changes the chunk, and returns it. Chunks must come in their order."""
+        for choice in chunk.get("choices", ()):
+            delta = choice.get("delta", {})
+            _leave_out_repetitions(delta)
+            for block in delta.get("thinking_blocks") or ():
+                self._number(block)
+        return chunk
+
+    def _number(self, block: JsonObject) -> None:
+        is_whole = block.get("type") == "redacted_thinking"
+        if self._index < 0 or self._is_ended or is_whole:
+            self._index += 1
+        block["index"] = self._index
+        self._is_ended = is_whole or bool(block.get("signature"))
+
+
+def _leave_out_repetitions(message: JsonObject) -> None:
+    """Leaves out empty lists, and most of `provider_specific_fields`. What the vendor does not want back has
+    another place as well.
+    """
+    for name in [name for name, value in message.items() if value == []]:
+        del message[name]
+    for holder in (message, *(message.get("tool_calls") or ())):
+        given = holder.pop("provider_specific_fields", None) or {}
+        if kept := {name: value for name, value in given.items() if name in STATES_OF_LITELLM and value}:
+            holder["provider_specific_fields"] = kept
