@@ -75,6 +75,8 @@ from app_server.settings import confirmation, grouping
 from app_server.settings import router as settings
 from app_server.sign_in import people_routes, service_account_routes
 from app_server.sign_in import router as sign_in
+from app_server.sign_in.devices import confirmation_routes as device_answers
+from app_server.sign_in.devices import routes as devices
 from app_server.sign_in.oidc import connection_routes as oidc_connections
 from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
@@ -91,6 +93,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (web_session_routes.router, KEYS),
     (all_settings.router, SETTINGS),
     (sign_in.router, OPEN),
+    (devices.router, OPEN),
+    (device_answers.router, KEYS),
     (oidc.router, OPEN),
     (oidc_connections.router, KEYS),
     (passwords.router, OPEN),

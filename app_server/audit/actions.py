@@ -22,6 +22,8 @@ class AuditAction(StrEnum):
     RECOVERY_CODES_RENEWED = "recovery_codes.renewed"
     IDENTITY_CONNECTED = "identity.connected"
     IDENTITY_DISCONNECTED = "identity.disconnected"
+    DEVICE_ALLOWED = "device.allowed"
+    DEVICE_REFUSED = "device.refused"
     KEY_CREATED = "key.created"
     KEY_DELETED = "key.deleted"
     MEMBER_CREATED = "member.created"
@@ -90,8 +92,9 @@ class AuditOutcome(StrEnum):
 
 
 class ActorMeans(StrEnum):
-    """How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password or a
-    provider, a sandbox that works for a user, a command on the server's machine, or as the server itself.
+    """How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password, a
+    provider or a device's code, a sandbox that works for a user, a command on the server's machine, or as the
+    server itself.
     """
 
     SESSION = "session"
@@ -99,6 +102,7 @@ class ActorMeans(StrEnum):
     LINK = "link"
     PASSWORD = "password"  # noqa: S105 (a means)
     PROVIDER = "provider"
+    DEVICE = "device"
     SANDBOX = "sandbox"
     COMMAND_LINE = "command_line"
     SERVER = "server"
@@ -110,6 +114,7 @@ class AuditTarget(StrEnum):
     USER = "user"
     SESSION = "session"
     KEY = "key"
+    DEVICE = "device"
     IDENTITY = "identity"
     TEAM = "team"
     SECRET = "secret"  # noqa: S105 (a kind of thing)

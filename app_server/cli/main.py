@@ -11,6 +11,7 @@ import typer
 from app_server.cli.audit import audit
 from app_server.cli.backup import backup, restore
 from app_server.cli.home import Home, Json, Port, configuration, in_database, leave
+from app_server.cli.login import key_for, login, logout, server_address
 from app_server.cli.sandboxes import images, run_doctor, sandboxes
 from app_server.cli.users import users
 from app_server.core.config import Config, SandboxChoice
@@ -34,6 +35,8 @@ app.add_typer(audit, name="audit")
 app.command(name="doctor")(run_doctor)
 app.command()(backup)
 app.command()(restore)
+app.command()(login)
+app.command()(logout)
 
 _PLACES = {
     "docker": "Docker containers",
@@ -135,13 +138,17 @@ def run(
         list[str] | None,
         typer.Option(help="Hash of something of the repository's own that may run. May be given again."),
     ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A server that this terminal is signed in at: slipway login URL"),
+    ] = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
     """Do one task without a browser. The exit code tells success.
 
-    Uses the running server of this home, or starts one for the time of the run. The conversation stays and
-    can be opened in the browser.
+    Uses the server that --server names, else the running server of this home, or starts one for the time of
+    the run. The conversation stays and can be opened in the browser.
     """
     from app_server.headless.run import Run
 
@@ -154,7 +161,11 @@ def run(
         verify_command=verify,
         consent=tuple(consent or ()),
     )
-    _run_headless(configuration(home=home), what, as_json=as_json)
+    if server is None:
+        return _run_headless(configuration(home=home), what, as_json=as_json)
+    if sandbox is not None or home is not None:
+        leave("--sandbox and --home are for a server on this machine, --server for another one.")
+    return _run_headless((server_address(server), key_for(server)), what, as_json=as_json)
 
 
 @app.command(name="demo")
@@ -190,14 +201,15 @@ def sign_in_link(port: Port = None, home: Home = None) -> None:
     typer.echo(in_database(configuration(port=port, home=home), new_owner_link))
 
 
-def _run_headless(config: Config, what: "Run", *, as_json: bool) -> None:
+def _run_headless(where: "Config | tuple[str, str]", what: "Run", *, as_json: bool) -> None:
+    """Runs the task on the server of a home, or on the server with this address and API key."""
     from app_server.headless.client import RunFailed
     from app_server.headless.printer import JsonPrinter, TerminalPrinter
     from app_server.headless.run import run as run_task
     from app_server.headless.server_process import ServerDidNotStart
 
     try:
-        succeeded = run_task(config, what, JsonPrinter() if as_json else TerminalPrinter())
+        succeeded = run_task(where, what, JsonPrinter() if as_json else TerminalPrinter())
     except (RunFailed, ServerDidNotStart) as error:
         leave(str(error))
     raise typer.Exit(0 if succeeded else 1)

@@ -44,13 +44,15 @@ class Run:
     keep: bool = True
 
 
-def run(config: Config, what: Run, printer: Printer) -> bool:
+def run(where: Config | tuple[str, str], what: Run, printer: Printer) -> bool:
     """Runs the task and returns whether it succeeded: the agent finished, and the verification passed if
     there is one.
 
+    where: the configuration of a home on this machine, or the address of a server and an API key.
+
     Raises RunFailed or ServerDidNotStart with a message for the person at the terminal.
     """
-    with server_of(config.home, what.sandbox) as url, owner_client(config, url) as client:
+    with _client_of(where, what) as client:
         sandbox_kind = client.web_client_config()["sandbox"]
         printer.note(f"Sandbox kind: {sandbox_kind['backend']}")
         if sandbox_kind["warning"]:
@@ -62,6 +64,19 @@ def run(config: Config, what: Run, printer: Printer) -> bool:
         finally:
             if not what.keep and not client.delete(conversation_id):
                 printer.note("Its sandbox could not be removed: the server's log says why.")
+
+
+@contextmanager
+def _client_of(where: Config | tuple[str, str], what: Run) -> Iterator[Client]:
+    if isinstance(where, Config):
+        with server_of(where.home, what.sandbox) as url, owner_client(where, url) as client:
+            yield client
+    else:
+        client = Client(*where)
+        try:
+            yield client
+        finally:
+            client.close()
 
 
 def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, sandbox: str) -> bool:

@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 DIST = Path(__file__).parents[2] / "frontend" / "dist"
 
-_API = ("/api/", "/mcp/")
+_API = ("/api/", "/mcp/", "/oauth/")
 _ASSETS = "/assets/"
 
 # The compressed files that the build puts beside each file, the smallest first.

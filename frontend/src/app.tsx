@@ -5,6 +5,7 @@ import { toast } from 'sonner'
 import { errorDetail, isApiError } from './api/errors'
 import { createQueryClient } from './api/query-client'
 import { i18n } from './i18n/i18n'
+import { noteDestination } from './lib/browser/after-sign-in'
 import { routes, SIGN_IN_PATH } from './routes'
 import { ErrorBoundary } from './ui/feedback/error-boundary'
 import { Toaster } from './ui/feedback/toaster'
@@ -17,8 +18,9 @@ export function createApp() {
   const router = createBrowserRouter(routes)
   const queryClient = createQueryClient({
     onSignedOut: (reason) => {
-      if (router.state.location.pathname !== SIGN_IN_PATH)
-        void router.navigate(SIGN_IN_PATH, { state: { reason } })
+      if (router.state.location.pathname === SIGN_IN_PATH) return
+      noteDestination(router.state.location)
+      void router.navigate(SIGN_IN_PATH, { state: { reason } })
     },
     onMutationError: (error, repeat) =>
       toast.error(errorDetail(error), {

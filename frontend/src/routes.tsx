@@ -29,6 +29,7 @@ export const routes: RouteObject[] = [
                 path: 'conversations/:conversationId',
                 lazy: page(() => import('./routes/conversation').then((m) => m.ConversationRoute)),
               },
+              { path: 'device', lazy: page(() => import('./routes/device').then((m) => m.DeviceRoute)) },
               {
                 path: 'settings/mcp-servers/callback',
                 lazy: page(() => import('./routes/mcp-sign-in').then((m) => m.McpSignInRoute)),

@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from app_server.cli.credentials import CredentialFile, ServerCredential
 from tests.support.forking import run_slipway
 from tests.support.hostile_repository import MARKS, HostileRepository
 from tests.support.scripted_llm import ScriptedLLM, call, fail
@@ -54,6 +55,29 @@ def test_a_run_without_a_server_starts_one_and_ends_it(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "diff --git a/greeting.txt b/greeting.txt" in ended.stdout
     assert not (scripted_server.home / "server.json").exists()
+
+
+def test_a_run_works_on_a_server_that_this_terminal_is_signed_in_at(
+    scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, repository: Path, tmp_path: Path
+) -> None:
+    with scripted_server.client() as client:
+        key = client.post("/api-keys", json={"name": "laptop", "scopes": ["work"]}).json()["key"]
+    file = CredentialFile(tmp_path / "slipway" / "credentials.json")
+    file.save(scripted_server.url, ServerCredential(key=key, name="laptop"))
+    write_a_greeting(scripted_llm)
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    arguments = [
+        "--repo",
+        str(repository),
+        "--profile",
+        "scripted",
+        "--json",
+        "--server",
+        scripted_server.url,
+    ]
+    ended = run_slipway(["run", TASK, *arguments], environment)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert last_line(ended)["final_message"] == "Greeted."
 
 
 def test_what_the_repository_would_run_is_named_and_runs_with_consent(

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { useLocation, useNavigate } from 'react-router'
 import { SignInCard } from '@/features/sign-in/sign-in-card'
+import { takeDestination } from '@/lib/browser/after-sign-in'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
 import { Card } from '@/ui/layout/card'
 import { LinesDrawing } from '@/ui/drawings/lines-drawing'
@@ -26,7 +27,7 @@ export function SignInRoute() {
         <SignInCard
           key={hash}
           reason={reasonOf(state)}
-          onSignedIn={() => void navigate('/', { replace: true })}
+          onSignedIn={() => void navigate(takeDestination() ?? '/', { replace: true })}
         />
       </Card>
     </main>

@@ -15,6 +15,8 @@ export const AUDIT_ACTIONS = [
   'recovery_codes.renewed',
   'identity.connected',
   'identity.disconnected',
+  'device.allowed',
+  'device.refused',
   'key.created',
   'key.deleted',
   'member.created',

@@ -1,0 +1,91 @@
+"""The file of credentials of the client commands: an API key for each server that `slipway login` has
+signed in at.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class ServerCredential(BaseModel):
+    """The API key for one server, and the name of the key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: str
+    name: str
+
+
+class UnreadableCredentials(Exception):
+    """The file is damaged, or others can read it. The message is for the person at the terminal."""
+
+
+class CredentialFile:
+    """The credentials by the server's address. The file is `slipway/credentials.json` in the user's
+    configuration directory; its mode is 0600.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or _directory() / "slipway" / "credentials.json"
+
+    def all(self) -> dict[str, ServerCredential]:
+        """Returns the credentials by server. Raises UnreadableCredentials."""
+        try:
+            with self.path.open() as file:
+                mode = os.fstat(file.fileno()).st_mode & 0o777
+                text = file.read()
+        except FileNotFoundError:
+            return {}
+        if mode & 0o077:
+            raise UnreadableCredentials(
+                f"Others on this machine may use {self.path}. Run: chmod 600 {self.path}"
+            )
+        try:
+            return {url: ServerCredential.model_validate(one) for url, one in json.loads(text).items()}
+        except (ValueError, ValidationError, AttributeError):
+            raise UnreadableCredentials(f"{self.path} is damaged. Remove it and sign in again.") from None
+
+    def save(self, url: str, credential: ServerCredential) -> None:
+        """Stores the credential of a server in place of an earlier one. Raises UnreadableCredentials."""
+        with self._locked():
+            self._write({**self.all(), url: credential})
+
+    def remove(self, url: str) -> None:
+        """Removes the credential of a server. Raises UnreadableCredentials."""
+        with self._locked():
+            self._write({other: one for other, one in self.all().items() if other != url})
+
+    def _write(self, credentials: dict[str, ServerCredential]) -> None:
+        text = json.dumps({url: one.model_dump() for url, one in credentials.items()}, indent=2)
+        # mkstemp makes files with mode 0600. The rename keeps the file whole when the program is killed.
+        descriptor, draft = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(f"{text}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            Path(draft).replace(self.path)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keeps other processes from writing meanwhile."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _directory() -> Path:
+    told = os.environ.get("XDG_CONFIG_HOME", "")
+    return Path(told) if Path(told).is_absolute() else Path.home() / ".config"

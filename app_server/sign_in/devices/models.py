@@ -1,0 +1,44 @@
+"""The database table of sign-ins of devices, such as a terminal (OAuth 2.0 Device Authorization Grant)."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+
+class DeviceState(StrEnum):
+    """What the user has answered. A device that has got its key has no row any more."""
+
+    PENDING = "pending"
+    ALLOWED = "allowed"
+    REFUSED = "refused"
+
+
+class DeviceSignIn(Base):
+    """A device that waits for a user who allows its sign-in. Only the SHA-256 of its two codes are stored.
+
+    `name`, `address`: how the device names itself, and where its request came from. `scopes`,
+    `expires_in_days`: the limits of the API key that it asks for. `user_id`: who has answered.
+    `interval_seconds`: how long the device waits between two questions. `asked_at`: the time of the last one.
+    """
+
+    __tablename__ = "device_sign_ins"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    device_code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(String(200))
+    address: Mapped[str | None] = mapped_column(String(64))
+    scopes: Mapped[list[Any]]
+    expires_in_days: Mapped[int]
+    state: Mapped[DeviceState] = mapped_column(enum_column(DeviceState), default=DeviceState.PENDING)
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    interval_seconds: Mapped[int]
+    asked_at: Mapped[datetime | None]

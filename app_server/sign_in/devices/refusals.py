@@ -1,0 +1,31 @@
+"""The errors of a device's sign-in. Those for the device also have the members that RFC 8628 and RFC 6749
+define: `error` and `error_description`.
+"""
+
+from app_server.core.errors import BadRequest, NotFound
+
+_NO_STORE = {"Cache-Control": "no-store"}
+
+
+def oauth_refusal(error: str, detail: str, *, fix: str | None = None) -> BadRequest:
+    """Returns a problem whose code is the error code of OAuth."""
+    return BadRequest(detail, code=error, fix=fix, headers=_NO_STORE, error=error, error_description=detail)
+
+
+def invalid_request(detail: str) -> BadRequest:
+    return oauth_refusal("invalid_request", detail)
+
+
+def unknown_device_code() -> BadRequest:
+    return oauth_refusal(
+        "invalid_grant", "This device code is unknown, or it was used already.", fix="Start a new sign-in."
+    )
+
+
+def code_not_found() -> NotFound:
+    """Returns the same error for codes that are wrong, expired and answered already."""
+    return NotFound(
+        "There is no such code. It may have expired, or it was answered already.",
+        code="device_code_not_found",
+        fix="Compare it with the code in your terminal, or start the sign-in there again.",
+    )

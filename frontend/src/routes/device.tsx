@@ -1,0 +1,21 @@
+import { useTranslation } from 'react-i18next'
+import { useSearchParams } from 'react-router'
+import { DeviceSignIn } from '@/features/devices/device-sign-in'
+import { useDocumentTitle } from '@/lib/hooks/use-document-title'
+import { Card } from '@/ui/layout/card'
+
+/** Where a user confirms that a terminal may sign in: `slipway login` prints this address. */
+export function DeviceRoute() {
+  const { t } = useTranslation()
+  const [search] = useSearchParams()
+  const code = search.get('user_code') ?? ''
+  useDocumentTitle(t('device.title'))
+  return (
+    <div className="mx-auto max-w-xl px-4 py-10 sm:px-8 sm:py-16">
+      <h1 className="mb-5 text-xl font-semibold">{t('device.title')}</h1>
+      <Card className="p-5 sm:p-7">
+        <DeviceSignIn key={code} codeInAddress={code} />
+      </Card>
+    </div>
+  )
+}
