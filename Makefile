@@ -80,6 +80,7 @@ base-image: ## Make the base image from Debian packages, for machines without an
 api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents and the front end's types
 	$(BIN)/python -m app_server.openapi > docs/openapi/app_server.json
 	$(BIN)/python -m agent_runtime.server.openapi > docs/openapi/agent_server.json
+	$(BIN)/python -m agent_runtime.server.event_schemas > docs/openapi/events.json
 	$(BIN)/python -m app_server.sandbox_host.openapi > docs/openapi/sandbox_host.json
 	$(NPM) run generate
 

@@ -35,7 +35,7 @@ const layers = [
 ]
 
 export default tseslint.config(
-  { ignores: ['dist', 'src/api/*.gen.ts', 'public'] },
+  { ignores: ['dist', 'src/**/*.gen.ts', 'public'] },
   js.configs.recommended,
   ...tseslint.configs.recommended,
   jsxA11y.flatConfigs.recommended,

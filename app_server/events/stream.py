@@ -13,6 +13,7 @@ from uuid import UUID
 import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from agent_runtime.wire.frames import ErrorFrame, SyncFrame
 from app_server.core.database import Database
 from app_server.core.pubsub import LOOK, End, Ended, Frame, PubSub, Subscription
 from app_server.events import log
@@ -92,7 +93,7 @@ async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> 
     """Sends an error frame, then closes. Accept first: browsers cannot see the code of a refused
     handshake.
     """
-    text = orjson.dumps({"type": "error", "code": error, "detail": detail}).decode()
+    text = orjson.dumps(ErrorFrame(type="error", code=error, detail=detail)).decode()
     try:
         async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
             await websocket.send_text(text)
@@ -205,5 +206,5 @@ def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
 
 
 def _sync(after_seq: int, through_seq: int) -> Frame:
-    frame = {"type": "sync", "from_seq": after_seq, "through_seq": through_seq}
+    frame = SyncFrame(type="sync", from_seq=after_seq, through_seq=through_seq)
     return Frame(orjson.dumps(frame).decode())

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
         ("app_server.openapi", "app_server.json"),
         ("app_server.sandbox_host.openapi", "sandbox_host.json"),
         ("agent_runtime.server.openapi", "agent_server.json"),
+        ("agent_runtime.server.event_schemas", "events.json"),
     ],
 )
 def test_the_committed_openapi_document_is_that_of_the_server(module: str, document: str) -> None:

@@ -11,6 +11,17 @@ from agent_runtime.events.base import Event, encode
 from agent_runtime.events.message import StreamingDeltaEvent
 from agent_runtime.llm.messages import PieceKind, Retry
 from agent_runtime.tools.live_output import Shown
+from agent_runtime.wire.frames import (
+    AnyFrame,
+    CallOutput,
+    DeltaFrame,
+    ErrorFrame,
+    ItemAbortedFrame,
+    ItemStartedFrame,
+    OutputFrame,
+    PendingRetry,
+    SyncFrame,
+)
 
 
 @dataclass(frozen=True)
@@ -42,38 +53,45 @@ def transient(event: Event) -> EventFrame:
 
 
 def item_started(item_id: str, attempt: int) -> EventFrame:
-    return EventFrame(orjson.dumps({"type": "item_started", "item_id": item_id, "attempt": attempt}))
+    return _frame(ItemStartedFrame(type="item_started", item_id=item_id, attempt=attempt))
 
 
 def delta(item_id: str, attempt: int, order: int, kind: PieceKind, content: str) -> EventFrame:
-    body = {
-        "type": "delta",
-        "item_id": item_id,
-        "attempt": attempt,
-        "order": order,
-        "kind": kind,
-        "content": content,
-    }
+    body = DeltaFrame(type="delta", item_id=item_id, attempt=attempt, order=order, kind=kind, content=content)
     field = "content" if kind == "text" else "reasoning_content"
     return EventFrame(orjson.dumps(body), encode(StreamingDeltaEvent.model_validate({field: content})))
 
 
 def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = None) -> EventFrame:
-    body = {"type": "item_aborted", "item_id": item_id, "attempt": attempt, "reason": reason}
-    return EventFrame(orjson.dumps(body if retry is None else {**body, "retry": retry}))
+    body = ItemAbortedFrame(type="item_aborted", item_id=item_id, attempt=attempt, reason=reason)
+    if retry is not None:
+        body["retry"] = PendingRetry(
+            code=retry.code,
+            detail=retry.detail,
+            model=retry.model,
+            wait_seconds=retry.wait_seconds,
+            next_attempt=retry.next_attempt,
+            max_attempts=retry.max_attempts,
+        )
+    return _frame(body)
 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
     """Returns the frame with what the running calls have printed, by the ids of their events."""
     outputs = [
-        {"action_id": action_id, "text": one.text, "styles": one.styles} for action_id, one in shown.items()
+        CallOutput(action_id=action_id, text=one.text, styles=list(one.styles))
+        for action_id, one in shown.items()
     ]
-    return EventFrame(orjson.dumps({"type": "output", "outputs": outputs}), is_whole=True)
+    return EventFrame(orjson.dumps(OutputFrame(type="output", outputs=outputs)), is_whole=True)
 
 
 def sync(from_seq: int, through_seq: int) -> EventFrame:
-    return EventFrame(orjson.dumps({"type": "sync", "from_seq": from_seq, "through_seq": through_seq}))
+    return _frame(SyncFrame(type="sync", from_seq=from_seq, through_seq=through_seq))
 
 
 def error(code: str, detail: str) -> EventFrame:
-    return EventFrame(orjson.dumps({"type": "error", "code": code, "detail": detail}))
+    return _frame(ErrorFrame(type="error", code=code, detail=detail))
+
+
+def _frame(body: AnyFrame) -> EventFrame:
+    return EventFrame(orjson.dumps(body))

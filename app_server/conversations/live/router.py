@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Request, WebSocket
 from starlette.requests import HTTPConnection
 
+from agent_runtime.wire.frames import ErrorFrame
 from app_server.access.authentication import CurrentPrincipal, authenticate_websocket
 from app_server.access.credentials_in_use import CredentialEnded
 from app_server.access.permissions import Permission
@@ -88,4 +89,4 @@ async def _send_all(connection: HTTPConnection, principal: Principal, send: Send
 
 
 def _error(code: str, detail: str) -> str:
-    return orjson.dumps({"type": "error", "code": code, "detail": detail}).decode()
+    return orjson.dumps(ErrorFrame(type="error", code=code, detail=detail)).decode()

@@ -43,12 +43,8 @@ export type ConfirmationSettings = Schemas['ConfirmationSettings']
 /** A value that agents may use. It is never sent to a browser. */
 export type Secret = Schemas['SecretInfo']
 
-export interface SecretInput {
-  name: string
-  /** Write-only. */
-  value: string
-  description?: string
-}
+/** `value` is write-only. */
+export type SecretInput = Schemas['SaveSecret']
 
 export type Permission = Schemas['Permission']
 
@@ -67,20 +63,13 @@ export type WebSession = Schemas['WebSessionInfo']
 /** `key` is sent once, in the reply that creates it. */
 export type CreatedApiKey = Schemas['CreatedApiKey']
 
-export interface TextContent {
-  type: 'text'
-  text: string
-}
-export interface ImageContent {
-  type: 'image'
-  image_urls: string[]
-}
+/** Without marks for vendors' caches. */
+export type TextContent = Omit<Schemas['TextContent'], 'cache_prompt'>
+export type ImageContent = Omit<Schemas['ImageContent'], 'cache_prompt'>
 export type MessageContent = TextContent | ImageContent
 
-export interface SendMessageRequest {
-  /** Client-made UUID: makes a retry harmless. */
-  id?: string
-  role: 'user'
+/** `id`: made by the client, so that a retry is harmless. */
+export type SendMessageRequest = Pick<Schemas['SendMessageRequest'], 'id' | 'role'> & {
   content: MessageContent[]
   run?: boolean
 }
@@ -88,24 +77,24 @@ export interface SendMessageRequest {
 /** `message`: `queued` while the conversation is still starting, or its sandbox waits for memory. */
 export type SendMessageReply = Sent<Schemas['SendMessageReply']>
 
-export interface StartRequest {
-  initial_message?: SendMessageRequest | null
-  selected_repository?: string | null
-  selected_branch?: string | null
-  llm_profile?: string | null
-  /** In place of message and repository. */
-  suggested_task?: Schemas['SuggestedTask'] | null
-  title?: string | null
-  max_budget_per_task?: number | null
-  /** Makes the first message a goal. */
-  goal?: { max_iterations: number } | null
-  /** Begins with the files of this snapshot, and its repository. */
-  snapshot_id?: string | null
-  /** What its sandbox starts from; null: the image of the snapshot; without one, as the settings say. */
-  sandbox_spec_id?: string | null
-  /** One of the user's sandboxes to work in, beside other conversations. */
-  sandbox_id?: string | null
-}
+/**
+ * `suggested_task`: in place of message and repository. `goal`: makes the first message a goal. `snapshot_id`: begins
+ * with its files and its repository. `sandbox_spec_id`: null for the image of the snapshot; without one, as the
+ * settings say. `sandbox_id`: one of the user's sandboxes to work in, beside other conversations.
+ */
+export type StartRequest = Pick<
+  Schemas['StartRequest-Input'],
+  | 'selected_repository'
+  | 'selected_branch'
+  | 'llm_profile'
+  | 'suggested_task'
+  | 'title'
+  | 'max_budget_per_task'
+  | 'goal'
+  | 'snapshot_id'
+  | 'sandbox_spec_id'
+  | 'sandbox_id'
+> & { initial_message?: SendMessageRequest | null }
 
 /** What of a failed start is to be another; what is left out stays. A branch of null is the default one. */
 export type RetryStart = Schemas['RetryStart']

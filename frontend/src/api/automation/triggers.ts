@@ -1,11 +1,11 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import type { components } from '@/api/schema.gen'
+import type { Schemas, Sent } from '@/api/schema'
 
-export type Trigger = components['schemas']['TriggerInfo']
-export type TriggerWithSecret = components['schemas']['TriggerWithSecret']
-export type TriggerDelivery = components['schemas']['TriggerDeliveryInfo']
-export type TriggerEvent = components['schemas']['TriggerEvent']
+export type Trigger = Schemas['TriggerInfo']
+export type TriggerWithSecret = Schemas['TriggerWithSecret']
+export type TriggerDelivery = Schemas['TriggerDeliveryInfo']
+export type TriggerEvent = Schemas['TriggerEvent']
 
 const ROOT = '/api/v1/triggers'
 const REFRESH_MS = 5_000
@@ -44,22 +44,8 @@ export function triggerDeliveriesQuery(id: string) {
   })
 }
 
-export interface TriggerFields {
-  events: TriggerEvent[]
-  label: string
-  mention: string
-  branch: string | null
-  paths: string[]
-  instructions: string
-  llm_profile: string | null
-  sandbox_spec_id: string | null
-  opens_pull_request: boolean
-  max_running: number
-}
-
-export interface NewTrigger extends TriggerFields {
-  repository: string
-}
+export type NewTrigger = Sent<Schemas['AddTrigger']>
+export type TriggerFields = Omit<NewTrigger, 'repository'>
 
 /** Adds a trigger; the reply is the only place its secret ever appears. The form shows the errors. */
 export function useAddTrigger() {

@@ -1,18 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { request } from '@/api/client'
+import type { Schemas } from '@/api/schema'
 
-export interface ServerModel {
-  id: string
-  /** The longest one, in tokens; null = the server does not say. */
-  context_window: number | null
-}
+/** `context_window`: the longest one, in tokens; null: the server does not say. */
+export type ServerModel = Schemas['ServerModel']
 
-export interface ListModelsVariables {
-  base_url: string
-  api_key?: string
-  /** Whose stored key is used where none is given. */
-  profile?: string
-}
+/** `profile`: whose stored key is used where none is given. */
+export type ListModelsVariables = Schemas['ListModels']
 
 /** Asks a server which models it has. The form shows the errors. */
 export function useListModels() {

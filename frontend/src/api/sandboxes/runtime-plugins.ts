@@ -8,16 +8,10 @@ export type Screen = 'vscode' | 'desktop'
 /** What runs, or could run, beside the agent server. `reason`, `fix`: of one that is unavailable. */
 export type RuntimePlugin = Sent<Schemas['RuntimePluginInfo']>
 
-interface Started {
-  port: number | null
-  path: string
-}
+type Started = Pick<RuntimePlugin, 'port'> & Pick<Schemas['RuntimePluginStarted'], 'path'>
 
 /** `url` opens it to everyone who has it, until `expires_at`. */
-export interface OpenedScreen {
-  url: string
-  expires_at: string
-}
+export type OpenedScreen = Pick<Schemas['Link'], 'url' | 'expires_at'>
 
 // A sandbox that sleeps is woken first.
 const START_TIMEOUT_MS = 180_000

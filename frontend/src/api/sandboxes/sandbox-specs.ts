@@ -1,5 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
+import type { Schemas, Sent } from '@/api/schema'
 import type { Page } from '@/api/types'
 
 /** The id of what the server starts sandboxes from itself. */
@@ -8,57 +9,28 @@ export const SERVERS_OWN = 'default'
 export const RUNTIME_PLUGINS = ['vscode', 'desktop', 'browser', 'jupyter'] as const
 export type RuntimePluginName = (typeof RUNTIME_PLUGINS)[number]
 
-/** What sandboxes can start from. */
-export interface SandboxSpec {
-  id: string
-  name: string
-  /** The image that it is built on; null where sandboxes have none. */
-  base: string | null
-  /** The repository and path whose files it is built from. */
-  origin: string | null
-  dockerfile: string | null
-  /** What of its devcontainer.json is not used, each with why. */
-  ignored: string[]
-  /** What its sandboxes offer beside the agent; null: all that the image has. */
-  runtime_plugins: RuntimePluginName[] | null
-  created_at: string
-}
+/**
+ * What sandboxes can start from. `base`: the image that it is built on; null where sandboxes have none. `origin`: the
+ * repository and path whose files it is built from. `ignored`: what of its devcontainer.json is not used, each with
+ * why. `runtime_plugins`: what its sandboxes offer beside the agent; null: all that the image has.
+ */
+export type SandboxSpec = Sent<Omit<Schemas['SandboxSpecInfo'], 'command' | 'initial_env' | 'working_dir'>>
 
-export interface SandboxSpecSettings {
-  sandbox_spec_id: string
-  repositories: { repository: string; sandbox_spec_id: string }[]
-  may_choose: boolean
-  /** Why not. */
-  reason: string | null
-}
+/** `reason`: why the user may not choose. */
+export type SandboxSpecSettings = Schemas['SandboxSpecSettings']
 
-export interface RepositoryAsked {
-  selected_repository: string
-  selected_branch: string | null
-  /** Null: the first of the usual places. */
-  path: string | null
-}
+/** `path`: null for the first of the usual places. */
+export type RepositoryAsked = Sent<Omit<Schemas['FromRepository'], 'git_provider'>>
 
 /** What a repository would have built; `base` names all of it. */
-export interface RepositoryBase {
-  base: string
-  repository: string
-  path: string
-  dockerfile: string | null
-  files: number
-  bytes: number
-  ignored: string[]
-}
+export type RepositoryBase = Schemas['RepositoryBase']
 
 export type NewSandboxSpec = { name: string; runtime_plugins?: RuntimePluginName[] } & (
   { image: string } | { dockerfile: string } | { repository: RepositoryAsked; base: string }
 )
 
-export interface SpecChoice {
-  /** Null: for all that have none of their own. */
-  repository: string | null
-  sandbox_spec_id: string | null
-}
+/** `repository`: null for all that have no image of their own. */
+export type SpecChoice = Sent<Omit<Schemas['ChooseSandboxSpec'], 'git_provider'>>
 
 const ROOT = '/api/v1/sandbox-specs'
 const CHOICE = '/api/v1/settings/sandbox-spec'

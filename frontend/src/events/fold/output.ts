@@ -1,14 +1,5 @@
 /** What commands print while they run: told by the stream, in no log. */
-
-/** First character, the one behind the last, and how a terminal draws them, as in `1;31`. */
-export type TextStyle = readonly [start: number, end: number, code: string]
-
-/** The end of what a call that runs has printed. */
-export interface LiveOutput {
-  action_id: string
-  text: string
-  styles: readonly TextStyle[]
-}
+import type { LiveOutput } from '@/events/wire/types'
 
 /** By the id of the action event. */
 export type Outputs = ReadonlyMap<string, LiveOutput>

@@ -12,8 +12,7 @@ import {
   statusChange,
   userMessage,
 } from '@/test/sample-log'
-import type { LiveOutput } from './output'
-import type { ConversationEvent, Frame } from '@/events/wire/types'
+import type { ConversationEvent, Frame, LiveOutput } from '@/events/wire/types'
 
 const durable = (events: ConversationEvent[], firstSeq = 1): Frame[] =>
   events.map((event, index) => ({ type: 'durable', seq: firstSeq + index, event }))
@@ -53,7 +52,7 @@ describe('the timeline', () => {
   })
 
   it('keeps what an open action has printed until the action is answered', () => {
-    const shown = { action_id: 'a1', text: '50 %', styles: [[0, 2, '31']] } as const
+    const shown: LiveOutput = { action_id: 'a1', text: '50 %', styles: [[0, 2, '31']] }
     const told = (...outputs: LiveOutput[]): Frame => ({ type: 'output', outputs })
     const running = fold(foldEvents(action('a1', 'make')), [told(shown, { ...shown, action_id: 'gone' })])
     expect([...running.outputs]).toEqual([['a1', shown]])

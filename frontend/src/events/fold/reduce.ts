@@ -13,14 +13,20 @@ import { applyDelta, endStreaming, startItem, type StreamingItem } from './strea
 import { mayTouchFiles } from './touched-files'
 import { mcpChangesOf, type McpChange } from './mcp-changes'
 import { mcpQuestionsOf, type McpQuestion } from './mcp-questions'
-import type { Retry } from './retry'
 import { outputsAfter, withoutOutput, type Outputs } from './output'
-import { eventIs } from '@/events/wire/types'
 import { readable } from '@/events/wire/well-formed'
 import { unreadAfter, type UnreadMessage } from './unread'
 import { asRecord, sumUsage } from './usage'
 import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
-import type { ConversationEvent, EventOf, Frame, Outcome, UsageMetrics } from '@/events/wire/types'
+import {
+  eventIs,
+  type ConversationEvent,
+  type EventOf,
+  type Frame,
+  type Outcome,
+  type Retry,
+  type UsageMetrics,
+} from '@/events/wire/types'
 
 /** One row of the timeline: a single event, a step of a goal, or an action together with what answered it. */
 export type TimelineItem =

@@ -3,22 +3,29 @@ import type { QueryClient } from '@tanstack/react-query'
 import { conversationKeys, listConversation, unlistConversation } from '@/api/conversations/conversations'
 import { markNeedsYou, setNeedsYou } from '@/api/conversations/needs-you'
 import { setStartTask } from '@/api/conversations/start-tasks'
-import { setSpendingLimit, type SpendingLimit } from '@/api/models/spending'
+import { setSpendingLimit } from '@/api/models/spending'
 import type { AppConversation, StartTask } from '@/api/types'
+import type { Schemas } from '@/api/schema'
+import type { ErrorFrame } from '@/events/wire/types'
 import { openFrameSocket, type EventSocket, type SocketEnvironment } from './frame-socket'
 
+/** Fields that the front end knows by narrower types. */
+interface Narrowed {
+  conversations: AppConversation[]
+  start_tasks: StartTask[]
+  conversation: AppConversation
+  task: StartTask
+}
+
+type Narrow<Frame> = { [Field in keyof Frame]: Field extends keyof Narrowed ? Narrowed[Field] : Frame[Field] }
+
 export type UserFrame =
-  | {
-      type: 'snapshot'
-      conversations: AppConversation[]
-      start_tasks: StartTask[]
-      spending: SpendingLimit
-    }
-  | { type: 'conversation'; conversation: AppConversation }
-  | { type: 'start_task'; task: StartTask }
-  | { type: 'removed'; conversation_id: string }
-  | { type: 'spending'; spending: SpendingLimit }
-  | { type: 'error'; code: string; detail: string }
+  | Narrow<Schemas['SnapshotFrame']>
+  | Narrow<Schemas['ConversationFrame']>
+  | Narrow<Schemas['StartTaskFrame']>
+  | Schemas['RemovedFrame']
+  | Schemas['SpendingFrame']
+  | ErrorFrame
 
 export interface UserStreamOptions {
   queryClient: QueryClient

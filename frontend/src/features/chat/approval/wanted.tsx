@@ -37,7 +37,7 @@ function wantedText({ action, tool_name }: Pick<EventOf<'ActionEvent'>, 'action'
   if (!action) return tool_name
   if (actionIs(action, 'TerminalAction')) return action.command
   if (actionIs(action, 'ApplyPatchAction')) return action.patch
-  if (actionIs(action, 'MCPToolAction')) return called(tool_name, action.data)
+  if (actionIs(action, 'MCPToolAction')) return called(tool_name, action.data ?? {})
   const { kind: _, ...fields } = action
   return called(tool_name, fields)
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { TextStyle } from '@/events/wire/types'
 import { describe, expect, it } from 'vitest'
 import { inCodeUnits, lookOf, pieces } from './ansi-styles'
 
@@ -22,21 +23,21 @@ describe('the look of a style', () => {
 
 describe('styled text', () => {
   it('is cut where its look changes, from where it is shown', () => {
-    const styles = [
+    const styles: TextStyle[] = [
       [0, 3, '31'],
       [4, 9, '32'],
-    ] as const
+    ]
     const shown = pieces('ne two end', styles, 1)
     expect(shown.map(({ text }) => text)).toEqual(['ne', ' ', 'two e', 'nd'])
     expect(shown.map(({ look }) => look !== null)).toEqual([true, false, true, false])
   })
 
   it('stays whole whatever the styles say', () => {
-    const styles = [
+    const styles: TextStyle[] = [
       [5, 2, '31'],
       [1, 99, '31'],
       [0, 3, '32'],
-    ] as const
+    ]
     expect(
       pieces('text', styles)
         .map(({ text }) => text)

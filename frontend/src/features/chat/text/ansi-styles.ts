@@ -1,7 +1,7 @@
 /** What a terminal's styles look like on the page; see ansi.css for the colours. */
 import Anser from 'anser'
 import type { CSSProperties } from 'react'
-import type { TextStyle } from '@/events/fold/output'
+import type { TextStyle } from '@/events/wire/types'
 
 export interface Look {
   className: string

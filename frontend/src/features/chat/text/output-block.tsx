@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
 import { ScrollPre } from '@/ui/text/scroll-pre'
-import type { TextStyle } from '@/events/fold/output'
+import type { TextStyle } from '@/events/wire/types'
 import { useKeptState } from '../timeline/kept-state'
 import { useWithShortPaths } from './short-path'
 import { StyledText } from './styled-text'

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { TextStyle } from '@/events/fold/output'
+import type { TextStyle } from '@/events/wire/types'
 import { pieces } from './ansi-styles'
 import './ansi.css'
 

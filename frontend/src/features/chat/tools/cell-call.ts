@@ -13,6 +13,6 @@ export function cellCall({
   action,
 }: Pick<EventOf<'ActionEvent'>, 'action' | 'tool_name'>): CellCall | null {
   if (tool_name !== 'execute_ipython_cell' || !actionIs(action, 'MCPToolAction')) return null
-  const { code, restart } = action.data
+  const { code, restart } = action.data ?? {}
   return typeof code === 'string' ? { code, isRestart: restart === true } : null
 }

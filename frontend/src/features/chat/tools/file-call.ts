@@ -86,7 +86,7 @@ export interface FilePatch {
 export function filePatches(patch: string, observation: Observation | null): FilePatch[] {
   const commit = observationIs(observation, 'ApplyPatchObservation') ? observation.commit : null
   if (!commit) return askedPatches(patch)
-  return Object.entries(commit.changes).map(([path, change]) => ({
+  return Object.entries(commit.changes ?? {}).map(([path, change]) => ({
     type: change.type,
     path,
     movedTo: change.move_path ?? null,

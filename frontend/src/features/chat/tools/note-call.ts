@@ -13,7 +13,7 @@ const WRITES: ReadonlySet<unknown> = new Set(['create', 'update', 'delete'])
 /** The call of a tool for notes; null for every other call, and for a tool that only has the same name. */
 export function noteCall({ tool_name, action }: EventOf<'ActionEvent'>): NoteCall | null {
   if (!actionIs(action, 'MCPToolAction')) return null
-  const { command, name, title, text, query } = action.data
+  const { command, name, title, text, query } = action.data ?? {}
   if (tool_name === 'memory_search' && typeof query === 'string')
     return { command: 'search', subject: query, text: '' }
   if (tool_name !== 'memory_write' || !WRITES.has(command) || typeof name !== 'string') return null

@@ -113,13 +113,14 @@ export function TaskTrackerTool({
 
 function TaskLine({ task }: { task: PlannedTask }) {
   const { t } = useTranslation()
-  const Icon = TASK_ICONS[task.status] ?? CircleDashed
+  const status = task.status ?? 'todo'
+  const Icon = TASK_ICONS[status] ?? CircleDashed
   return (
     <li className="flex gap-2">
-      <Icon aria-hidden className={clsx('mt-0.5 size-4 shrink-0', TASK_TONES[task.status] ?? 'text-muted')} />
-      <span className={task.status === 'done' ? 'text-muted' : undefined}>
+      <Icon aria-hidden className={clsx('mt-0.5 size-4 shrink-0', TASK_TONES[status] ?? 'text-muted')} />
+      <span className={status === 'done' ? 'text-muted' : undefined}>
         {task.title}
-        <span className="sr-only">, {t(`tool.task_status.${task.status}`)}</span>
+        <span className="sr-only">, {t(`tool.task_status.${status}`)}</span>
         {task.notes && <span className="block text-xs text-muted">{task.notes}</span>}
       </span>
     </li>

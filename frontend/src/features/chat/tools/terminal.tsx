@@ -1,7 +1,6 @@
 import { SquareTerminal } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { observationIs, type ActionByKind, type EventOf } from '@/events/wire/types'
-import type { TextStyle } from '@/events/fold/output'
+import { observationIs, type ActionByKind, type EventOf, type TextStyle } from '@/events/wire/types'
 import { useConversation } from '@/events/use-conversation'
 import { Badge } from '@/ui/feedback/badge'
 import { plainTerminalText } from '../text/ansi'

@@ -1,0 +1,127 @@
+"""Prints the JSON schemas of events, their payloads, and the frames that carry them, as the components of an
+OpenAPI document: `python -m agent_runtime.server.event_schemas`.
+
+The front end's types are generated from them. In the models of events, the payload is any object, since
+another version may have written the log. Here it is one of the kinds of the built-in tools.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any, get_args
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+import agent_runtime.tools
+from agent_runtime.events.base import Event
+from agent_runtime.events.union import AnyEvent, OtherEvent
+from agent_runtime.tools.external.client_tool import ClientAction
+from agent_runtime.tools.tool import Action, Observation, OwnObservation
+from agent_runtime.wire.frames import AnyFrame
+
+_REF = "#/components/schemas/{model}"
+_NOT_KINDS = (ClientAction, OwnObservation)
+"""Bases of kinds, and an action whose kind a client names."""
+
+_Schema = dict[str, Any]
+
+
+def document() -> _Schema:
+    """Returns the OpenAPI document. It has no paths.
+
+    `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds. The required fields are those
+    without a default and those of every log. Fields that are null are never sent.
+    """
+    for module in walk_packages(agent_runtime.tools.__path__, f"{agent_runtime.tools.__name__}."):
+        import_module(module.name)
+    unions = {"Event": _events(), "Action": _kinds(Action), "Observation": _kinds(Observation)}
+    models = [model for kinds in unions.values() for model in kinds.values()]
+    _, described = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
+    schemas: dict[str, _Schema] = described["$defs"]
+    for schema in schemas.values():
+        _tidy(schema)
+    for model in models:
+        _adapt(schemas[model.__name__], model)
+    for union, kinds in unions.items():
+        schemas[union] = _union(kinds)
+    schemas.update(_frames())
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Events of a conversation", "version": "1"},
+        "paths": {},
+        "components": {"schemas": schemas},
+    }
+
+
+def _events() -> dict[str, type[BaseModel]]:
+    union = get_args(get_args(AnyEvent)[0])
+    kinds: list[type[BaseModel]] = [get_args(tagged)[0] for tagged in union]
+    return {kind.__name__: kind for kind in kinds if kind is not OtherEvent}
+
+
+def _kinds(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Returns the classes below `base` of the built-in tools, by name. Of two with one name, the first."""
+    found: dict[str, type[BaseModel]] = {}
+    for kind in _below(base):
+        if (
+            kind not in _NOT_KINDS
+            and not kind.__name__.startswith("_")
+            and kind.__module__.startswith(f"{agent_runtime.tools.__name__}.")
+        ):
+            found.setdefault(kind.__name__, kind)
+    return dict(sorted(found.items()))
+
+
+def _frames() -> dict[str, _Schema]:
+    union = TypeAdapter[Any](AnyFrame).json_schema(ref_template=_REF)
+    schemas: dict[str, _Schema] = union.pop("$defs")
+    for schema in schemas.values():
+        _tidy(schema)
+    return {**schemas, "Frame": union}
+
+
+def _below(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _below(kind)
+
+
+def _tidy(schema: _Schema) -> None:
+    """Removes what is written for models (descriptions of parameters), and titles. Constants are required;
+    fields that can be null are not.
+    """
+    schema.pop("title", None)
+    fields: dict[str, _Schema] = schema.get("properties", {})
+    for field in fields.values():
+        field.pop("title", None)
+        field.pop("description", None)
+    if fields:
+        nullable = {name for name, field in fields.items() if {"type": "null"} in field.get("anyOf", ())}
+        constants = {name for name, field in fields.items() if "const" in field}
+        schema["required"] = sorted({*schema.get("required", []), *constants} - nullable)
+
+
+def _adapt(schema: _Schema, model: type[BaseModel]) -> None:
+    """Describes the model as it is on the wire: stamped events, and payloads with their `kind`."""
+    fields: dict[str, _Schema] = schema.setdefault("properties", {})
+    if issubclass(model, Action):
+        for name in model.off_wire:
+            del fields[name]
+    if issubclass(model, Event):
+        always = {"id", "timestamp", "source"}
+    else:
+        always = {"kind"}
+        fields["kind"] = {"const": model.__name__, "type": "string"}
+    schema["required"] = sorted({*schema.get("required", []), *always} & fields.keys())
+
+
+def _union(kinds: dict[str, type[BaseModel]]) -> _Schema:
+    return {"oneOf": [{"$ref": _REF.format(model=name)} for name in kinds]}
+
+
+if __name__ == "__main__":
+    json.dump(document(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
+    sys.stdout.write("\n")
