@@ -43,7 +43,7 @@ asked again, and the error is reported at once. Otherwise the run would seem to 
 """
 
 _CONTEXT_WORDS = re.compile(
-    r"context.?length|context.?window|maximum context|too many (input )?tokens|prompt is too long"
+    r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long"
     r"|input is too long|exceeds? the (model's )?(maximum|limit).{0,40}token|reduce the length",
     re.IGNORECASE,
 )

@@ -191,9 +191,10 @@ async def _completed(
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):
-        sent = chat_as_responses.as_response(body, model.facts)
+        sent = chat_as_responses.as_response(body, model.facts, vendor.model)
         reply = partial(passed, profile, vendor, caller.user, sent, request, path=RESPONSES)
-        return ChatReply(await _settled(reply, payer, profile, sent, size, request), profile.name)
+        answer = await _settled(reply, payer, profile, sent, size, request)
+        return ChatReply(answer, profile.name, vendor.model)
     reply = partial(ask, profile, caller.user, body, request, working_dir=caller.working_dir or ".")
     return await _settled(reply, payer, profile, body, size, request)
 

@@ -1,8 +1,8 @@
 """Chat completions as calls of OpenAI's Responses, for models that speak no other protocol. Pure.
 
 What Responses cannot say is refused by its name. Sampling parameters that the model refuses are left out,
-because many programs always send them. The model's reasoning is not kept from one call to the next: a chat
-completion has no place for it.
+because many programs always send them. The model's reasoning comes back with messages that a program sends as
+it has received them (kept_reasoning).
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from agent_runtime.catalogue.facts import Facts
 from agent_runtime.metering.counts import a_dict
 from app_server.core.errors import BadRequest
 from app_server.llm_gateway.forwarding import fields
-from app_server.llm_gateway.protocols import responses
+from app_server.llm_gateway.protocols import kept_reasoning, responses
 from app_server.settings.effective import Effective
 
 _SAME = (
@@ -56,9 +56,9 @@ def is_needed(model: Effective) -> bool:
     return model.asks_responses and "chat" not in model.facts.protocols
 
 
-def as_response(body: Mapping[str, Any], facts: Facts) -> dict[str, Any]:
+def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
     """Returns the chat completion as the body of a call of Responses, in which the vendor stores nothing.
-    `body`: passed the check with CompatibleFields.
+    `body`: passed the check with CompatibleFields. `model`: the vendor's, whose reasoning is sent back to it.
 
     Raises BadRequest `model_field_unsupported`, `unknown_model_input`.
     """
@@ -81,7 +81,8 @@ def as_response(body: Mapping[str, Any], facts: Facts) -> dict[str, Any]:
         "tool_choice": _choice(given.get("tool_choice")),
     }
     said = {name: value for name, value in optional.items() if value is not None}
-    call = {**kept, **said, "input": list(_input(given["messages"]))}
+    call = {**kept, **said, "input": list(_input(given["messages"], model))}
+    call["include"] = kept_reasoning.INCLUDED
     fields.check(call, responses.ResponsesFields)
     responses.check_input(call)
     return responses.unstored(call)
@@ -113,7 +114,7 @@ def _choice(choice: Any) -> Any:
     return {"type": kind, **inner}
 
 
-def _input(messages: Any) -> Iterator[dict[str, Any]]:
+def _input(messages: Any, model: str) -> Iterator[dict[str, Any]]:
     custom: set[str] = set()
     for message in map(a_dict, messages):
         match message.get("role"):
@@ -123,7 +124,10 @@ def _input(messages: Any) -> Iterator[dict[str, Any]]:
                 for call in map(a_dict, message.get("tool_calls") or ()):
                     if call.get("type") == "custom":
                         custom.add(str(call.get("id")))
-                yield from _reply(message)
+                said = list(_reply(message))
+                # The vendor refuses reasoning that nothing follows.
+                yield from kept_reasoning.items(message, model) if said else ()
+                yield from said
             case "tool":
                 call_id = str(message.get("tool_call_id"))
                 kind = "custom_tool_call_output" if call_id in custom else "function_call_output"

@@ -12,6 +12,7 @@ from fastapi import Response
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.metering.usage import Usage, usage_of_response
 from app_server.llm_gateway.protocols.converted import ConvertedReply
+from app_server.llm_gateway.protocols.kept_reasoning import detail
 
 _BAD_GATEWAY = 502
 _MAX_EVENT_BYTES = 16 * 1024**2
@@ -22,13 +23,15 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 class ChatReply(ConvertedReply):
-    """Passes a reply of Responses on as a chat completion. `model`: the name that the reply states."""
+    """Passes a reply of Responses on as a chat completion. `model`: the name that the reply states.
+    `made_by`: the vendor's model.
+    """
 
-    def __init__(self, response: Response, model: str) -> None:
-        super().__init__(response, lambda: _Chunks(model), partial(_document, model))
+    def __init__(self, response: Response, model: str, made_by: str) -> None:
+        super().__init__(response, lambda: _Chunks(model, made_by), partial(_document, model, made_by))
 
 
-def _document(model: str, status: int, content: bytes) -> tuple[int, dict[str, Any]]:
+def _document(model: str, made_by: str, status: int, content: bytes) -> tuple[int, dict[str, Any]]:
     reply = _decoded(content)
     if status >= 400:
         words = content[:1000].decode(errors="replace")
@@ -45,6 +48,8 @@ def _document(model: str, status: int, content: bytes) -> tuple[int, dict[str, A
     }
     if calls:
         message["tool_calls"] = calls
+    if details := [found for n, item in enumerate(output) if (found := detail(item, n, made_by))]:
+        message["reasoning_details"] = details
     choice = {"index": 0, "message": message, "finish_reason": _reason(reply, is_call=bool(calls))}
     return status, {
         **_frame(reply, "chat.completion", model),
@@ -56,8 +61,10 @@ def _document(model: str, status: int, content: bytes) -> tuple[int, dict[str, A
 class _Chunks:
     """Makes the chunks of one streamed chat completion from the events of a response."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, made_by: str) -> None:
         self._model = model
+        self._made_by = made_by
+        self._details = 0
         self._line = b""
         self._frame: dict[str, Any] = {}
         self._calls: dict[Any, int] = {}
@@ -109,7 +116,10 @@ class _Chunks:
             yield self._chunk({"tool_calls": [{"index": self._calls[place], **named}]})
 
     def _whole(self, place: Any, item: dict[str, Any]) -> Iterator[bytes]:
-        """Yields what was not streamed: some servers send no pieces."""
+        """Yields reasoning, and what was not streamed: some servers send no pieces."""
+        if found := detail(item, self._details, self._made_by):
+            self._details += 1
+            yield self._chunk({"reasoning_details": [found]})
         yield from self._begun(place, item)
         if place in self._told:
             return

@@ -121,6 +121,7 @@ async def test_a_brokered_credential_stands_in_for_the_models_own_key(scripted_l
     [
         (fail(400), LLMBadRequestError, 1),
         (fail(400, error="maximum context length is 8 tokens"), LLMContextWindowError, 1),
+        (fail(400, error="exceeds the available context size"), LLMContextWindowError, 1),
         (fail(402), LLMBudgetError, 1),
         (fail(429, retry_after=0), LLMRateLimitError, 3),
         (fail(502, error="No model's server. (llm_base_url_wrong)"), LLMBaseUrlError, 1),

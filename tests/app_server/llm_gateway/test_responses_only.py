@@ -93,6 +93,38 @@ async def test_a_chat_completion_calls_tools_and_shows_an_image(
     await eventually(lambda: _is_spent(app, conversation_id, spent))
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("model", ["openai/o3-pro", "openai/gpt-5-pro"])
+async def test_reasoning_comes_back_to_the_model_that_made_it(
+    app: App, owner: User, program: Program, scripted_llm: ScriptedLLM, stream: bool, model: str
+) -> None:
+    reasons = {"reasoning": "Hm.", "encrypted_reasoning": "aGlkZGVu"}
+    scripted_llm.script(calls(("look", {"at": "it"}), **reasons), say("seen"))
+    chat, given = program.openai.chat.completions, {"model": "any", "messages": HELLO}
+    if stream:
+        async with chat.stream(**given) as events:
+            said: Any = (await events.get_final_completion()).choices[0].message
+    else:
+        said = (await chat.create(**given)).choices[0].message
+    if model != "openai/o3-pro":
+        llm = {"model": model, "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+        changed = LLMSettings.model_validate(llm)
+        async with app.database.session() as session:
+            await save_profile(session, app.state["cipher"], owner.id, "vendor", changed)
+    result = {"role": "tool", "tool_call_id": said.tool_calls[0].id, "content": "a boat"}
+
+    await chat.create(model="any", messages=[*HELLO, said, result])
+
+    (_, last) = scripted_llm.requests
+    accept(last.path, last.body)
+    kept = [item for item in last.items if item["type"] == "reasoning"]
+    is_same = model == "openai/o3-pro"
+    assert [item["encrypted_content"] for item in kept] == (["aGlkZGVu"] if is_same else [])
+    kinds = [item["type"] for item in last.items]
+    assert kinds[-2:] == ["function_call", "function_call_output"]
+    assert (kinds[-3] == "reasoning") is is_same
+
+
 async def test_a_streamed_chat_completion_is_put_together_by_the_package(
     program: Program, scripted_llm: ScriptedLLM
 ) -> None:
@@ -199,7 +231,7 @@ def test_tools_with_a_grammar_and_formats_of_the_reply_are_named_as_responses_na
         "verbosity": "low",
         "n": 1,
     }
-    sent = as_response(body, Facts())
+    sent = as_response(body, Facts(), "any")
     assert sent == (
         {
             "input": [
@@ -213,6 +245,7 @@ def test_tools_with_a_grammar_and_formats_of_the_reply_are_named_as_responses_na
             "tools": [{"type": "custom", "name": "patch", "format": {"type": "grammar", **grammar}}],
             "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": tools},
             "text": {"format": {"type": "json_schema", **schema}, "verbosity": "low"},
+            "include": ["reasoning.encrypted_content"],
             "store": False,
         }
     )

@@ -1,0 +1,43 @@
+"""The reasoning of a model that speaks only Responses, in chat completions: as `reasoning_details`, which
+OpenRouter introduced. A program that sends whole messages back keeps the reasoning from call to call. Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agent_runtime.metering.counts import a_dict
+
+INCLUDED = ["reasoning.encrypted_content"]
+"""What a call of Responses asks for, so that nothing has to be stored at the vendor."""
+
+_FORMAT = "openai-responses-v1"
+
+
+def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | None:
+    """Returns an item of the output as the detail with this index, or None if it is no encrypted reasoning.
+    `model`: the vendor's model, which alone can read it.
+    """
+    encrypted = item.get("encrypted_content")
+    if item.get("type") != "reasoning" or not isinstance(encrypted, str):
+        return None
+    return {
+        "type": "reasoning.encrypted",
+        "format": _FORMAT,
+        "id": item.get("id"),
+        "data": encrypted,
+        "summary": item.get("summary") or [],
+        "model": model,
+        "index": index,
+    }
+
+
+def items(message: Mapping[str, Any], model: str) -> Iterator[dict[str, Any]]:
+    """Yields the items of reasoning for the input of a call, which come before what the message says."""
+    for each in map(a_dict, message.get("reasoning_details") or ()):
+        if each.get("format") == _FORMAT and each.get("model") == model:
+            yield {
+                "type": "reasoning",
+                "id": each.get("id"),
+                "summary": each.get("summary") or [],
+                "encrypted_content": each.get("data"),
+            }
