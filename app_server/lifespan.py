@@ -33,6 +33,9 @@ from app_server.conversations.in_sandbox import (
     works_in,
 )
 from app_server.conversations.live.news import announce
+from app_server.conversations.retention.job import EVERY as RETAIN_EVERY
+from app_server.conversations.retention.job import KIND as RETAIN_KIND
+from app_server.conversations.retention.job import retainer
 from app_server.conversations.sharing.followers import Followers
 from app_server.conversations.sharing.link_readers import LinkReaders
 from app_server.conversations.start.log_reconciliation import reconcile_all
@@ -178,6 +181,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             Revocations(database, cipher, http, guarded_http),
             triggers,
             sandboxes,
+            start_worker,
             stack,
         )
         egress = EgressProxy(
@@ -278,6 +282,7 @@ async def _open_jobs(
     revocations: Revocations,
     triggers: Setting,
     sandboxes: Sandboxes,
+    start_worker: StartWorker,
     stack: AsyncExitStack,
 ) -> Jobs:
     """Names all kinds of jobs of this server and starts its worker."""
@@ -292,6 +297,8 @@ async def _open_jobs(
     jobs.register(HELD_KIND, releaser(database), handling.POLICY)
     jobs.register(PROGRESS_KIND, TriggerProgress(triggers).follow, progress.POLICY)
     jobs.schedule(retention.KIND, retention.forgetter(database), retention.EVERY)
+    keep = retainer(database, pubsub, sandboxes, start_worker.wake)
+    jobs.schedule(RETAIN_KIND, keep, RETAIN_EVERY)
     await jobs.open()
     stack.push_async_callback(jobs.close)
     return jobs

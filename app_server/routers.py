@@ -21,6 +21,7 @@ from app_server.access.route_access import (
 from app_server.all_settings import router as all_settings
 from app_server.callbacks import router as callbacks
 from app_server.conversations.live import router as user_stream
+from app_server.conversations.retention import routes as retention_routes
 from app_server.conversations.routes import browser as browser_routes
 from app_server.conversations.routes import checkpoints as checkpoint_routes
 from app_server.conversations.routes import commands as command_routes
@@ -131,6 +132,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (marketplaces.router, SETTINGS),
     (marketplaces.shared_router, ADMINISTER),
     (administration_routes.router, ADMINISTER),
+    (retention_routes.router, ADMINISTER),
     (callbacks.router, SETTINGS),
     (triggers.router, SETTINGS),
     (git_webhooks.router, OPEN),

@@ -71,6 +71,8 @@ class AuditAction(StrEnum):
     CONVERSATION_LINK_REVOKED = "conversation_link.revoked"
     CONVERSATION_EXPORTED = "conversation.exported"
     CONVERSATION_IMPORTED = "conversation.imported"
+    CONVERSATION_RETIRED = "conversation.retired"
+    CONVERSATION_RETENTION_CHANGED = "conversation_retention.changed"
     MODEL_KEY_CREATED = "model_key.created"
     MODEL_KEY_REVOKED = "model_key.revoked"
     GIT_PUSHED = "git.pushed"

@@ -1,4 +1,6 @@
-"""Changes what a conversation is called and filed under: title, repository, tags, and who may view it."""
+"""Changes what a conversation is called and filed under: title, repository, tags, whether it is archived, and
+who may view it.
+"""
 
 from uuid import UUID
 
@@ -36,6 +38,9 @@ async def change(
         conversation.title = conversation.unsent_title = update.title
     if update.tags is not None:
         conversation.tags = dict(update.tags)
+    if update.archived is not None:
+        conversation.archived_at = (conversation.archived_at or now()) if update.archived else None
+        await session.flush()
     if named := update.model_fields_set & _REPOSITORY:
         await _name_repository(user, conversation, {name: getattr(update, name) for name in named})
     if update.title is not None or update.tags is not None or named:

@@ -37,6 +37,8 @@ class ConversationFilter:
     execution_status: str | None = None
     tags: Sequence[str] = ()
     """Each is `key`, or `key:value`. A conversation must have all of them."""
+    archived: bool | None = None
+    """Only those that were put aside (true), or only the others (false). None: both."""
 
 
 @dataclass(frozen=True)
@@ -117,19 +119,24 @@ def _conditions(
             conditions.append(column >= first)
         if end is not None:
             conditions.append(column < end)
-    conditions += [_has_tag(tag) for tag in criteria.tags]
+    conditions += [has_tag(tag) for tag in criteria.tags]
     if criteria.shared is not None:
         is_own = Conversation.user_id == user_id
         conditions.append(~is_own if criteria.shared else is_own)
+    if criteria.archived is not None:
+        is_archived = Conversation.archived_at.is_not(None)
+        conditions.append(is_archived if criteria.archived else ~is_archived)
     if criteria.query is not None:
         conditions.append(_has_words(session, criteria.query))
     return conditions
 
 
-def _has_tag(tag: str) -> ColumnElement[bool]:
+def has_tag(tag: str) -> ColumnElement[bool]:
+    """Returns the condition that the conversation has the tag: `key`, or `key:value`. It is never null."""
     key, colon, value = tag.partition(":")
     stored: ColumnElement[str | None] = Conversation.tags[key.strip()].as_string()
-    return stored == value.strip() if colon else stored.is_not(None)
+    exists = stored.is_not(None)
+    return exists & (stored == value.strip()) if colon else exists
 
 
 async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:

@@ -126,6 +126,8 @@ class Conversation(Base):
     """Total length of the stored events in characters. Events from before this column may not be counted."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
+    archived_at: Mapped[datetime | None]
+    """Since when its user has put it aside. None: it is in use. A message of a person brings it back."""
     deleted_at: Mapped[datetime | None]
 
 

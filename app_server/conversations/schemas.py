@@ -315,6 +315,8 @@ class AppConversation(BaseModel):
     launched_agent_profile: LaunchedAgentProfile | None = None
     """Always null: there are no agent profiles."""
     tags: dict[str, str] = {}
+    archived: bool = False
+    """Whether its owner has put it aside. Its sandbox is not affected."""
     created_at: Timestamp
     updated_at: Timestamp
     sandbox_status: SandboxStatus
@@ -348,8 +350,8 @@ class AppConversation(BaseModel):
 
 
 class UpdateConversation(_Strict):
-    """Changes to a conversation. A field that is left out stays as it is; title, public and tags also if they
-    are null.
+    """Changes to a conversation. A field that is left out stays as it is; title, public, tags and archived
+    also if they are null.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -359,6 +361,8 @@ class UpdateConversation(_Strict):
     """
     tags: Tags | None = None
     """The tags from now on; they replace all earlier tags."""
+    archived: bool | None = None
+    """True puts the conversation aside. False brings it back, and so does a message."""
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     """The repository that the conversation is about from now on. Git in the sandbox may reach it, too. The
     files stay as they are. Null: none. Left out: as before.
@@ -375,12 +379,6 @@ class TagCount(BaseModel):
     key: str
     value: str
     count: int
-
-
-class SwitchProfile(BaseModel):
-    """The saved model to switch to."""
-
-    profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class Success(BaseModel):

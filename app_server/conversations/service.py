@@ -210,6 +210,7 @@ async def send_message(
         task = await locked_task(session, user.id, conversation_id)
         sender = sender_of(user, task)
         await bring_back(session, task)
+        await _unarchive(session, conversation_id)
         if task.status != StartStatus.READY:
             return await _keep(session, viewer, user, conversation_id, message_id, message)
         require_open(await require(session, user.id, conversation_id, Access.STEER))
@@ -228,6 +229,12 @@ async def send_message(
     if shown is None:
         raise NotFound("No such conversation.")
     return SendMessageReply(success=True, sandbox_status=shown.sandbox_status)
+
+
+async def _unarchive(session: AsyncSession, conversation_id: UUID) -> None:
+    """Takes back that the conversation was put aside: a person writes in it."""
+    is_archived = (Conversation.id == conversation_id) & Conversation.archived_at.is_not(None)
+    await session.execute(update(Conversation).where(is_archived).values(archived_at=None))
 
 
 def sender_of(user: User, task: StartTask) -> str | None:

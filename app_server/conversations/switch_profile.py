@@ -1,6 +1,9 @@
 """Changes the model of a conversation while it works."""
 
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import BaseModel, Field
 
 from app_server.conversations import service
 from app_server.conversations.schemas import AppConversation
@@ -10,6 +13,12 @@ from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.llm_gateway.proof import proof_of
 from app_server.settings.profile_lookup import get_profile
+
+
+class SwitchProfile(BaseModel):
+    """The saved model to switch to."""
+
+    profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
 
 async def switch_profile(

@@ -112,6 +112,7 @@ class Viewer:
             git_provider=conversation.git_provider,
             title=conversation.title,
             tags=conversation.tags,
+            archived=conversation.archived_at is not None,
             trigger=conversation.trigger,
             pr_number=conversation.pr_number,
             parent_conversation_id=conversation.parent_conversation_id,

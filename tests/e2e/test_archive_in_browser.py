@@ -42,7 +42,7 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
         page.get_by_role("tab", name="Preview").click()
         expect(page.get_by_text("The next message wakes it.").locator("visible=true")).to_be_visible()
         someone.photograph("archived")
-        page.get_by_role("button", name="Download").click()
+        page.get_by_role("button", name="More actions", exact=True).click()
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name="Download as Markdown").click()
         assert saved.value.suggested_filename == "the-note.md"

@@ -33,7 +33,6 @@ from app_server.conversations.schemas import (
     StartRequest,
     StartTaskInfo,
     Success,
-    SwitchProfile,
     TagCount,
     TagFilter,
     UpdateConversation,
@@ -41,7 +40,7 @@ from app_server.conversations.schemas import (
 )
 from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start.worker import ServerStartWorker
-from app_server.conversations.switch_profile import switch_profile
+from app_server.conversations.switch_profile import SwitchProfile, switch_profile
 from app_server.conversations.view import conversation_frame, in_order
 from app_server.core.database import Database, ReadSession, ServerDatabase
 from app_server.core.encryption import ServerCipher
@@ -74,6 +73,7 @@ def _filter(
     llm_model__eq: Annotated[PlainText | None, Query(max_length=200)] = None,
     execution_status__eq: Annotated[PlainText | None, Query(max_length=50)] = None,
     tag: Annotated[list[TagFilter], Query(max_length=MAX_TAGS)] = [],  # noqa: B006 - FastAPI copies it
+    archived: bool | None = None,
 ) -> ConversationFilter:
     return ConversationFilter(
         title__contains,
@@ -90,6 +90,7 @@ def _filter(
         llm_model__eq,
         execution_status__eq,
         tag,
+        archived,
     )
 
 
@@ -110,7 +111,8 @@ async def search_conversations(
 
     `shared`: true for conversations that others share with the user, false for the user's own; left out,
     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
-    `tag`: a key, or `key:value`; a conversation must have all tags that are given.
+    `tag`: a key, or `key:value`; a conversation must have all tags that are given. `archived`: true for
+    conversations that were put aside, false for the others; left out, both.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -166,8 +168,8 @@ async def update_conversation(
     body: UpdateConversation,
     request: Request,
 ) -> AppConversation:
-    """Changes the title, the tags, the repository that the conversation is about, or who may view it. A new
-    title is also sent to the agent server, at once or when it is next reachable.
+    """Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
+    it is archived. A new title is also sent to the agent server, at once or when it is next reachable.
     """
     state = request.state
     async with state.database.session() as session:

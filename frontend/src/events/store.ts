@@ -99,6 +99,24 @@ export function createConversationStore(
   }
 }
 
+/** A store without a stream: it shows what it is given by `setState`. */
+export function createStillStore(): ConversationStore {
+  const store = createStore<ConversationState>(() => ({
+    view: emptyView,
+    connection: { state: 'open' },
+    outgoing: [],
+  }))
+  const ignore = () => undefined
+  return {
+    ...store,
+    connect: () => ignore,
+    retryNow: ignore,
+    receive: ignore,
+    putOutgoing: ignore,
+    dropOutgoing: ignore,
+  }
+}
+
 /** Ids are compared without dashes: both spellings are legal on the wire. */
 const canonicalId = (id: string) => id.replaceAll('-', '').toLowerCase()
 

@@ -13,6 +13,9 @@ export interface ConversationProviderProps {
   children: ReactNode
 }
 
+/** Gives another store to what stands inside, for instance one that shows an earlier state. */
+export const ConversationStoreProvider = StoreContext
+
 /** Opens the stream of one conversation while it is mounted. Give it `key={conversationId}`. */
 export function ConversationProvider({ conversationId, environment, children }: ConversationProviderProps) {
   const [store] = useState(() =>

@@ -3,6 +3,7 @@ import {
   FolderCheck,
   GitBranch,
   Globe,
+  Hourglass,
   Info,
   KeyRound,
   ListChecks,
@@ -30,6 +31,7 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'teams',
   'audit',
   'jobs',
+  'retention',
   'appearance',
   'about',
 ])
@@ -79,6 +81,7 @@ export const SETTINGS_GROUPS = [
       { path: 'teams', label: 'settings.teams', icon: UsersRound },
       { path: 'audit', label: 'settings.audit', icon: ScrollText },
       { path: 'jobs', label: 'settings.jobs', icon: ListChecks },
+      { path: 'retention', label: 'settings.retention', icon: Hourglass },
       { path: 'about', label: 'settings.about', icon: Info },
     ],
   },

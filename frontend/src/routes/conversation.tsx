@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Anchor } from 'lucide-react'
-import { lazy, Suspense, useCallback, useEffect } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
 import { isImported } from '@/api/conversations/conversation-status'
@@ -12,17 +12,18 @@ import type { AppConversation, StartTask } from '@/api/types'
 import type { ConversationView } from '@/events/fold/reduce'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
-import { contentText } from '@/features/chat/timeline/rows'
+import { ReadOnlyChat } from '@/features/chat/read-only-chat'
+import { contentText, isTechnical } from '@/features/chat/timeline/rows'
 import { ConversationHeader } from '@/features/chat/conversation-header'
 import type { ChatSlots } from '@/features/chat/timeline/slots'
 import { CheckpointsButton } from '@/features/checkpoints/checkpoints-button'
 import { RestoreProvider } from '@/features/checkpoints/restore'
 import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
 import { RepositoryConsent } from '@/features/consent/repository-consent'
-import { DownloadButton } from '@/features/conversations/download-button'
-import { TagsButton } from '@/features/conversations/tags-button'
+import { HeaderMenu } from '@/features/conversations/header-menu'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
 import { ShareButton } from '@/features/sharing/share-button'
+import { ShareDialog } from '@/features/sharing/share-dialog'
 import { useScreens } from '@/features/screens/use-screens'
 import { StartProgress } from '@/features/start/start-progress'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
@@ -33,6 +34,7 @@ import { ErrorBoundary } from '@/ui/feedback/error-boundary'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { SplitPanels } from '@/ui/layout/split-panels'
+import { useConversationAddress, type ConversationAddress } from './use-conversation-address'
 
 const Changes = lazy(() =>
   import('@/features/changes/changes').then((module) => ({ default: module.Changes })),
@@ -46,6 +48,8 @@ const Browser = lazy(() =>
   import('@/features/browser/browser').then((module) => ({ default: module.Browser })),
 )
 
+const Replay = lazy(() => import('@/features/replay/replay').then((module) => ({ default: module.Replay })))
+
 const Preview = lazy(() =>
   import('@/features/preview/preview').then((module) => ({ default: module.Preview })),
 )
@@ -56,7 +60,7 @@ const PatchFiles = lazy(() =>
   import('@/features/changes/patch-files').then((module) => ({ default: module.PatchFiles })),
 )
 
-const CHAT_SLOTS: ChatSlots = {
+const OWNER_SLOTS: ChatSlots = {
   messageAction: (message, putBack) => {
     const text = contentText(message.llm_message.content)
     return <RestoreButton eventId={message.id} text={text} onChatRestored={() => putBack(text)} />
@@ -64,7 +68,9 @@ const CHAT_SLOTS: ChatSlots = {
   rewindAction: (rewind) => <UndoButton checkpoint={rewind.undo} />,
 }
 
-const NO_SLOTS: ChatSlots = {}
+function renderShare({ id }: AppConversation, onClose: () => void) {
+  return <ShareDialog conversationId={id} onClose={onClose} />
+}
 
 function renderPatch(patch: string) {
   return (
@@ -97,6 +103,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   const conversation = streamed ?? query.data
   useDocumentTitle(conversation && conversationTitle(t, conversation))
   useListedAs(streamed)
+  const address = useConversationAddress(conversationId)
 
   if (connection === 'signed_out') return <Navigate to="/sign-in" replace />
   const isMissing = isApiError(query.error) && query.error.status === 404
@@ -106,7 +113,8 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
       return <ErrorState className="m-6" error={query.error} onRetry={() => void query.refetch()} />
     return <SkeletonList rows={5} label={t('chat.loading')} className="m-6" />
   }
-  const isOwn = (query.data?.access ?? 'own') === 'own'
+  const access = query.data?.access ?? 'own'
+  const isOwn = access === 'own'
   const hasSandbox = !isImported(conversation)
   return (
     <RestoreProvider conversationId={conversationId} renderPatch={renderPatch}>
@@ -123,13 +131,8 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
                     <KnowledgeButton conversationId={conversationId} />
                   </>
                 )}
-                {isOwn && (
-                  <>
-                    <TagsButton conversation={conversation} />
-                    <ShareButton conversationId={conversationId} />
-                  </>
-                )}
-                <DownloadButton conversation={conversation} />
+                {isOwn && <ShareButton conversationId={conversationId} />}
+                <HeaderMenu conversation={{ ...conversation, access }} renderShare={renderShare} />
               </>
             )
           }
@@ -138,10 +141,27 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
           <RepositoryConsent conversationId={conversationId} />
         )}
         <div className="min-h-0 flex-1">
-          {hasSandbox ? (
-            <Panels conversationId={conversationId} isOwn={isOwn} />
+          {address.replayFrom === null ? (
+            <Present
+              conversationId={conversationId}
+              isOwn={isOwn}
+              hasSandbox={hasSandbox}
+              address={address}
+            />
           ) : (
-            <Chat conversationId={conversationId} start={null} />
+            <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
+              <Suspense fallback={<SkeletonList rows={4} label={t('chat.loading')} className="m-6" />}>
+                <Replay
+                  key={address.replayFrom}
+                  from={address.replayFrom}
+                  isHidden={isTechnical}
+                  onCopyLink={address.copyReplayLink}
+                  onClose={address.closeReplay}
+                >
+                  <ReadOnlyChat conversationId={conversationId} />
+                </Replay>
+              </Suspense>
+            </ErrorBoundary>
           )}
         </div>
       </div>
@@ -157,7 +177,41 @@ function useListedAs(streamed: AppConversation | null) {
   }, [queryClient, streamed])
 }
 
-function Panels({ conversationId, isOwn }: { conversationId: string; isOwn: boolean }) {
+interface PresentProps {
+  conversationId: string
+  isOwn: boolean
+  hasSandbox: boolean
+  address: ConversationAddress
+}
+
+/** The conversation as it is now. */
+function Present({ conversationId, isOwn, hasSandbox, address }: PresentProps) {
+  const { t } = useTranslation()
+  const { copyEventLink, openReplay, eventId } = address
+  const slots = useMemo<ChatSlots>(
+    () => ({ ...(isOwn && hasSandbox && OWNER_SLOTS), onCopyLink: copyEventLink, onReplay: openReplay }),
+    [isOwn, hasSandbox, copyEventLink, openReplay],
+  )
+  const chat = (
+    <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
+      <Chat
+        conversationId={conversationId}
+        start={hasSandbox ? <Start /> : null}
+        slots={slots}
+        linkedEventId={eventId}
+      />
+    </ErrorBoundary>
+  )
+  return hasSandbox ? <Panels conversationId={conversationId} isOwn={isOwn} chat={chat} /> : chat
+}
+
+interface PanelsProps {
+  conversationId: string
+  isOwn: boolean
+  chat: ReactNode
+}
+
+function Panels({ conversationId, isOwn, chat }: PanelsProps) {
   const { t } = useTranslation()
   const hasBrowser = useConversation((state) => isOwn && state.view.sight !== null)
   // Ports and screens are for the owner.
@@ -165,11 +219,6 @@ function Panels({ conversationId, isOwn }: { conversationId: string; isOwn: bool
   const screens = useScreens(sandboxId)
   const hasHost = useConversation(({ view }) => isReady(view) && isHosted(view.conversation))
   const isWide = useMediaQuery('(min-width: 1100px)')
-  const chat = (
-    <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
-      <Chat conversationId={conversationId} start={<Start />} slots={isOwn ? CHAT_SLOTS : NO_SLOTS} />
-    </ErrorBoundary>
-  )
   const changes = (
     <ErrorBoundary title={t('changes.failed')} resetKey={conversationId}>
       <Suspense fallback={<SkeletonList rows={4} label={t('changes.loading')} className="m-3" />}>

@@ -2,14 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
 import { currentUserQuery, mayWork } from '@/api/people/users'
-import { ConversationsList } from '@/features/conversations/conversations-list'
+import { ConversationsList, isArchivedFilter } from '@/features/conversations/conversations-list'
 import { ImportButton } from '@/features/conversations/import-button'
+import { ShareDialog } from '@/features/sharing/share-dialog'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
 
 export function ConversationsRoute() {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()
   const { data: user } = useQuery(currentUserQuery())
+  const archived = params.get('archived') ?? ''
   useDocumentTitle(t('conversations.title'))
   return (
     <div className="mx-auto max-w-4xl px-4 py-8 sm:px-8 lg:py-12">
@@ -23,11 +25,15 @@ export function ConversationsRoute() {
           repository: params.get('repository') ?? '',
           status: params.get('status') ?? '',
           tag: params.get('tag') ?? '',
+          archived: isArchivedFilter(archived) ? archived : '',
         }}
-        onFilterChange={({ search, repository, status, tag }) => {
-          const chosen = Object.entries({ q: search, repository, status, tag }).filter(([, value]) => value)
+        onFilterChange={({ search, repository, status, tag, archived }) => {
+          const chosen = Object.entries({ q: search, repository, status, tag, archived }).filter(
+            ([, value]) => value,
+          )
           setParams(Object.fromEntries(chosen), { replace: true })
         }}
+        renderShare={({ id }, onClose) => <ShareDialog conversationId={id} onClose={onClose} />}
       />
     </div>
   )

@@ -18,6 +18,7 @@ import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
 import { NetworkSection } from '@/features/network/network-section'
 import { PeopleSection } from '@/features/people/people-section'
+import { RetentionSection } from '@/features/retention/retention-section'
 import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-section'
 import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
 import { SecretsSection } from '@/features/secrets/secrets-section'
@@ -54,6 +55,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   teams: TeamsSection,
   audit: AuditSection,
   jobs: JobsSection,
+  retention: RetentionSection,
   memory: MemorySection,
   appearance: AppearanceSection,
   about: AboutSection,

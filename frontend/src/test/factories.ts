@@ -120,6 +120,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     id: fakeId(),
     created_by_user_id: 'd'.repeat(32),
     sandbox_id: null,
+    archived: false,
     selected_repository: '/srv/app',
     selected_branch: null,
     git_provider: null,

@@ -22,6 +22,10 @@ export interface Given {
   /** Routes in place of those of the page's server. */
   extra?: RequestHandler[]
   browser?: () => Response
+  /** What follows the path of the page. */
+  url?: string
+  /** Is told what the page changes of the conversation. */
+  onPatch?: (body: unknown) => void
 }
 
 /** Opens the page of one conversation; `sent` collects the bodies of what the page posts, by the end of the path. */
@@ -34,6 +38,8 @@ export function openConversation({
   patch = () => new HttpResponse(''),
   pushes = [],
   extra = [],
+  url = '',
+  onPatch,
   browser = () => HttpResponse.json({ is_open: false, pages: [], image_url: null }),
 }: Given = {}) {
   giveLayout()
@@ -50,12 +56,17 @@ export function openConversation({
     ;(sent[name] ??= []).push(text === '' ? null : JSON.parse(text))
   }
   const app = renderApp({
-    url: `/conversations/${ID}`,
+    url: `/conversations/${ID}${url}`,
     conversations: [known, ...others],
     profiles,
     extra: [
       ...extra,
       stream.handler as never,
+      http.patch('*/app-conversations/:id', async ({ request }) => {
+        const body = (await request.json()) as Partial<AppConversation>
+        onPatch?.(body)
+        return HttpResponse.json({ ...known, ...body })
+      }),
       http.get('*/git/patch', () => patch()),
       http.get('*/git/pushes', () => HttpResponse.json(pushes)),
       http.get('*/app-conversations/:id/browser', () => browser()),

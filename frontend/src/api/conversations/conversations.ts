@@ -40,7 +40,8 @@ export const conversationKeys = {
 /**
  * What a list of conversations shows. `words`: of the title, or of one message. `shared`: those of others
  * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent. `tag`:
- * `key`, or `key:value`.
+ * `key`, or `key:value`. `archived`: those that were put aside (true), the others (false, also if left out), or
+ * both (null).
  */
 export interface ConversationSearch {
   words?: string
@@ -48,6 +49,7 @@ export interface ConversationSearch {
   repository?: string
   status?: string
   tag?: string
+  archived?: boolean | null
 }
 
 /** Conversations, newest first, page by page. */
@@ -63,6 +65,7 @@ export function conversationsQuery(search: ConversationSearch = {}) {
           selected_repository__contains: search.repository || null,
           execution_status__eq: search.status || null,
           tag: search.tag || null,
+          archived: search.archived === undefined ? false : search.archived,
           page_id: pageParam,
           limit: PAGE_SIZE,
         },
@@ -105,10 +108,27 @@ export function setConversation(queryClient: QueryClient, conversation: AppConve
   queryClient.setQueryData<AppConversation>(conversationKeys.detail(conversation.id), (known) =>
     withAccess(conversation, known),
   )
-  queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
-    { queryKey: conversationKeys.lists },
-    (data) => data && { ...data, pages: data.pages.map((page) => replaceIn(page, conversation)) },
-  )
+  const lists = queryClient.getQueriesData<InfiniteData<Page<AppConversation>>>({
+    queryKey: conversationKeys.lists,
+  })
+  for (const [queryKey, data] of lists) {
+    if (data === undefined) continue
+    const belongs = belongsTo(queryKey[2] as ConversationSearch, conversation)
+    const pages = data.pages.map((page) =>
+      belongs ? replaceIn(page, conversation) : withoutItem(page, conversation.id),
+    )
+    queryClient.setQueryData(queryKey, { ...data, pages })
+  }
+}
+
+/** Whether a list shows conversations that are archived, or not, as this one is. */
+function belongsTo({ archived = false }: ConversationSearch, conversation: AppConversation): boolean {
+  return archived === null || archived === (conversation.archived ?? false)
+}
+
+function withoutItem(page: Page<AppConversation>, id: string): Page<AppConversation> {
+  if (!page.items.some((item) => item.id === id)) return page
+  return { ...page, items: page.items.filter((item) => item.id !== id) }
 }
 
 /** Writes a conversation of the user's stream into the cache, and into the lists where it is new. */
@@ -119,7 +139,8 @@ export function listConversation(queryClient: QueryClient, conversation: AppConv
   })
   for (const [queryKey, data] of lists) {
     if (isFiltered(queryKey[2] as ConversationSearch)) refreshFiltered(queryClient)
-    else if (data) queryClient.setQueryData(queryKey, withNew(data, conversation))
+    else if (data && belongsTo(queryKey[2] as ConversationSearch, conversation))
+      queryClient.setQueryData(queryKey, withNew(data, conversation))
   }
   const sandbox = conversationKeys.inSandbox(conversation.sandbox_id ?? conversation.id)
   const neighbours = queryClient.getQueryData<Page<AppConversation>>(sandbox)
@@ -130,10 +151,7 @@ export function listConversation(queryClient: QueryClient, conversation: AppConv
 
 /** Takes a conversation out of the cache that was deleted, or is no longer shared with the user. */
 export function unlistConversation(queryClient: QueryClient, id: string): void {
-  const without = (page: Page<AppConversation>) => ({
-    ...page,
-    items: page.items.filter((item) => item.id !== id),
-  })
+  const without = (page: Page<AppConversation>) => withoutItem(page, id)
   queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
     { queryKey: conversationKeys.lists },
     (data) => data && { ...data, pages: data.pages.map(without) },
@@ -146,8 +164,8 @@ export function unlistConversation(queryClient: QueryClient, id: string): void {
   forgetNeedsYou(queryClient, id)
 }
 
-function isFiltered({ words, shared, repository, status, tag }: ConversationSearch): boolean {
-  return Boolean(words || repository || status || tag) || typeof shared === 'boolean'
+function isFiltered({ words, shared, repository, status, tag, archived }: ConversationSearch): boolean {
+  return Boolean(words || repository || status || tag) || typeof shared === 'boolean' || archived === true
 }
 
 const refreshing = new WeakSet<QueryClient>()
@@ -248,6 +266,24 @@ export function useTagConversations() {
         queryClient.invalidateQueries({ queryKey: conversationKeys.tags }),
         queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
       ]),
+  })
+}
+
+/** Puts conversations aside, or brings them back. */
+export function useArchiveConversations() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ ids, archived }: { ids: readonly string[]; archived: boolean }) => {
+      for (const id of ids) {
+        const changed = await request<AppConversation>(`${ROOT}/${id}`, {
+          method: 'PATCH',
+          body: { archived },
+        })
+        setConversation(queryClient, changed)
+      }
+    },
+    meta: { isRepeatable: true },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
   })
 }
 

@@ -64,6 +64,8 @@ export const AUDIT_ACTIONS = [
   'conversation_link.revoked',
   'conversation.exported',
   'conversation.imported',
+  'conversation.retired',
+  'conversation_retention.changed',
   'model_key.created',
   'model_key.revoked',
   'git.pushed',

@@ -10,10 +10,18 @@ import { Composer } from './composer/composer'
 import { ComposerDraftProvider } from './composer/composer-draft'
 import { Confirmation } from './approval/confirmation'
 import { ConnectionBanner } from './notices/connection-banner'
+import { MissingEvent } from './notices/missing-event'
 import { GoalStrip } from './notices/goal-strip'
 import { ItemRendererProvider } from './timeline/item-renderer'
 import { KeptStateProvider } from './timeline/kept-state'
-import { countTechnical, firstMessageRow, itemRows, liveRows, type Row } from './timeline/rows'
+import {
+  countTechnical,
+  firstMessageRow,
+  isTechnicalEvent,
+  itemRows,
+  liveRows,
+  type Row,
+} from './timeline/rows'
 import { McpChanges } from './approval/mcp-changes'
 import { McpQuestions } from './approval/mcp-questions'
 import { RefusedHosts } from './notices/refused-hosts'
@@ -31,9 +39,11 @@ export interface ChatProps {
   start: ReactNode
   /** What the page adds to rows; the same object from one rendering to the next. */
   slots?: ChatSlots
+  /** The id of an event that the address names. */
+  linkedEventId?: string | null
 }
 
-export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
+export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = null }: ChatProps) {
   const { t } = useTranslation()
   const user = useQuery(currentUserQuery()).data
   const isReader = user !== undefined && !mayWork(user)
@@ -42,19 +52,23 @@ export function Chat({ conversationId, start, slots = NO_SLOTS }: ChatProps) {
   const isClosed = known !== undefined && isImported(known)
   const maySteer = access !== 'view' && !isReader && !isClosed
   const isOwn = access === 'own'
-  const [showsTechnical, setShowsTechnical] = useState(false)
+  const [choice, setShowsTechnical] = useState<boolean | null>(null)
   useWaitingMessages(conversationId)
-  const rows = useRows(showsTechnical)
   const items = useConversation((state) => state.view.items)
+  // A link to a technical event shows them.
+  const leadsToTechnical = useMemo(() => isTechnicalEvent(items, linkedEventId), [items, linkedEventId])
+  const showsTechnical = choice ?? leadsToTechnical
+  const rows = useRows(showsTechnical)
   const technicalCount = useMemo(() => countTechnical(items), [items])
   return (
     <ComposerDraftProvider conversationId={conversationId}>
       <div className="flex h-full min-h-0 flex-col">
         <ConnectionBanner />
+        <MissingEvent eventId={linkedEventId} />
         <KeptStateProvider>
           <ChatSlotsProvider value={slots}>
             <ItemRendererProvider value={ItemBody}>
-              <Timeline rows={rows} start={start} />
+              <Timeline rows={rows} start={start} linkedEventId={linkedEventId} />
             </ItemRendererProvider>
           </ChatSlotsProvider>
         </KeptStateProvider>

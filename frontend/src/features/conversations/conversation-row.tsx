@@ -1,40 +1,25 @@
-import { useQuery } from '@tanstack/react-query'
-import { Archive, Boxes, Copy, Ellipsis, GitBranch, KeyRound, Pencil, Tag, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { Archive, Ellipsis, GitBranch } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { Link, useNavigate } from 'react-router'
-import { useArchive, useBeginFromFiles } from '@/api/conversations/archives'
+import { Link } from 'react-router'
 import { conversationTitle } from '@/api/conversations/conversation-title'
-import { neighboursQuery } from '@/api/conversations/conversations'
-import { isImported, standingOf, statusText } from '@/api/conversations/conversation-status'
+import { standingOf, statusText } from '@/api/conversations/conversation-status'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/text/repository-name'
 import { formatAge, formatDateTime } from '@/lib/text/time'
-import { DropdownMenu, MenuItem } from '@/ui/overlay/dropdown-menu'
+import { Badge } from '@/ui/feedback/badge'
 import { ConversationDot } from './conversation-dot'
-import { DownloadItems } from './download-items'
-import { hasFilesAtRest } from './files-at-rest'
+import { ConversationMenu, type RenderShare } from './conversation-menu'
 import { GoalMark } from './goal-mark'
-import { ModelKeyDialog } from './model-key-dialog'
 import { NeedsYouBadge } from './needs-you-badge'
 import { isOfAnother, SharedBadge } from './shared-badge'
 import { TagBadges } from './tag-badges'
-import { TagsDialog } from './tags-dialog'
-
-/** Whether another may work in its sandbox: not where it began alone with an empty workspace, which is all its own. */
-function canBeJoined({ id, sandbox_id, selected_repository, sandbox_status }: AppConversation): boolean {
-  const isUp = sandbox_status === 'RUNNING' || sandbox_status === 'PAUSED'
-  return isUp && (selected_repository !== null || (sandbox_id ?? id) !== id)
-}
 
 export interface ConversationRowProps {
   conversation: AppConversation
   isSelected: boolean
   onSelectedChange: (isSelected: boolean) => void
-  onRename: () => void
   onDelete: () => void
-  /** Others share its sandbox: the user has to agree that they go along. */
-  onArchiveShared: (others: AppConversation[]) => void
+  renderShare?: RenderShare
 }
 
 /** A conversation on the page of all of them. The whole row is the link; the menu stands above it. */
@@ -42,26 +27,13 @@ export function ConversationRow({
   conversation,
   isSelected,
   onSelectedChange,
-  onRename,
   onDelete,
-  onArchiveShared,
+  renderShare,
 }: ConversationRowProps) {
   const { t } = useTranslation()
   const title = conversationTitle(t, conversation)
   const cost = (conversation.metrics?.accumulated_cost ?? 0) + (conversation.program_usage?.cost ?? 0)
-  const navigate = useNavigate()
-  const archive = useArchive(conversation)
-  const neighbours = useQuery({ ...neighboursQuery(conversation), enabled: false })
-  const begin = useBeginFromFiles(conversation, (id) => void navigate(`/conversations/${id}`))
-  async function handleArchive() {
-    const { data: others = [] } = await neighbours.refetch()
-    if (others.length > 0) onArchiveShared(others)
-    else archive.mutate()
-  }
   const isOwn = !isOfAnother(conversation)
-  const [isKeyOpen, setKeyOpen] = useState(false)
-  const [isTagging, setTagging] = useState(false)
-  const hasFiles = isOwn && hasFilesAtRest(conversation)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
       {isOwn ? (
@@ -100,6 +72,9 @@ export function ConversationRow({
           <NeedsYouBadge conversation={conversation} />
           <GoalMark goal={conversation.goal} />
           <SharedBadge conversation={conversation} />
+          {conversation.archived && (
+            <Badge icon={<Archive aria-hidden />}>{t('conversations.archived')}</Badge>
+          )}
           {conversation.llm_profile && (
             <span className="hidden truncate sm:inline">{conversation.llm_profile}</span>
           )}
@@ -117,7 +92,10 @@ export function ConversationRow({
       >
         {formatAge(conversation.updated_at)}
       </time>
-      <DropdownMenu
+      <ConversationMenu
+        conversation={conversation}
+        renderShare={renderShare}
+        onDelete={onDelete}
         trigger={
           <button
             type="button"
@@ -127,46 +105,7 @@ export function ConversationRow({
             <Ellipsis aria-hidden className="size-4" />
           </button>
         }
-      >
-        {isOwn && (
-          <MenuItem icon={<Pencil />} onSelect={onRename}>
-            {t('action.rename')}
-          </MenuItem>
-        )}
-        {isOwn && (
-          <MenuItem icon={<Tag />} onSelect={() => setTagging(true)}>
-            {t('tags.menu')}
-          </MenuItem>
-        )}
-        {isOwn && canBeJoined(conversation) && (
-          <MenuItem icon={<Boxes />} onSelect={() => void navigate(`/?beside=${conversation.id}`)}>
-            {t('action.begin_beside')}
-          </MenuItem>
-        )}
-        {hasFiles && (
-          <MenuItem icon={<Copy />} isDisabled={begin.isPending} onSelect={() => begin.mutate()}>
-            {t('action.begin_from_files')}
-          </MenuItem>
-        )}
-        {hasFiles && conversation.sandbox_status !== 'ARCHIVED' && (
-          <MenuItem icon={<Archive />} isDisabled={archive.isPending} onSelect={() => void handleArchive()}>
-            {t('action.archive')}
-          </MenuItem>
-        )}
-        {isOwn && !isImported(conversation) && (
-          <MenuItem icon={<KeyRound />} onSelect={() => setKeyOpen(true)}>
-            {t('model_key.menu')}
-          </MenuItem>
-        )}
-        <DownloadItems conversation={conversation} />
-        {isOwn && (
-          <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
-            {t('action.delete')}
-          </MenuItem>
-        )}
-      </DropdownMenu>
-      {isTagging && <TagsDialog conversations={[conversation]} onClose={() => setTagging(false)} />}
-      {isKeyOpen && <ModelKeyDialog conversation={conversation} onClose={() => setKeyOpen(false)} />}
+      />
     </li>
   )
 }

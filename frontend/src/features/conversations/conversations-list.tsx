@@ -14,10 +14,9 @@ import { Input } from '@/ui/form/input'
 import { Segmented } from '@/ui/form/segmented'
 import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { ArchiveDialog, type ArchiveDialogProps } from './archive-dialog'
+import type { RenderShare } from './conversation-menu'
 import { ConversationRow } from './conversation-row'
 import { DeleteDialog } from './delete-dialog'
-import { RenameDialog } from './rename-dialog'
 import { SearchField } from './search-field'
 import { SelectionBar } from './selection-bar'
 import { TagFilter } from './tag-filter'
@@ -30,21 +29,31 @@ const SHARED: Record<Whose, boolean | null> = { all: null, own: false, shared: t
 
 const STATUSES = ['running', 'waiting_for_confirmation', 'paused', 'finished', 'error', 'stuck'] as const
 
+const ARCHIVED = { archived: true, all: null } as const
+export type ArchivedFilter = keyof typeof ARCHIVED
+
+export function isArchivedFilter(value: string): value is ArchivedFilter {
+  return value in ARCHIVED
+}
+
 /** What the list shows; each value is empty if it does not matter. */
 export interface ConversationsFilter {
   search: string
   repository: string
   status: string
   tag: string
+  /** Empty: only those that are not archived. */
+  archived: ArchivedFilter | ''
 }
 
 export interface ConversationsListProps {
   filter: ConversationsFilter
   onFilterChange: (filter: ConversationsFilter) => void
+  renderShare?: RenderShare
 }
 
 /** All conversations, with everything that can be done to one. */
-export function ConversationsList({ filter, onFilterChange }: ConversationsListProps) {
+export function ConversationsList({ filter, onFilterChange, renderShare }: ConversationsListProps) {
   const { t } = useTranslation()
   const applied = useDebounced(filter.search.trim(), SEARCH_DELAY_MS)
   const repository = useDebounced(filter.repository.trim(), SEARCH_DELAY_MS)
@@ -56,13 +65,12 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
       repository,
       status: filter.status,
       tag: filter.tag,
+      archived: filter.archived === '' ? false : ARCHIVED[filter.archived],
     }),
   )
-  const isFiltered = Boolean(applied || repository || filter.status || filter.tag)
+  const isFiltered = Boolean(applied || repository || filter.status || filter.tag || filter.archived)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const [renamed, setRenamed] = useState<AppConversation | null>(null)
   const [doomed, setDoomed] = useState<AppConversation | null>(null)
-  const [archived, setArchived] = useState<Omit<ArchiveDialogProps, 'onClose'> | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
   const selected = items.filter((item) => chosen.has(item.id))
   function handleSelect(id: string, isSelected: boolean) {
@@ -106,6 +114,18 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
             </option>
           ))}
         </Select>
+        <Select
+          aria-label={t('conversations.filter_archived')}
+          value={filter.archived}
+          onChange={({ target: { value } }) =>
+            onFilterChange({ ...filter, archived: isArchivedFilter(value) ? value : '' })
+          }
+          className="w-full sm:w-44"
+        >
+          <option value="">{t('conversations.not_archived')}</option>
+          <option value="archived">{t('conversations.archived')}</option>
+          <option value="all">{t('conversations.archived_too')}</option>
+        </Select>
         <TagFilter value={filter.tag} onValueChange={(tag) => onFilterChange({ ...filter, tag })} />
       </div>
       {selected.length > 0 && <SelectionBar selected={selected} onClear={() => setChosen(new Set())} />}
@@ -124,7 +144,9 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
               search={applied}
               isFiltered={isFiltered}
               isShared={whose === 'shared'}
-              onClear={() => onFilterChange({ search: '', repository: '', status: '', tag: '' })}
+              onClear={() =>
+                onFilterChange({ search: '', repository: '', status: '', tag: '', archived: '' })
+              }
             />
           )}
           <ul className="divide-y divide-border">
@@ -134,9 +156,8 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
                 conversation={conversation}
                 isSelected={chosen.has(conversation.id)}
                 onSelectedChange={(isSelected) => handleSelect(conversation.id, isSelected)}
-                onRename={() => setRenamed(conversation)}
                 onDelete={() => setDoomed(conversation)}
-                onArchiveShared={(others) => setArchived({ conversation, others })}
+                renderShare={renderShare}
               />
             ))}
           </ul>
@@ -149,9 +170,7 @@ export function ConversationsList({ filter, onFilterChange }: ConversationsListP
           </Button>
         </div>
       )}
-      {renamed && <RenameDialog conversation={renamed} onClose={() => setRenamed(null)} />}
       {doomed && <DeleteDialog conversation={doomed} onClose={() => setDoomed(null)} />}
-      {archived && <ArchiveDialog {...archived} onClose={() => setArchived(null)} />}
     </>
   )
 }

@@ -6,24 +6,27 @@ import { neighboursQuery, useDeleteConversation } from '@/api/conversations/conv
 import type { AppConversation } from '@/api/types'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 
-export function DeleteDialog({
-  conversation,
-  onClose,
-}: {
+export interface DeleteDialogProps {
   conversation: AppConversation
   onClose: () => void
-}) {
+  onDeleted?: () => void
+}
+
+export function DeleteDialog({ conversation, onClose, onDeleted }: DeleteDialogProps) {
   const { t } = useTranslation()
   const remove = useDeleteConversation()
   const { data: others = [] } = useQuery(neighboursQuery(conversation))
   const isShared = others.length > 0
   function handleConfirm() {
-    remove.mutate(conversation.id, {
-      onSuccess: () => {
+    // The dialog may be gone with the conversation when the reply comes; a failure is shown by the client.
+    void remove.mutateAsync(conversation.id).then(
+      () => {
         toast.success(t('conversations.deleted'))
+        onDeleted?.()
         onClose()
       },
-    })
+      () => undefined,
+    )
   }
   return (
     <ConfirmDialog

@@ -1,9 +1,9 @@
-import { Archive, Tag, Trash2, X } from 'lucide-react'
+import { Archive, ArchiveRestore, Package, Tag, Trash2, X } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { useArchiveSandboxes } from '@/api/conversations/archives'
-import { useDeleteConversations } from '@/api/conversations/conversations'
+import { useArchiveConversations, useDeleteConversations } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
@@ -20,7 +20,9 @@ export function SelectionBar({ selected, onClear }: SelectionBarProps) {
   const { t } = useTranslation()
   const [asked, setAsked] = useState<'tag' | 'archive' | 'delete' | null>(null)
   const remove = useDeleteConversations()
-  const archive = useArchiveSandboxes()
+  const archive = useArchiveConversations()
+  const archiveSandboxes = useArchiveSandboxes()
+  const areArchived = selected.every((each) => each.archived)
   const close = () => setAsked(null)
   const count = selected.length
   const withFiles = selected.filter((each) => hasFilesAtRest(each) && each.sandbox_status !== 'ARCHIVED')
@@ -43,11 +45,33 @@ export function SelectionBar({ selected, onClear }: SelectionBarProps) {
       </Button>
       <Button
         size="sm"
-        icon={<Archive aria-hidden className="size-4" />}
+        icon={<Package aria-hidden className="size-4" />}
         disabled={withFiles.length === 0}
         onClick={() => setAsked('archive')}
       >
-        {t('action.archive')}
+        {t('selection.archive_sandboxes')}
+      </Button>
+      <Button
+        size="sm"
+        icon={
+          areArchived ? (
+            <ArchiveRestore aria-hidden className="size-4" />
+          ) : (
+            <Archive aria-hidden className="size-4" />
+          )
+        }
+        isBusy={archive.isPending}
+        onClick={() =>
+          archive.mutate(
+            { ids: selected.map(({ id }) => id), archived: !areArchived },
+            {
+              onSuccess: () =>
+                finish(t(areArchived ? 'selection.unarchived' : 'selection.archived', { count })),
+            },
+          )
+        }
+      >
+        {t(areArchived ? 'action.unarchive' : 'action.archive')}
       </Button>
       <Button
         size="sm"
@@ -80,11 +104,11 @@ export function SelectionBar({ selected, onClear }: SelectionBarProps) {
         onOpenChange={close}
         title={t('selection.archive_title', { count: withFiles.length })}
         description={t('selection.archive_text')}
-        confirmLabel={t('action.archive')}
-        isBusy={archive.isPending}
+        confirmLabel={t('selection.archive_sandboxes')}
+        isBusy={archiveSandboxes.isPending}
         onConfirm={() =>
-          archive.mutate(withFiles, {
-            onSuccess: () => finish(t('selection.archived', { count: withFiles.length })),
+          archiveSandboxes.mutate(withFiles, {
+            onSuccess: () => finish(t('selection.sandboxes_archived', { count: withFiles.length })),
           })
         }
       />

@@ -22,7 +22,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
   const [search, setSearch] = useState('')
   const { data } = useInfiniteQuery(
-    conversationsQuery({ words: useDebounced(search.trim(), SEARCH_DELAY_MS) }),
+    conversationsQuery({ words: useDebounced(search.trim(), SEARCH_DELAY_MS), archived: null }),
   )
   const conversations = data?.pages.flatMap((page) => page.items) ?? []
 

@@ -45,7 +45,7 @@ test('a conversation is renamed', async () => {
   await waitFor(() => expect(main().getByText('New')).toBeVisible())
 })
 
-test('a conversation is archived, and says so', async () => {
+test('the sandbox of a conversation is archived, and the conversation says so', async () => {
   const conversation = fakeConversation({ title: 'Old', sandbox_status: 'PAUSED', execution_status: null })
   const conversations = [conversation]
   const { user } = renderApp({
@@ -59,12 +59,45 @@ test('a conversation is archived, and says so', async () => {
     ],
   })
   await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
-  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive the sandbox' }))
   await waitFor(() => expect(main().getAllByText('Archived')[0]).toBeInTheDocument())
 
   await user.click(screen.getByRole('button', { name: 'More actions: Old' }))
   expect(await screen.findByRole('menuitem', { name: 'Rename' })).toBeVisible()
-  expect(screen.queryByRole('menuitem', { name: 'Archive' })).not.toBeInTheDocument()
+  expect(screen.queryByRole('menuitem', { name: 'Archive the sandbox' })).not.toBeInTheDocument()
+})
+
+test('a conversation is archived and leaves the list, and comes back from the archive', async () => {
+  const conversations = [fakeConversation({ title: 'Old' }), fakeConversation({ title: 'Other' })]
+  const asked: (string | null)[] = []
+  const { user, router } = renderApp({
+    url: '/conversations',
+    conversations,
+    extra: [
+      http.get('*/api/v1/app-conversations/search', ({ request }) => {
+        const archived = new URL(request.url).searchParams.get('archived')
+        asked.push(archived)
+        const items = conversations.filter((each) => archived === null || `${each.archived}` === archived)
+        return HttpResponse.json({ items, next_page_id: null })
+      }),
+      http.patch(`*/api/v1/app-conversations/${conversations[0]!.id}`, async ({ request }) => {
+        conversations[0] = { ...conversations[0]!, ...((await request.json()) as object) }
+        return HttpResponse.json(conversations[0])
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  await waitFor(() => expect(main().queryByText('Old')).not.toBeInTheDocument())
+  expect(main().getByText('Other')).toBeVisible()
+
+  await user.selectOptions(main().getByLabelText('Archived conversations'), 'Archived')
+  expect(await main().findByText('Old')).toBeVisible()
+  expect(router.state.location.search).toBe('?archived=archived')
+  await user.click(main().getByLabelText('Select: Old'))
+  await user.click(await screen.findByRole('button', { name: 'Move out of the archive' }))
+  await waitFor(() => expect(main().queryByText('Old')).not.toBeInTheDocument())
+  expect(asked).toContain('true')
 })
 
 test('a new conversation begins from the files of another', async () => {

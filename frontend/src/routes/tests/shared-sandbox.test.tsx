@@ -72,7 +72,7 @@ test('archiving a shared sandbox asks first, and names who goes along', async ()
   })
 
   await user.click(await screen.findByRole('button', { name: 'More actions: Mend the crane' }))
-  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive the sandbox' }))
   const dialog = await screen.findByRole('dialog')
   expect(within(dialog).getByText(/goes into the archive with it: Paint the crane/)).toBeVisible()
   expect(archived).toEqual([])
@@ -80,7 +80,7 @@ test('archiving a shared sandbox asks first, and names who goes along', async ()
   await waitFor(() => expect(archived).toEqual(['s']))
 
   await user.click(screen.getByRole('button', { name: 'More actions: Count the ships' }))
-  await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Archive the sandbox' }))
   await waitFor(() => expect(archived).toEqual(['s', 'c']))
 })
 

@@ -46,6 +46,12 @@ export function countTechnical(items: readonly TimelineItem[]): number {
   return items.reduce((count, item, index) => count + Number(isTechnicalItem(item, items[index - 1])), 0)
 }
 
+/** Whether the event is in the timeline as a technical one. */
+export function isTechnicalEvent(items: readonly TimelineItem[], eventId: string | null): boolean {
+  if (eventId === null) return false
+  return items.some((item, index) => showsEvent(item, eventId) && isTechnicalItem(item, items[index - 1]))
+}
+
 export function itemRows(items: readonly TimelineItem[], showsTechnical: boolean): Row[] {
   const shown = showsTechnical
     ? items
@@ -71,6 +77,18 @@ function passingMark(item: TimelineItem | undefined): string | null {
   if (item?.type !== 'event') return null
   if (rewindOf(item.event) !== null) return 'rewind'
   return eventIs(item.event, 'InterruptEvent') || eventIs(item.event, 'PauseEvent') ? 'stop' : null
+}
+
+/** The index of the row that shows the event: as it is, as an action, or as what answered one. -1: none does. */
+export function rowOfEvent(rows: readonly Row[], eventId: string | null): number {
+  if (eventId === null) return -1
+  return rows.findIndex((row) => row.type === 'item' && showsEvent(row.item, eventId))
+}
+
+export function showsEvent(item: TimelineItem, eventId: string): boolean {
+  return item.type === 'tool'
+    ? item.action.id === eventId || item.outcome?.id === eventId
+    : item.event.id === eventId
 }
 
 export function liveRows(streaming: readonly StreamingItem[], outgoing: readonly OutgoingMessage[]): Row[] {

@@ -9,6 +9,10 @@ export interface ChatSlots {
   messageAction?: (message: EventOf<'MessageEvent'>, putBack: (text: string) => void) => ReactNode
   /** Beside the remark that files or chat went back. */
   rewindAction?: (rewind: Rewind) => ReactNode
+  /** Copies the address of an event. */
+  onCopyLink?: (eventId: string) => void
+  /** Opens the replay at a position. */
+  onReplay?: (seq: number) => void
 }
 
 const SlotsContext = createContext<ChatSlots>({})
@@ -19,6 +23,10 @@ export function MessageAction({ message }: { message: EventOf<'MessageEvent'> })
   const { messageAction } = useContext(SlotsContext)
   const { append } = useComposerDraft()
   return messageAction?.(message, append)
+}
+
+export function useEventActions(): Pick<ChatSlots, 'onCopyLink' | 'onReplay'> {
+  return useContext(SlotsContext)
 }
 
 export function RewindAction({ rewind }: { rewind: Rewind }) {

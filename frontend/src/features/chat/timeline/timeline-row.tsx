@@ -1,4 +1,3 @@
-import { Braces } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { TimelineItem } from '@/events/fold/reduce'
@@ -7,6 +6,7 @@ import { useConversation } from '@/events/use-conversation'
 import { originalOf } from '@/events/wire/well-formed'
 import { ErrorBoundary } from '@/ui/feedback/error-boundary'
 import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
+import { EventMenu } from './event-menu'
 import { EventRow } from './event-row'
 import { GoalRow } from './goal-row'
 import { useKeptState } from './kept-state'
@@ -71,16 +71,7 @@ function ItemRow({ item }: { item: TimelineItem }) {
       >
         <ItemBody item={item} />
       </ErrorBoundary>
-      <button
-        type="button"
-        aria-label={t('chat.raw_event')}
-        title={t('chat.raw_event')}
-        aria-expanded={showsRaw}
-        onClick={() => setShowsRaw(!showsRaw)}
-        className="absolute top-1 -right-7 flex size-6 items-center justify-center rounded-md text-faint opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-text focus-visible:opacity-100 max-sm:hidden pointer-coarse:opacity-50"
-      >
-        <Braces aria-hidden className="size-3.5" />
-      </button>
+      <EventMenu item={item} showsRaw={showsRaw} onToggleRaw={() => setShowsRaw(!showsRaw)} />
       {showsRaw && (
         <>
           <RawEvent value={item.type === 'tool' ? item.action : originalOf(item.event)} />

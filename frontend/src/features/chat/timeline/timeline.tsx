@@ -1,10 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { useLayoutEffect, useRef, type ReactNode } from 'react'
+import clsx from 'clsx'
+import { useLayoutEffect, useMemo, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/ui/form/button'
 import { KeptRow } from './kept-state'
-import type { Row } from './rows'
+import { rowOfEvent, type Row } from './rows'
 import { TimelineRow } from './timeline-row'
 import { AT_END_PX, useFollowedEnd } from './use-followed-end'
 
@@ -13,10 +14,12 @@ const ESTIMATED_ROW_PX = 90
 export interface TimelineProps {
   rows: readonly Row[]
   start: ReactNode
+  /** The id of an event that a link leads to. Its row is scrolled to once, and marked. */
+  linkedEventId?: string | null
 }
 
 /** The conversation from top to bottom. Only what is in view is in the page; it follows the end until scrolled away. */
-export function Timeline({ rows, start }: TimelineProps) {
+export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
   const { t } = useTranslation()
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
@@ -36,13 +39,22 @@ export function Timeline({ rows, start }: TimelineProps) {
     initialRect: { width: 800, height: 900 },
   })
 
-  const { leftAt, handleScroll } = useFollowedEnd(scroller, content, virtualizer, rows.length)
+  const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, rows.length)
 
   // Who sends a message wants to see it arrive, wherever they had scrolled to.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
   useLayoutEffect(() => {
     if (lastSent !== undefined) virtualizer.scrollToEnd()
   }, [lastSent, virtualizer])
+
+  const linkedIndex = useMemo(() => rowOfEvent(rows, linkedEventId), [rows, linkedEventId])
+  const shownLink = useRef<string | null>(null)
+  useLayoutEffect(() => {
+    if (linkedIndex === -1 || shownLink.current === linkedEventId) return
+    shownLink.current = linkedEventId
+    leave()
+    virtualizer.scrollToIndex(linkedIndex, { align: 'center' })
+  }, [linkedIndex, linkedEventId, leave, virtualizer])
 
   return (
     <div className="relative min-h-0 flex-1">
@@ -73,7 +85,15 @@ export function Timeline({ rows, start }: TimelineProps) {
                   style={{ transform: `translateY(${top}px)` }}
                 >
                   <KeptRow rowKey={row.key}>
-                    <TimelineRow row={row} start={start} />
+                    <div
+                      aria-current={index === linkedIndex ? 'location' : undefined}
+                      className={clsx(
+                        index === linkedIndex &&
+                          '-m-2 rounded-lg bg-accent-soft p-2 outline-2 outline-accent',
+                      )}
+                    >
+                      <TimelineRow row={row} start={start} />
+                    </div>
                   </KeptRow>
                 </div>
               )

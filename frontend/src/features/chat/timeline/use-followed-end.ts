@@ -1,5 +1,5 @@
 import type { Virtualizer } from '@tanstack/react-virtual'
-import { useLayoutEffect, useRef, useState, type RefObject } from 'react'
+import { useCallback, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 
 /** So close to the end still counts as being there. */
 export const AT_END_PX = 60
@@ -8,6 +8,8 @@ export interface FollowedEnd {
   /** How many rows there were when the user left the end; null while it is followed. */
   leftAt: number | null
   handleScroll: () => void
+  /** Stops following the end, before something else is scrolled to. */
+  leave: () => void
 }
 
 /**
@@ -51,5 +53,9 @@ export function useFollowedEnd(
     return () => observer.disconnect()
   }, [scroller, content, virtualizer])
 
-  return { leftAt, handleScroll }
+  const leave = useCallback(() => {
+    isFollowing.current = false
+  }, [])
+
+  return { leftAt, handleScroll, leave }
 }

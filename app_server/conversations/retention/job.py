@@ -1,0 +1,88 @@
+"""The job that archives or deletes the conversations that the retention rule applies to."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.audit.chain import SERVER, NewEntry, record
+from app_server.conversations import service
+from app_server.conversations.live.news import News, channels_of, news_of
+from app_server.conversations.models import Conversation
+from app_server.conversations.retention.models import RetentionAction
+from app_server.conversations.retention.rule import (
+    Rule,
+    due_conversations,
+    has_sub_conversations,
+    is_due,
+    rule_in_force,
+)
+from app_server.conversations.view import Viewer
+from app_server.core.database import Database, now
+from app_server.core.jobs.policy import Handler, JobAttempt
+from app_server.core.pubsub import PubSub
+from app_server.events.stream import DELETED
+from app_server.sandboxes.service import Sandboxes
+
+KIND: Final = "conversations.retain"
+EVERY: Final = timedelta(hours=1)
+_AT_ONCE = 20
+_MOST = 1000
+"""The conversations of one run. The next run continues."""
+
+
+def retainer(
+    database: Database, pubsub: PubSub, sandboxes: Sandboxes, on_deleted: Callable[[], None]
+) -> Handler:
+    """Returns the handler of the job. on_deleted: is called after deletions, to have the data removed."""
+
+    async def retain(_attempt: JobAttempt) -> dict[str, Any] | None:
+        async with database.read() as session:
+            rule = await rule_in_force(session)
+            due = await due_conversations(session, rule) if rule else []
+        if rule is None:
+            return None
+        count = 0
+        for begin in range(0, min(len(due), _MOST), _AT_ONCE):
+            # In short transactions: other writers do not wait, and a run that is cut off loses nothing.
+            async with database.session() as session:
+                news = await _apply(session, Viewer(sandboxes), rule, due[begin : begin + _AT_ONCE])
+            for each in news:
+                each.publish(pubsub)
+            count += len(news)
+        if count and rule.action == RetentionAction.DELETE:
+            on_deleted()
+        return {"action": rule.action, "conversations": count}
+
+    return retain
+
+
+async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
+    """Applies the rule to those of the conversations that are still due. Returns what is to be published."""
+    news: list[News] = []
+    for conversation_id in ids:
+        # One after the other: a parent is due once its sub-conversations are gone.
+        still = select(Conversation).where(Conversation.id == conversation_id, is_due(rule))
+        if rule.action == RetentionAction.DELETE:
+            still = still.where(~has_sub_conversations())
+        conversation = await session.scalar(still.with_for_update())
+        if conversation is None:
+            continue
+        if rule.action == RetentionAction.DELETE:
+            news.append(News(conversation_id, [DELETED], await channels_of(session, conversation_id)))
+            await service.delete(session, conversation.user_id, conversation_id)
+        else:
+            conversation.archived_at = now()
+            await session.flush()
+            news.append(await news_of(session, viewer, conversation_id))
+        details = {"how": rule.action, "days": rule.days, "owner": conversation.user_id.hex}
+        target = AuditTarget.CONVERSATION
+        entry = NewEntry(
+            SERVER, AuditAction.CONVERSATION_RETIRED, target, conversation_id.hex, details=details
+        )
+        record(session, entry)
+    return news

@@ -1,0 +1,33 @@
+"""The table of the rule by which old conversations are archived or deleted."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import JSON, Integer
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+RULE_ID: Final = 1
+
+
+class RetentionAction(StrEnum):
+    ARCHIVE = "archive"
+    DELETE = "delete"
+
+
+class RetentionRule(Base):
+    """The installation's rule. There is at most one row, with RULE_ID; without it all conversations stay.
+
+    days: how long a conversation must be without activity. kept_tags: each is `key` or `key:value`; a
+    conversation with one of them stays as it is.
+    """
+
+    __tablename__ = "retention_rules"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    days: Mapped[int]
+    action: Mapped[RetentionAction] = mapped_column(enum_column(RetentionAction))
+    kept_tags: Mapped[list[str]] = mapped_column(JSON)
+    changed_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)

@@ -1,0 +1,85 @@
+"""Which conversations a retention rule is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from app_server.conversations.listing import has_tag
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.retention.models import RULE_ID, RetentionAction, RetentionRule
+from app_server.core.database import now
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+
+_AT_WORK = ("running", "waiting_for_confirmation")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that is in force or that an administrator tries out. See RetentionRule for the fields."""
+
+    days: int
+    action: RetentionAction
+    kept_tags: Sequence[str] = ()
+
+
+async def rule_in_force(session: AsyncSession) -> Rule | None:
+    stored = await session.get(RetentionRule, RULE_ID)
+    return None if stored is None else Rule(stored.days, stored.action, tuple(stored.kept_tags))
+
+
+def is_due(rule: Rule) -> ColumnElement[bool]:
+    """Returns the condition that the rule applies to the conversation, whatever its sub-conversations are.
+
+    It never applies to a conversation that is starting, or whose agent works or waits for an approval.
+    """
+    settled = exists().where(
+        StartTask.id == Conversation.id, StartTask.status.in_((StartStatus.READY, StartStatus.ERROR))
+    )
+    is_up = exists().where(Sandbox.id == Conversation.sandbox_id, Sandbox.status == SandboxStatus.RUNNING)
+    at_work = Conversation.execution_status.is_not(None) & Conversation.execution_status.in_(_AT_WORK)
+    due = (
+        Conversation.deleted_at.is_(None)
+        & (Conversation.updated_at < now() - timedelta(days=rule.days))
+        & settled
+        & ~(at_work & is_up)
+    )
+    if rule.action == RetentionAction.ARCHIVE:
+        due &= Conversation.archived_at.is_(None)
+    if rule.kept_tags:
+        due &= ~or_(*(has_tag(tag) for tag in rule.kept_tags))
+    return due
+
+
+def has_sub_conversations() -> ColumnElement[bool]:
+    child = aliased(Conversation)
+    children = select(child.id).where(
+        child.parent_conversation_id == Conversation.id, child.deleted_at.is_(None)
+    )
+    return children.exists()
+
+
+async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
+    """Returns the conversations that the rule applies to, newest first, so that sub-conversations precede
+    their parents. A parent is not deleted as long as one of its sub-conversations has to stay.
+    """
+    query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
+    due = list(await session.scalars(query))
+    if rule.action == RetentionAction.ARCHIVE:
+        return due
+    families = select(Conversation.parent_conversation_id, Conversation.id).where(
+        Conversation.parent_conversation_id.is_not(None), Conversation.deleted_at.is_(None)
+    )
+    parents = {child: parent for parent, child in await session.execute(families)}
+    stay = {child for child in parents if child not in set(due)}
+    waiting = list(stay)
+    while waiting:
+        parent = parents.get(waiting.pop())
+        if parent is not None and parent not in stay:
+            stay.add(parent)
+            waiting.append(parent)
+    return [each for each in due if each not in stay]

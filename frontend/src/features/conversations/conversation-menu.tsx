@@ -1,0 +1,145 @@
+import { useQuery } from '@tanstack/react-query'
+import {
+  Archive,
+  ArchiveRestore,
+  Boxes,
+  Copy,
+  History,
+  KeyRound,
+  Package,
+  Pencil,
+  Tag,
+  Trash2,
+  Users,
+} from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useNavigate } from 'react-router'
+import { useArchive, useBeginFromFiles } from '@/api/conversations/archives'
+import { isImported } from '@/api/conversations/conversation-status'
+import { neighboursQuery, useArchiveConversations } from '@/api/conversations/conversations'
+import type { AppConversation } from '@/api/types'
+import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
+import { ArchiveDialog } from './archive-dialog'
+import { DownloadItems } from './download-items'
+import { hasFilesAtRest } from './files-at-rest'
+import { ModelKeyDialog } from './model-key-dialog'
+import { RenameDialog } from './rename-dialog'
+import { isOfAnother } from './shared-badge'
+import { TagsDialog } from './tags-dialog'
+
+/** Whether another may work in its sandbox: not where it began alone with an empty workspace, which is all its own. */
+function canBeJoined({ id, sandbox_id, selected_repository, sandbox_status }: AppConversation): boolean {
+  const isUp = sandbox_status === 'RUNNING' || sandbox_status === 'PAUSED'
+  return isUp && (selected_repository !== null || (sandbox_id ?? id) !== id)
+}
+
+/** The dialog in which a conversation is shared; the page brings it. */
+export type RenderShare = (conversation: AppConversation, onClose: () => void) => ReactNode
+
+export interface ConversationMenuProps {
+  conversation: AppConversation
+  /** One button element. */
+  trigger: ReactNode
+  /** The page asks before it deletes, because the menu goes with the conversation. */
+  onDelete: () => void
+  renderShare?: RenderShare
+}
+
+/** What can be done with a conversation, in a list and on its page. */
+export function ConversationMenu({ conversation, trigger, onDelete, renderShare }: ConversationMenuProps) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const [asked, setAsked] = useState<'rename' | 'tags' | 'share' | 'key' | null>(null)
+  const [others, setOthers] = useState<AppConversation[] | null>(null)
+  const archive = useArchiveConversations()
+  const archiveSandbox = useArchive(conversation)
+  const neighbours = useQuery({ ...neighboursQuery(conversation), enabled: false })
+  const begin = useBeginFromFiles(conversation, (id) => void navigate(`/conversations/${id}`))
+  const isOwn = !isOfAnother(conversation)
+  const hasFiles = isOwn && hasFilesAtRest(conversation)
+  const isArchived = conversation.archived === true
+  const close = () => setAsked(null)
+  async function handleArchiveSandbox() {
+    const { data = [] } = await neighbours.refetch()
+    if (data.length > 0) setOthers(data)
+    else archiveSandbox.mutate()
+  }
+  return (
+    <>
+      <DropdownMenu trigger={trigger}>
+        {isOwn && (
+          <>
+            <MenuItem icon={<Pencil />} onSelect={() => setAsked('rename')}>
+              {t('action.rename')}
+            </MenuItem>
+            <MenuItem icon={<Tag />} onSelect={() => setAsked('tags')}>
+              {t('tags.menu')}
+            </MenuItem>
+            {renderShare && (
+              <MenuItem icon={<Users />} onSelect={() => setAsked('share')}>
+                {t('sharing.share')}
+              </MenuItem>
+            )}
+          </>
+        )}
+        {conversation.last_seq > 0 && (
+          <MenuItem
+            icon={<History />}
+            onSelect={() => void navigate(`/conversations/${conversation.id}?replay=0`)}
+          >
+            {t('replay.open')}
+          </MenuItem>
+        )}
+        <DownloadItems conversation={conversation} />
+        {isOwn && (
+          <>
+            <MenuSeparator />
+            {canBeJoined(conversation) && (
+              <MenuItem icon={<Boxes />} onSelect={() => void navigate(`/?beside=${conversation.id}`)}>
+                {t('action.begin_beside')}
+              </MenuItem>
+            )}
+            {hasFiles && (
+              <MenuItem icon={<Copy />} isDisabled={begin.isPending} onSelect={() => begin.mutate()}>
+                {t('action.begin_from_files')}
+              </MenuItem>
+            )}
+            {!isImported(conversation) && (
+              <MenuItem icon={<KeyRound />} onSelect={() => setAsked('key')}>
+                {t('model_key.menu')}
+              </MenuItem>
+            )}
+            {hasFiles && conversation.sandbox_status !== 'ARCHIVED' && (
+              <MenuItem
+                icon={<Package />}
+                isDisabled={archiveSandbox.isPending}
+                onSelect={() => void handleArchiveSandbox()}
+              >
+                {t('action.archive_sandbox')}
+              </MenuItem>
+            )}
+            <MenuSeparator />
+            <MenuItem
+              icon={isArchived ? <ArchiveRestore /> : <Archive />}
+              isDisabled={archive.isPending}
+              onSelect={() => archive.mutate({ ids: [conversation.id], archived: !isArchived })}
+            >
+              {t(isArchived ? 'action.unarchive' : 'action.archive')}
+            </MenuItem>
+            <MenuItem icon={<Trash2 />} isDanger onSelect={onDelete}>
+              {t('action.delete')}
+            </MenuItem>
+          </>
+        )}
+      </DropdownMenu>
+      {asked === 'rename' && <RenameDialog conversation={conversation} onClose={close} />}
+      {asked === 'tags' && <TagsDialog conversations={[conversation]} onClose={close} />}
+      {asked === 'share' && renderShare?.(conversation, close)}
+      {asked === 'key' && <ModelKeyDialog conversation={conversation} onClose={close} />}
+      {others && (
+        <ArchiveDialog conversation={conversation} others={others} onClose={() => setOthers(null)} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,70 @@
+import { useCallback, useEffect, useMemo, useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { createStillStore } from '@/events/store'
+import { ConversationStoreProvider, useConversation } from '@/events/use-conversation'
+import type { Placed } from '@/events/fold/rewind'
+import type { ConversationEvent } from '@/events/wire/types'
+import { SkeletonList } from '@/ui/feedback/skeleton'
+import { ReplayControls } from './replay-controls'
+import { Folding, stepAt, stepsOf } from './steps'
+import { usePlaying } from './use-playing'
+import { useReplayEvents } from './use-replay-events'
+import { useReplayKeys } from './use-replay-keys'
+
+const NONE: readonly Placed[] = []
+
+export interface ReplayProps {
+  /** The position to begin at; null: the end. */
+  from: number | null
+  /** Events that are no step of their own. */
+  isHidden: (event: ConversationEvent) => boolean
+  /** Shows the conversation. In here, it is as it was at the chosen position. */
+  children: ReactNode
+  onCopyLink: (seq: number) => void
+  onClose: () => void
+}
+
+/** The conversation as it went, step by step. */
+export function Replay({ from, isHidden, children, onCopyLink, onClose }: ReplayProps) {
+  const { t } = useTranslation()
+  const loaded = useReplayEvents()
+  const events = loaded ?? NONE
+  const conversation = useConversation((state) => state.view.conversation)
+  const steps = useMemo(() => stepsOf(events, isHidden), [events, isHidden])
+  const folding = useMemo(() => new Folding(events), [events])
+  const [store] = useState(createStillStore)
+  const [chosen, setChosen] = useState<number | null>(null)
+  const index = Math.min(chosen ?? stepAt(steps, from), Math.max(steps.length - 1, 0))
+  const seq = steps[index]?.seq ?? 0
+  const playing = usePlaying(steps, index, setChosen)
+  const { goTo, toggle } = playing
+  const stepBy = useCallback((by: number) => goTo(index + by), [goTo, index])
+  useReplayKeys({
+    toggle,
+    stepBy,
+    toStart: () => goTo(0),
+    toEnd: () => goTo(steps.length - 1),
+  })
+  useEffect(() => {
+    store.setState({ view: { ...folding.viewAt(seq), conversation } })
+  }, [store, folding, seq, conversation])
+
+  return (
+    <section aria-label={t('replay.title')} className="flex h-full min-h-0 flex-col">
+      <div className="min-h-0 flex-1">
+        {loaded === null ? (
+          <SkeletonList rows={4} label={t('chat.loading')} className="m-6" />
+        ) : (
+          <ConversationStoreProvider value={store}>{children}</ConversationStoreProvider>
+        )}
+      </div>
+      <ReplayControls
+        steps={steps}
+        index={index}
+        playing={playing}
+        onCopyLink={() => onCopyLink(seq)}
+        onClose={onClose}
+      />
+    </section>
+  )
+}
