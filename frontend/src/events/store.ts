@@ -99,11 +99,11 @@ export function createConversationStore(
   }
 }
 
-/** A store without a stream: it shows what it is given by `setState`. */
+/** A store without a stream: it shows what it is given by `setState`. No time passes in it. */
 export function createStillStore(): ConversationStore {
   const store = createStore<ConversationState>(() => ({
     view: emptyView,
-    connection: { state: 'open' },
+    connection: { state: 'closed' },
     outgoing: [],
   }))
   const ignore = () => undefined

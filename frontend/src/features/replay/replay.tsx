@@ -2,6 +2,8 @@ import { useCallback, useEffect, useMemo, useState, type ReactNode } from 'react
 import { useTranslation } from 'react-i18next'
 import { createStillStore } from '@/events/store'
 import { ConversationStoreProvider, useConversation } from '@/events/use-conversation'
+import type { AppConversation } from '@/api/types'
+import type { ConversationView } from '@/events/fold/reduce'
 import type { Placed } from '@/events/fold/rewind'
 import type { ConversationEvent } from '@/events/wire/types'
 import { SkeletonList } from '@/ui/feedback/skeleton'
@@ -46,7 +48,7 @@ export function Replay({ from, isHidden, children, onCopyLink, onClose }: Replay
     toEnd: () => goTo(steps.length - 1),
   })
   useEffect(() => {
-    store.setState({ view: { ...folding.viewAt(seq), conversation } })
+    store.setState({ view: asItWas(folding.viewAt(seq), conversation) })
   }, [store, folding, seq, conversation])
 
   return (
@@ -67,4 +69,14 @@ export function Replay({ from, isHidden, children, onCopyLink, onClose }: Replay
       />
     </section>
   )
+}
+
+/** The view with what the log said of the agent at that position, in place of how it stands today. */
+function asItWas(view: ConversationView, conversation: AppConversation | null): ConversationView {
+  if (conversation === null) return view
+  const execution_status = view.loggedStatus?.value ?? null
+  return {
+    ...view,
+    conversation: { ...conversation, execution_status, sandbox_status: 'RUNNING', last_seq: view.lastSeq },
+  }
 }

@@ -24,6 +24,7 @@ describe('the replay', () => {
     await user.click(screen.getByRole('button', { name: /^One step forward/ }))
     expect(await screen.findByText('ls ships')).toBeVisible()
     expect(screen.queryByText('three of them')).not.toBeInTheDocument()
+    expect(screen.queryByText('No answer')).not.toBeInTheDocument()
     await user.keyboard('{End}')
     expect(await screen.findByText('There are three.')).toBeVisible()
     expect(await slider()).toHaveAttribute('aria-valuetext', 'Step 4 of 4')
