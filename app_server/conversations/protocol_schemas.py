@@ -57,10 +57,15 @@ class LoggingProcessor(BaseModel):
 EventProcessor = Annotated[SetTitleProcessor | LoggingProcessor, Field(discriminator="kind")]
 
 
+MAX_PARAMETERS = 50
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[\w.-]{1,100}$")]
+
+
 class PluginSpec(BaseModel):
     """A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
 
-    `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository.
+    `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository. `parameters`: values that
+    the agent is told at the end of the first message.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -70,5 +75,4 @@ class PluginSpec(BaseModel):
     ]
     ref: Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$", max_length=256)] | None = None
     repo_path: Annotated[str, Field(max_length=1000)] | None = None
-    parameters: Annotated[dict[str, Any], Field(max_length=0)] | None = None
-    """Plugin parameters are not supported: only an empty object is accepted."""
+    parameters: Annotated[dict[ParameterName, Any], Field(max_length=MAX_PARAMETERS)] | None = None

@@ -24,7 +24,13 @@ from app_server.conversations.sharing.access import Access, require_access, requ
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.processors import add_processors
-from app_server.conversations.start.request import checked_address, with_origin, with_spec, with_task
+from app_server.conversations.start.request import (
+    checked_address,
+    with_origin,
+    with_parameters,
+    with_spec,
+    with_task,
+)
 from app_server.conversations.start.sandbox_choice import Newcomer, place_of
 from app_server.conversations.start.secrets import sealed
 from app_server.conversations.sub_conversations import join_family, leave_family, with_parent
@@ -75,7 +81,7 @@ async def start(
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
     conversation_id = request.conversation_id or uuid4()
-    request = with_task(request)
+    request = with_parameters(with_task(request))
     message = request.initial_message
     if message:
         _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)

@@ -2,11 +2,13 @@
 
 import asyncio
 
+import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.events.content import TextContent
 from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.protocol_schemas import PluginSpec
+from app_server.conversations.schemas import MAX_CONTENT_PARTS, SendMessageRequest, StartRequest
 from app_server.conversations.start.suggested_task import message_of, repository_of
 from app_server.core.errors import BadRequest, Forbidden, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
@@ -39,6 +41,38 @@ def with_task(request: StartRequest) -> StartRequest:
     named = {"selected_repository": repository, "git_provider": task.git_provider}
     of_task = {"initial_message": message, "trigger": request.trigger or "suggested_task", **named}
     return request.model_copy(update=of_task)
+
+
+def with_parameters(request: StartRequest) -> StartRequest:
+    """Adds the parameters of the plugins to the first message: the agent reads them there. Without a first
+    message, they become it.
+
+    Raises BadRequest `message_has_too_many_parts`.
+    """
+    given = [plugin for plugin in request.plugins or () if plugin.parameters]
+    if not given:
+        return request
+    text = "\n\n".join(_parameters_of(plugin) for plugin in given)
+    message = request.initial_message
+    content = [*(message.content if message else ()), TextContent(text=text)]
+    if len(content) > MAX_CONTENT_PARTS:
+        raise BadRequest(
+            "The parameters of plugins become a part of the first message, which has too many parts.",
+            code="message_has_too_many_parts",
+            fix=f"Send at most {MAX_CONTENT_PARTS - 1} parts.",
+        )
+    given_message = message or SendMessageRequest(content=content)
+    told = given_message.model_copy(update={"content": content})
+    return request.model_copy(update={"initial_message": told})
+
+
+def _parameters_of(plugin: PluginSpec) -> str:
+    place = f"{plugin.source}/{plugin.repo_path}" if plugin.repo_path else plugin.source
+    values = [
+        f"- {name}: {value if isinstance(value, str) else orjson.dumps(value).decode()}"
+        for name, value in (plugin.parameters or {}).items()
+    ]
+    return "\n".join((f"Parameters of the plugin {place}:", *values))
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:

@@ -20,7 +20,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
     [
         ({"plugins": [{"source": "/etc"}]}, "should match pattern"),
         ({"plugins": [{"source": "https://me:token@git.acme.dev/p.git"}]}, "should match pattern"),
-        ({"plugins": [{"source": "github:a/b", "parameters": {"x": 1}}]}, "at most 0 items"),
+        ({"plugins": [{"source": "github:a/b", "parameters": {"a b": 1}}]}, "should match pattern"),
         ({"processors": [{"kind": "MailCallbackProcessor"}]}, "LoggingCallbackProcessor"),
         ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
         ({"secrets": {"PATH": "value"}}, "means something to every program"),
@@ -123,7 +123,10 @@ async def test_a_named_plugin_joins_or_the_start_says_why_not(
         git(top, "push", "-q", "--force", str(host.bare("team/sailing")), "main")
         plugin = {"source": host.url("team/sailing"), "repo_path": "plugins/sailing"}
         started = await home.ready(
-            llm_profile="mine", initial_message=message, title="Sail", plugins=[plugin]
+            llm_profile="mine",
+            initial_message=message,
+            title="Sail",
+            plugins=[{**plugin, "parameters": {"port": "Kiel", "knots": [5, 7.5]}}],
         )
         missing = await home.start(plugins=[{**plugin, "repo_path": "plugins/none"}])
         failed = await home.ended(missing["id"])
@@ -133,6 +136,11 @@ async def test_a_named_plugin_joins_or_the_start_says_why_not(
 
     await eventually(is_done)
     assert "sailing" in str(scripted_llm.requests[0].body["messages"][0])
+    told = str(scripted_llm.requests[0].body["messages"])
+    assert f"Parameters of the plugin {plugin['source']}/plugins/sailing:" in told
+    assert "- port: Kiel" in told
+    assert "- knots: [5,7.5]" in told
+    assert started["request"]["plugins"][0]["parameters"] == {"port": "Kiel", "knots": [5, 7.5]}
     assert failed["status"] == "ERROR"
     assert "plugins/none" in str(failed["error"])
 
