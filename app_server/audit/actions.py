@@ -85,6 +85,7 @@ class AuditAction(StrEnum):
     JOB_CANCELLED = "job.cancelled"
     AUDIT_LOG_EXPORTED = "audit_log.exported"
     AUDIT_LOG_TRIMMED = "audit_log.trimmed"
+    ENCRYPTION_KEY_ROTATED = "encryption_key.rotated"
     INSTALLATION_BACKED_UP = "installation.backed_up"
 
 

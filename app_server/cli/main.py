@@ -11,6 +11,7 @@ import typer
 from app_server.cli.audit import audit
 from app_server.cli.backup import backup, restore
 from app_server.cli.home import Home, Json, Port, configuration, in_database, leave
+from app_server.cli.keys import keys
 from app_server.cli.login import key_for, login, logout, server_address
 from app_server.cli.sandboxes import images, run_doctor, sandboxes
 from app_server.cli.users import users
@@ -32,6 +33,7 @@ app.add_typer(images, name="images")
 app.add_typer(sandboxes, name="sandboxes")
 app.add_typer(users, name="users")
 app.add_typer(audit, name="audit")
+app.add_typer(keys, name="keys")
 app.command(name="doctor")(run_doctor)
 app.command()(backup)
 app.command()(restore)

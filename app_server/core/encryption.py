@@ -18,15 +18,28 @@ class Cipher:
 
     def __init__(self, keys: list[str], origin: str = "SLIPWAY_ENCRYPTION_KEYS") -> None:
         try:
-            self._fernet = MultiFernet([Fernet(key) for key in keys])
+            known = [Fernet(key) for key in keys]
+            self._newest, self._fernet = known[0], MultiFernet(known)
             self._keys = [key.encode() for key in keys]
-        except ValueError:
+        except (ValueError, IndexError):
             raise ConfigurationError(
                 f"{origin}: each key must be 32 url-safe base64-encoded bytes; restore the right one"
             ) from None
 
     def encrypt(self, text: str) -> str:
         return self._fernet.encrypt(text.encode()).decode()
+
+    def is_newest(self, token: str) -> bool:
+        """Returns whether the newest key has encrypted this text."""
+        try:
+            self._newest.decrypt(token.encode())
+        except InvalidToken:
+            return False
+        return True
+
+    def renew(self, token: str) -> str:
+        """Returns the text encrypted with the newest key. Raises ConfigurationError if no known key fits."""
+        return self.encrypt(self.decrypt(token))
 
     def signing_keys(self, purpose: str) -> list[bytes]:
         """Returns keys for signatures of one purpose, newest first. They do not reveal the
@@ -54,15 +67,35 @@ def load_cipher(config: Config) -> Cipher:
     """
     if config.encryption_keys:
         return Cipher([key.get_secret_value() for key in config.encryption_keys])
-    path = config.home / "encryption.key"
-    return Cipher([_key_from_file(path)], origin=str(path))
-
-
-def _key_from_file(path: Path) -> str:
+    path = key_file(config)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
         _make_key_file(path)
-    return path.read_text().strip()
+    return Cipher(keys_in(path), origin=str(path))
+
+
+def key_file(config: Config) -> Path:
+    """Returns the path of the file with the keys, if SLIPWAY_ENCRYPTION_KEYS does not name them."""
+    return config.home / "encryption.key"
+
+
+def keys_in(path: Path) -> list[str]:
+    """Returns the keys in a key file: one in each line, the newest first."""
+    return path.read_text().split()
+
+
+def add_key(path: Path) -> None:
+    """Puts a new key in front of the keys in the file. The file is replaced completely or not at all."""
+    keys = [Fernet.generate_key().decode(), *keys_in(path)]
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write("\n".join(keys))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
 
 
 def _make_key_file(path: Path) -> None:

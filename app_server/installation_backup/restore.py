@@ -11,7 +11,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from app_server.core.config import Config
-from app_server.core.encryption import Cipher
+from app_server.core.encryption import Cipher, keys_in
 from app_server.core.errors import ConfigurationError
 from app_server.core.migrations import is_known
 from app_server.installation_backup.databases import has_tables, load_postgresql, sqlite_file
@@ -172,7 +172,7 @@ def _require_usable(config: Config, manifest: Manifest, staging: Path) -> None:
             "The backup holds no encryption key. Set SLIPWAY_ENCRYPTION_KEYS to the keys of the installation."
         )
     try:
-        is_right = Cipher(keys or [key_file.read_text().strip()]).decrypt(manifest.key_check) == KEY_CHECK
+        is_right = Cipher(keys or keys_in(key_file)).decrypt(manifest.key_check) == KEY_CHECK
     except ConfigurationError:
         is_right = False
     if not is_right:

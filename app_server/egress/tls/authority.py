@@ -79,13 +79,29 @@ class Authority:
         return context
 
 
+def private_key_file(config: Config) -> Path:
+    """Returns the path of the authority's private key, which is encrypted."""
+    return config.home / "egress-authority.key"
+
+
+def renew_encryption(config: Config, cipher: Cipher) -> int:
+    """Encrypts the private key with the newest key. Returns 1 if it was encrypted with an older one, else 0.
+    Blocks briefly.
+    """
+    file = private_key_file(config)
+    if not file.exists() or cipher.is_newest(file.read_text()):
+        return 0
+    _write(file, cipher.renew(file.read_text()).encode())
+    return 1
+
+
 def load_authority(config: Config, cipher: Cipher) -> Authority:
     """Loads the authority of this installation. Creates it at the first start, and again before it expires.
     Blocks briefly.
 
     Raises ConfigurationError if its files cannot be used.
     """
-    public, private = certificate_file(config), config.home / "egress-authority.key"
+    public, private = certificate_file(config), private_key_file(config)
     try:
         if not (public.exists() and private.exists()):
             _make(public, private, cipher)

@@ -78,6 +78,7 @@ export const AUDIT_ACTIONS = [
   'job.cancelled',
   'audit_log.exported',
   'audit_log.trimmed',
+  'encryption_key.rotated',
   'installation.backed_up',
 ] as const satisfies AuditAction[]
 
