@@ -29,6 +29,7 @@ PRICES = (
     "output_cost_per_token",
     "cache_read_input_token_cost",
     "cache_creation_input_token_cost",
+    "cache_creation_input_token_cost_above_1hr",
 )
 INPUTS = {"image": "supports_vision", "pdf": "supports_pdf_input", "audio": "supports_audio_input"}
 
@@ -79,11 +80,16 @@ def _parameters(litellm: Any, name: str, listed: Mapping[str, Any]) -> set[str]:
 
 
 def _price(listed: Mapping[str, Any]) -> list[float | None] | None:
-    """Dollars per million tokens: input, output, read from the cache, written to it."""
+    """Dollars per million tokens: input, output, read from the cache, written to it, written to it for an
+    hour. The last one is left out if it is not listed.
+    """
     per_token = [listed.get(name) for name in PRICES]
     if not all(isinstance(each, int | float) for each in per_token[:2]):
         return None
-    return [round(each * MILLION, 6) if isinstance(each, int | float) else None for each in per_token]
+    *usual, for_an_hour = [
+        round(each * MILLION, 6) if isinstance(each, int | float) else None for each in per_token
+    ]
+    return usual if for_an_hour is None else [*usual, for_an_hour]
 
 
 def _protocols(name: str, listed: Mapping[str, Any]) -> list[str]:

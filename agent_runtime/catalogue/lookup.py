@@ -59,7 +59,8 @@ def _facts(name: str) -> Facts:
 def _price(per_million: list[float | None] | None) -> Price | None:
     if per_million is None:
         return None
-    prompt, completion, read, write = (each if each is None else each / _MILLION for each in per_million)
+    per_token = [each if each is None else each / _MILLION for each in per_million]
+    prompt, completion, read, write, *for_an_hour = per_token
     assert prompt is not None
     assert completion is not None
     return Price(
@@ -67,6 +68,7 @@ def _price(per_million: list[float | None] | None) -> Price | None:
         completion,
         cache_read=prompt if read is None else read,
         cache_write=prompt if write is None else write,
+        cache_write_hour=for_an_hour[0] if for_an_hour else None,
     )
 
 

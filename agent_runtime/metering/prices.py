@@ -7,16 +7,22 @@ from agent_runtime.metering.usage import Usage
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars per token."""
+    """Dollars per token. `cache_write_hour`: for what the vendor keeps for an hour and not for minutes; None
+    if it costs the same.
+    """
 
     prompt: float
     completion: float
     cache_read: float
     cache_write: float
+    cache_write_hour: float | None = None
 
     def of(self, usage: Usage) -> float:
         fresh = max(usage.prompt_tokens - usage.cache_read_tokens - usage.cache_write_tokens, 0)
-        cached = usage.cache_read_tokens * self.cache_read + usage.cache_write_tokens * self.cache_write
+        for_an_hour = min(usage.cache_write_hour_tokens, usage.cache_write_tokens)
+        hour_price = self.cache_write if self.cache_write_hour is None else self.cache_write_hour
+        written = (usage.cache_write_tokens - for_an_hour) * self.cache_write + for_an_hour * hour_price
+        cached = usage.cache_read_tokens * self.cache_read + written
         return fresh * self.prompt + cached + usage.completion_tokens * self.completion
 
 

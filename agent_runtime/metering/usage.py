@@ -11,7 +11,8 @@ class Usage:
     """The tokens of one call. Reasoning tokens are part of the completion, cached tokens are part of the
     prompt.
 
-    `cost`: in dollars; None while it is unknown.
+    `cache_write_hour_tokens`: those of `cache_write_tokens` that the vendor keeps for an hour. `cost`: in
+    dollars; None while it is unknown.
     """
 
     prompt_tokens: int = 0
@@ -19,6 +20,7 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_hour_tokens: int = 0
     cost: float | None = None
 
 
@@ -34,6 +36,7 @@ def usage_of(usage: dict[str, Any]) -> Usage:
             usage.get("cache_creation_input_tokens") or prompt.get("cache_creation_tokens")
         ),
         reasoning_tokens=a_count(completion.get("reasoning_tokens")),
+        cache_write_hour_tokens=_for_an_hour(prompt.get("cache_creation_token_details")),
         cost=_cost(usage),
     )
 
@@ -61,8 +64,13 @@ def usage_of_message(usage: dict[str, Any]) -> Usage:
         completion_tokens=a_count(usage.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
+        cache_write_hour_tokens=_for_an_hour(usage.get("cache_creation")),
         cost=_cost(usage),
     )
+
+
+def _for_an_hour(written: Any) -> int:
+    return a_count(a_dict(written).get("ephemeral_1h_input_tokens"))
 
 
 def _cost(usage: dict[str, Any]) -> float | None:

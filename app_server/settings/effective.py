@@ -75,4 +75,5 @@ def _price(profile: LLMProfile, options: ProfileOptions, facts: Facts) -> Price 
         price,
         cache_read=price.cache_read if read is None else read,
         cache_write=price.cache_write if write is None else write,
+        cache_write_hour=price.cache_write_hour if write is None else None,
     )

@@ -17,6 +17,7 @@ def test_a_listed_model_has_its_window_prices_and_what_it_takes() -> None:
     assert (facts.is_listed, facts.window, facts.max_output) == (True, 200_000, 64_000)
     assert facts.price is not None
     assert (facts.price.prompt, facts.price.cache_read, facts.price.cache_write) == (3e-6, 3e-7, 3.75e-6)
+    assert facts.price.cache_write_hour == 6e-6
     assert (facts.sees_images, facts.takes_budget, facts.protocols) == (True, True, ("anthropic",))
     assert (facts.efforts, facts.echo, facts.marks_cache) == (
         ("low", "medium", "high"),

@@ -7,6 +7,8 @@ import anthropic
 import orjson
 import pytest
 
+from agent_runtime.metering.prices import Price
+from agent_runtime.metering.usage import usage_of, usage_of_message
 from app_server.llm_gateway.limits.meter import EventStreamMeter, meter_for
 from app_server.llm_gateway.protocols.native_messages import headers_of
 from app_server.settings.profiles import save_profile
@@ -144,3 +146,15 @@ def test_a_stream_that_broke_off_is_paid_by_its_prompt_and_its_length() -> None:
     assert (found.prompt_tokens, found.cache_read_tokens) == (7, 2)
     assert found.completion_tokens > 100
     assert not meter.has_ended
+
+
+def test_what_is_cached_for_an_hour_has_a_price_for_it() -> None:
+    written = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 30}
+    of_message = {"input_tokens": 5, "cache_creation_input_tokens": 40, "cache_creation": written}
+    details = {"cache_creation_tokens": 40, "cache_creation_token_details": written}
+    of_chat = {"prompt_tokens": 45, "prompt_tokens_details": details}
+
+    for usage in (usage_of_message(of_message), usage_of(of_chat)):
+        assert (usage.prompt_tokens, usage.cache_write_tokens, usage.cache_write_hour_tokens) == (45, 40, 30)
+        assert Price(1, 1, 1, cache_write=2, cache_write_hour=4).of(usage) == 5 + 10 * 2 + 30 * 4
+        assert Price(1, 1, 1, cache_write=2).of(usage) == 5 + 40 * 2
