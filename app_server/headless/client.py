@@ -48,6 +48,9 @@ class Client:
     def save_profile(self, name: str, llm: Json) -> None:
         self._json("POST", f"/settings/profiles/{name}", json={"llm": llm})
 
+    def save_settings(self, changes: Json) -> None:
+        self._json("POST", "/settings", json=changes)
+
     def web_client_config(self) -> Json:
         return self._json("GET", "/web-client/config")
 
