@@ -1,0 +1,128 @@
+"""Command-line agents of other makers work in a sandbox with a model key, through the gateway.
+
+They are large, so the test runs only where they are installed, on the disk of temporary files:
+
+    npm install --prefix FOLDER @anthropic-ai/claude-code @openai/codex opencode-ai
+    SLIPWAY_TEST_AGENTS=FOLDER make test-python ARGS=tests/e2e/test_command_line_agents.py
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.live_trees import files_with
+from tests.support.scripted_llm import ScriptedLLM, Turn, call, say
+from tests.support.scripted_llm.turns import Request
+from tests.support.server import AppServerProcess, start_conversation, wait_for_status
+
+FOLDER = os.environ.get("SLIPWAY_TEST_AGENTS")
+COMMAND_SECONDS = 240
+ANSWER = "The scripted model has the last word."
+CODEX_SETTINGS = """
+model = "any"
+model_provider = "slipway"
+web_search = "disabled"
+[model_providers.slipway]
+name = "Slipway"
+base_url = "$SLIPWAY_MODELS_URL/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+"""
+OPENCODE_SETTINGS = (
+    '{"model": "slipway/any", "small_model": "slipway/any", "autoupdate": false, "share": "disabled",'
+    ' "provider": {"slipway": {"npm": "@ai-sdk/openai-compatible", "name": "Slipway",'
+    ' "models": {"any": {"name": "any"}},'
+    ' "options": {"baseURL": "$SLIPWAY_MODELS_URL/v1", "apiKey": "$OPENAI_API_KEY"}}}}'
+)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """`tools`: names that its tool for commands may have. `path`: what the vendor is asked at."""
+
+    name: str
+    run: str
+    tools: tuple[str, ...]
+    path: str
+
+
+AGENTS = (
+    Agent(
+        "claude",
+        "export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 IS_SANDBOX=1 DISABLE_AUTOUPDATER=1\n"
+        "claude --print --dangerously-skip-permissions 'Make the file.' </dev/null",
+        ("Bash",),
+        "/chat/completions",
+    ),
+    Agent(
+        "codex",
+        f"mkdir -p ~/.codex && cat > ~/.codex/config.toml <<END\n{CODEX_SETTINGS}\nEND\n"
+        "codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
+        " 'Make the file.' </dev/null",
+        ("exec_command", "shell_command", "shell"),
+        "/responses",
+    ),
+    Agent(
+        "opencode",
+        f"cat > opencode.json <<END\n{OPENCODE_SETTINGS}\nEND\n"
+        "export OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_MODELS_FETCH=1\n"
+        "opencode run 'Make the file.' </dev/null",
+        ("bash", "shell"),
+        "/chat/completions",
+    ),
+)
+
+
+@pytest.mark.skipif(FOLDER is None, reason="needs SLIPWAY_TEST_AGENTS")
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_it_runs_a_command_and_answers(
+    agent: Agent, scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
+) -> None:
+    scripted_llm.script(call("finish", message="ready"))
+    with scripted_server.client() as client:
+        conversation_id = start_conversation(client, "wait", confirmation_mode="never")
+        wait_for_status(client, conversation_id, "finished")
+        made = client.post(f"/app-conversations/{conversation_id}/model-key", json={"hours": 1}).json()
+        scripted_llm.fallback = lambda request: _reply(request, agent)
+        # A sandbox sees its workspace and not the folder.
+        workspace = scripted_server.home / "sandboxes" / conversation_id / "workspace"
+        packages = workspace / "node_modules"
+        shutil.copytree(f"{FOLDER}/node_modules", packages, symlinks=True, copy_function=os.link)
+        shown = f"export PATH={packages}/.bin:$PATH\n{made['shell']}\n{agent.run}\ncat made.txt"
+
+        ran = client.post(
+            f"/app-conversations/{conversation_id}/execute-bash-command",
+            json={"command": shown, "timeout": COMMAND_SECONDS},
+            timeout=COMMAND_SECONDS + 60,
+        ).json()
+
+    said = f"{ran['stdout']}{ran['stderr']}"
+    assert ANSWER in said, said
+    assert "made by a tool" in ran["stdout"].splitlines()
+    asked = scripted_llm.requests[1:]
+    assert any(agent.path in request.path for request in asked)
+    assert {request.bearer for request in asked} == {scripted_llm.api_key}
+    assert scripted_llm.api_key not in said
+    shutil.rmtree(packages)
+    assert files_with(Path(scripted_server.home) / "sandboxes", scripted_llm.api_key) == []
+
+
+def _reply(request: Request, agent: Agent) -> Turn:
+    """Asks for one command, and has the last word after its result."""
+    tool = next((name for name in agent.tools if name in request.tool_names), None)
+    sent = str(request.body.get("messages") or request.body.get("input"))
+    if tool is None or "made by a tool" in sent:
+        return say(ANSWER)
+    command = "echo made by a tool | tee made.txt"
+    given: dict[str, Any] = {"command": command, "description": "Makes the file"}
+    if tool == "exec_command":
+        given = {"cmd": command}
+    elif tool == "shell":
+        given = {"command": ["bash", "-lc", command]} if agent.name == "codex" else given
+    elif tool == "shell_command":
+        given = {"command": command}
+    return call(tool, **given)
