@@ -44,6 +44,7 @@ class AgentCalls:
         self.url = url
         self.passage = passage or {}
         self._headers = {API_KEY_HEADER: session_key, **self.passage}
+        self._under_way: set[asyncio.Timeout] = set()
 
     @property
     def session_key(self) -> str:
@@ -59,12 +60,20 @@ class AgentCalls:
             return False
         return True
 
+    def end_calls(self) -> None:
+        """Ends all calls under way with NoAnswer. For an agent server whose machine has ended: nothing may
+        arrive on its connections any more, not even that they are closed.
+        """
+        for limit in self._under_way:
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
+
     async def _call(
         self, method: str, route: str, *, timeout_seconds: float | None = None, **request: Any
     ) -> httpx.Response:
         seconds = timeout_seconds or TIMEOUT_SECONDS
         with _as_bad_gateway():
-            async with asyncio.timeout(seconds):
+            async with self._limit(seconds):
                 reply = await self._http.request(
                     method, self.url + route, headers=self._headers, timeout=seconds, **request
                 )
@@ -72,11 +81,28 @@ class AgentCalls:
         return reply
 
     @asynccontextmanager
+    async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
+        """Raises TimeoutError after `seconds`, or when the calls are ended."""
+        async with asyncio.timeout(seconds) as limit:
+            self._under_way.add(limit)
+            try:
+                yield
+            finally:
+                self._under_way.discard(limit)
+
+    @asynccontextmanager
     async def _stream(self, route: str, params: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
         with _as_bad_gateway():
-            async with self._http.stream(
-                "GET", self.url + route, headers=self._headers, params=params, timeout=ARCHIVE_TIMEOUT_SECONDS
-            ) as reply:
+            async with (
+                self._limit(None),
+                self._http.stream(
+                    "GET",
+                    self.url + route,
+                    headers=self._headers,
+                    params=params,
+                    timeout=ARCHIVE_TIMEOUT_SECONDS,
+                ) as reply,
+            ):
                 if reply.is_error:
                     await reply.aread()
                 _raise_for_problem(reply)

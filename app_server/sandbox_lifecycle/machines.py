@@ -128,7 +128,7 @@ class Machines:
             if sandbox and sandbox.server_id and not await self._rows.has_lost_server(sandbox):
                 self._rows.ownership.require(sandbox)
             async with self.locks[sandbox_id]:
-                self.running.pop(sandbox_id, None)
+                self.lose(sandbox_id)
                 await self.backend.delete(sandbox_id)
                 await self._rows.delete(sandbox_id)
                 await self.backend.forget(sandbox_id)
@@ -137,6 +137,13 @@ class Machines:
         finally:
             self.deleting.discard(sandbox_id)
         self.locks.pop(sandbox_id, None)
+
+    def lose(self, sandbox_id: UUID) -> None:
+        """Notes that the sandbox's machine has ended or will end at once. Its callers get no reply any
+        more.
+        """
+        if running := self.running.pop(sandbox_id, None):
+            running.client.end_calls()
 
     async def renew_key(self, sandbox_id: UUID) -> None:
         """Replaces the sandbox's session key if that is due. Tries again later if the agent server does not

@@ -78,7 +78,7 @@ class Monitor:
         for sandbox_id in wanted & lost.keys():
             logger.warning("a sandbox is lost with its host", extra={"sandbox_id": sandbox_id.hex})
             await self._rows.save(sandbox_id, SandboxStatus.MISSING, failure=lost[sandbox_id])
-            machines.running.pop(sandbox_id, None)
+            machines.lose(sandbox_id)
             await machines.changed(sandbox_id)
         for sandbox_id in marked - lost.keys():
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
@@ -117,7 +117,7 @@ class Monitor:
         stop`.
         """
         for sandbox_id in sandbox_ids:
-            self._machines.running.pop(sandbox_id, None)
+            self._machines.lose(sandbox_id)
             await self._machines.changed(sandbox_id)
 
     async def _revive(self, sandbox_id: UUID, *, died: bool, is_silent: bool = False) -> None:
@@ -127,12 +127,12 @@ class Monitor:
                 frozen = await machines.why_dead(sandbox_id)
                 if not await machines.end_silent(sandbox_id):
                     return
-                machines.running.pop(sandbox_id, None)
+                machines.lose(sandbox_id)
                 await machines.changed(sandbox_id)
                 if await self._gave_up(sandbox_id, frozen):
                     return
             elif died:
-                machines.running.pop(sandbox_id, None)
+                machines.lose(sandbox_id)
                 await machines.changed(sandbox_id)
                 if await self._gave_up(sandbox_id, await machines.why_dead(sandbox_id)):
                     return

@@ -94,7 +94,6 @@ class Hostile:
 
     def answers(self) -> bool:
         try:
-            # A call that is under way when the container goes may never be answered: a further one is.
             return str(self.run("echo alive", 10)["stdout"]).strip() == "alive"
         except httpx.HTTPError:
             return False

@@ -15,6 +15,7 @@ from app_server.agent_client import calls as agent_calls
 from app_server.agent_client import client as agent_client
 from app_server.agent_client import files as agent_files
 from app_server.agent_client.bounded_replies import BoundedTransport
+from app_server.agent_client.calls import NoAnswer
 from app_server.agent_client.client import AgentClient
 from app_server.core.errors import BadGateway
 from tests.support.patience import PATIENCE_SECONDS
@@ -114,3 +115,20 @@ async def test_a_file_that_it_takes_for_ever_to_take_is_given_up(
     async with asyncio.timeout(PATIENCE_SECONDS), hostile(by_drops) as client:
         with pytest.raises(BadGateway):
             await client.upload_file(tmp_path / "bundle", "/workspace/x")
+
+
+async def test_calls_under_way_end_with_the_machine_whatever_arrives_of_its_connections() -> None:
+    asked: asyncio.Queue[None] = asyncio.Queue()
+
+    async def not_at_all(_writer: asyncio.StreamWriter) -> None:
+        asked.put_nowait(None)
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(PATIENCE_SECONDS), hostile(not_at_all) as client:
+        calls = [client.execute_command("sleep 600"), client.git_patch("/workspace/project")]
+        under_way = asyncio.gather(*calls, return_exceptions=True)
+        for _ in calls:
+            await asked.get()
+        client.end_calls()
+
+        assert [type(outcome) for outcome in await under_way] == [NoAnswer, NoAnswer]
