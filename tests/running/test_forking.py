@@ -1,4 +1,4 @@
-"""App servers that tests fork: processes of their own, as those of the command are."""
+"""App servers and agent servers that tests fork: processes of their own, as those of the commands are."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.agent_server import KEY, AgentServer
 from tests.support.forking import can_fork
 from tests.support.server import AppServerProcess
 
@@ -47,3 +48,29 @@ def test_what_an_interpreter_reads_at_its_start_needs_a_new_one() -> None:
 def test_an_interpreter_that_is_named_is_used(tmp_path: Path) -> None:
     with AppServerProcess(tmp_path / "home", sandbox="process", python=(sys.executable,)) as server:
         assert b"-m\0app_server\0serve" in Path(f"/proc/{server.pid}/cmdline").read_bytes()
+
+
+def test_a_forked_agent_server_is_a_process_of_its_own_with_its_key_and_log(tmp_path: Path) -> None:
+    server = AgentServer(tmp_path)
+    server.start()
+    assert server.process is not None
+    first = server.process.pid
+    assert httpx.get(f"{server.url}/api/ports", headers={"X-Session-API-Key": KEY}).is_success
+    assert httpx.get(f"{server.url}/api/ports").status_code == httpx.codes.UNAUTHORIZED
+    assert "forked_agents" in Path(f"/proc/{first}/cmdline").read_text()
+
+    server.kill()
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    server.start()
+    assert server.process.pid != first
+    server.stop()
+    assert "Application startup complete" in server.log_text()
+
+
+def test_an_agent_server_of_a_named_interpreter_is_not_forked(tmp_path: Path) -> None:
+    server = AgentServer(tmp_path, python=sys.executable)
+    server.start()
+    assert server.process is not None
+    assert b"-m\0agent_runtime.server" in Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
+    server.stop()

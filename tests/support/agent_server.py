@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.forked_agents import ForkedAgentServer
+from tests.support.forking import ForkedProcess, can_fork
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
@@ -20,13 +22,16 @@ KEY = "session-canary"
 
 @dataclass
 class AgentServer:
-    """Files below `path` outlive the process. Calls carry the key. python: which one runs it."""
+    """Files below `path` outlive the process. Calls carry the key. python: which one runs it.
+
+    The process is forked from one that has its modules loaded, unless `python` or `prefix` say otherwise.
+    """
 
     path: Path
     report_url: str = ""
-    python: str = sys.executable
+    python: str = ""
     port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | ForkedProcess | None = None
     prefix: tuple[str, ...] = ()
     files: Path | None = None
 
@@ -52,18 +57,14 @@ class AgentServer:
             "OH_WORKSPACE_PATH": str((self.files or self.path) / "project"),
             "OH_WEBHOOKS_0_BASE_URL": self.report_url,
         }
-        command = [
-            *self.prefix,
-            self.python,
-            "-m",
-            "agent_runtime.server",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(self.port),
-        ]
+        arguments = ["--host", "127.0.0.1", "--port", str(self.port)]
+        command = [*self.prefix, self.python or sys.executable, "-m", "agent_runtime.server", *arguments]
         with (self.path / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+            if self.python or self.prefix or not can_fork(environment):
+                self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+            else:
+                files = {1: log.fileno(), 2: log.fileno()}
+                self.process = ForkedAgentServer(arguments, environment, files)
         self._wait_until_it_answers()
 
     def kill(self) -> None:

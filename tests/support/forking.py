@@ -7,10 +7,12 @@ run_slipway(["doctor"], environment).stdout                 # much like `subproc
 Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, has
 prepared its routes and compiled the usual SQL, and does nothing but fork. What is forked runs the same
 `slipway` command, with its own environment and output.
-`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's.
+`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's. Agent servers have another nursery
+(forked_agents.py).
 """
 
 import asyncio
+import fcntl
 import gc
 import importlib
 import json
@@ -32,6 +34,8 @@ from tests.support.patience import PATIENCE_SECONDS
 
 MODULES = ("app_server.cli.main", "app_server.serve", "app_server.core.logs")
 _LARGEST_MESSAGE = 1024**2
+_MOST_FILES = 8
+_ABOVE_ALL = 500
 _OF_THE_INTERPRETER = ("PYTHON", "LD_")
 
 
@@ -41,18 +45,28 @@ def can_fork(environment: Mapping[str, str]) -> bool:
     return not any(name.startswith(_OF_THE_INTERPRETER) for name, _ in changed)
 
 
-class ForkedAppServer:
-    """A `slipway` command. What it prints goes to `output`, and to `errors` if that is another file."""
+class ForkedProcess:
+    """A process of its own. `files`: its open files, by the numbers that they have there."""
 
     def __init__(
         self,
+        nursery: "Nursery",
         arguments: Sequence[str],
         environment: Mapping[str, str],
-        output: IO[bytes],
-        errors: IO[bytes] | None = None,
+        files: Mapping[int, int],
+        *,
+        directory: Path | None = None,
+        own_session: bool = False,
     ) -> None:
-        self._nursery = _nursery(os.getpid())
-        self.pid = self._nursery.fork(arguments, environment, [output, errors or output])
+        self._nursery = nursery
+        order = {
+            "arguments": [*arguments],
+            "environment": {**environment},
+            "directory": str(directory or Path.cwd()),
+            "numbers": [*files],
+            "own_session": own_session,
+        }
+        self.pid = nursery.fork(order, [*files.values()])
         # It stays a zombie, and keeps its id, until the nursery is asked how it ended.
         self._ended = os.pidfd_open(self.pid)
         self.returncode: int | None = None
@@ -63,7 +77,7 @@ class ForkedAppServer:
     def wait(self, timeout: float | None = None) -> int:
         """Raises subprocess.TimeoutExpired."""
         if self._look(timeout) is None:
-            raise subprocess.TimeoutExpired(f"slipway ({self.pid})", timeout or 0)
+            raise subprocess.TimeoutExpired(f"a forked process ({self.pid})", timeout or 0)
         assert self.returncode is not None
         return self.returncode
 
@@ -82,6 +96,20 @@ class ForkedAppServer:
                 self.returncode = self._nursery.code_of(self.pid)
                 os.close(self._ended)
         return self.returncode
+
+
+class ForkedAppServer(ForkedProcess):
+    """A `slipway` command. What it prints goes to `output`, and to `errors` if that is another file."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        output: IO[bytes],
+        errors: IO[bytes] | None = None,
+    ) -> None:
+        files = {1: output.fileno(), 2: (errors or output).fileno()}
+        super().__init__(_nursery(os.getpid()), arguments, environment, files)
 
 
 def run_slipway(
@@ -105,25 +133,23 @@ def run_slipway(
     return subprocess.CompletedProcess(["slipway", *arguments], code, *printed)
 
 
-class _Nursery:
-    def __init__(self) -> None:
+class Nursery:
+    """A process that runs this module, prepares itself and forks until our end of its socket is closed."""
+
+    def __init__(self, module: str) -> None:
         self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(PATIENCE_SECONDS)
         with theirs:
-            # Ends when our end of the socket does.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.forking", str(theirs.fileno())],
+                [sys.executable, "-m", module, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
 
-    def fork(
-        self, arguments: Sequence[str], environment: Mapping[str, str], outputs: Sequence[IO[bytes]]
-    ) -> int:
-        order = {"arguments": [*arguments], "environment": {**environment}, "directory": str(Path.cwd())}
-        return self._ask(order, [output.fileno() for output in outputs])
+    def fork(self, order: dict[str, Any], files: list[int]) -> int:
+        return self._ask(order, files)
 
     def code_of(self, pid: int) -> int:
         """Of one that has ended: as `subprocess` has it, negative for a signal."""
@@ -136,15 +162,15 @@ class _Nursery:
 
 
 @cache
-def _nursery(_owner: int) -> _Nursery:
+def _nursery(_owner: int) -> Nursery:
     """One for each process: a fork of this one needs its own."""
-    return _Nursery()
+    return Nursery("tests.support.forking")
 
 
-def _serve(orders: socket.socket) -> list[str] | None:
+def fork_on_demand(orders: socket.socket) -> list[str] | None:
     """In what was forked: the arguments of its command. In the nursery: None, at the end."""
     while True:
-        message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, 2)
+        message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, _MOST_FILES)
         if not message:
             return None
         order = json.loads(message)
@@ -161,10 +187,16 @@ def _serve(orders: socket.socket) -> list[str] | None:
             return list(order["arguments"])
 
 
-def _become(order: dict[str, Any], outputs: list[int]) -> None:
-    for number, file in enumerate(outputs, start=1):
+def _become(order: dict[str, Any], received: list[int]) -> None:
+    # First out of the way: a number that is asked for may be that of another one.
+    files = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _ABOVE_ALL) for file in received]
+    for file in received:
+        os.close(file)
+    for number, file in zip(order["numbers"], files, strict=True):
         os.dup2(file, number)
         os.close(file)
+    if order["own_session"]:
+        os.setsid()
     os.chdir(order["directory"])
     os.environ.clear()
     os.environ.update(order["environment"])
@@ -227,7 +259,7 @@ def _main(orders: socket.socket) -> None:
         asyncio.run(_warm_up(Path(home)))
     assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
     gc.freeze()
-    arguments = _serve(orders)
+    arguments = fork_on_demand(orders)
     gc.enable()
     if arguments is not None:
         from app_server.cli.main import app

@@ -15,8 +15,10 @@ import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import select
 
+import app_server.lifespan
 from agent_runtime.project_executables.discover import find_executables
 from app_server.conversations.models import Conversation
+from app_server.conversations.start import worker
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.lifespan import lifespan
@@ -25,6 +27,7 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user, find_owner
 from tests.support.apps import inner_app, public_app
+from tests.support.forked_agents import fork_sandboxes
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.plain_http import NO_TLS
 from tests.support.ports import free_port
@@ -122,7 +125,12 @@ def config(tmp_path: Path, database_url: str) -> Config:
 
 
 @pytest.fixture
-async def home(config: Config) -> AsyncIterator[Home]:
+async def home(config: Config, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Home]:
+    fork_sandboxes(monkeypatch)
+    # Most of these tests wait for what the server sees at its next look.
+    monkeypatch.setattr(app_server.lifespan, "_MONITOR_INTERVAL_SECONDS", 0.4)
+    monkeypatch.setattr(app_server.lifespan, "RENEW_SECONDS", 0.5)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     async with lifespan(config) as opened:
         state = vars(opened)
         servers = [

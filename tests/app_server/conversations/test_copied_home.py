@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from app_server.core.database import now
+from app_server.sandbox_records import server_lease
 from app_server.sandbox_records.models import Sandbox, ServerLease
 from app_server.sandbox_records.ownership import LOST_AFTER
 from app_server.sandbox_records.server_lease import Lease
@@ -67,8 +68,11 @@ async def test_a_server_whose_id_was_taken_serves_no_process_sandbox(home: Home)
 
 
 @DATABASES
-async def test_a_process_that_renews_its_row_does_not_refuse_itself(app: App) -> None:
+async def test_a_process_that_renews_its_row_does_not_refuse_itself(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two apps of one process take the same id while a third one renews it."""
+    monkeypatch.setattr(server_lease, "_POLL_SECONDS", 0.01)
     leases = [Lease(app.config, app.database, app.state["sandboxes"].ownership) for _ in range(3)]
     await leases[0].take()
     for _ in range(20):

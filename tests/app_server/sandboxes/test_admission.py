@@ -27,6 +27,7 @@ from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, open_house, shell
+from tests.support.forked_agents import fork_sandboxes
 from tests.support.ports import free_port
 
 ONE = 512 * 1024**2
@@ -45,8 +46,11 @@ async def another_user(house: House) -> UUID:
 
 
 @pytest.fixture
-async def two_servers(database_url: str, tmp_path: Path) -> AsyncIterator[House]:
+async def two_servers(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[House]:
     """An installation on a database that several servers could share."""
+    fork_sandboxes(monkeypatch)
     config = Config(
         home=tmp_path / "home",
         database_url=SecretStr(database_url),

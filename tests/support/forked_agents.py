@@ -1,0 +1,117 @@
+"""Agent servers without the half second that their start takes: forked from a process with their modules.
+
+agent = ForkedAgentServer(["--port", "8123"], environment, {1: log, 2: log})    # much like `subprocess.Popen`
+
+`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's. What judges a start, or what a process shows of
+itself there, needs an interpreter of its own.
+"""
+
+import gc
+import importlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tests.support.forking import ForkedProcess, Nursery, fork_on_demand
+
+_COMMAND = ["-s", "-m", "agent_runtime.server"]
+_MODULES = (
+    "agent_runtime.server.main",
+    "agent_runtime.server.keys.provisioning",
+    "agent_runtime.server.startup.application",
+    "agent_runtime.server.startup.closed_calls",
+    "agent_runtime.server.startup.two_users",
+    "agent_runtime.server.startup.variables",
+    "uvicorn.config",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+    "uvicorn.server",
+)
+
+
+class ForkedAgentServer(ForkedProcess):
+    """`files`: its open files, by the numbers that they have there."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        files: Mapping[int, int],
+        *,
+        directory: Path | None = None,
+        own_session: bool = False,
+    ) -> None:
+        super().__init__(
+            _nursery(os.getpid()),
+            arguments,
+            environment,
+            files,
+            directory=directory,
+            own_session=own_session,
+        )
+
+
+def fork_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, process sandboxes without walls are forked."""
+    from app_server.sandbox_backends.process import agent_server_process
+
+    spawn = agent_server_process._spawn
+
+    def fork(launch: Any, log: IO[bytes]) -> Any:
+        if launch.tells_init or [*launch.command[1:4]] != _COMMAND:
+            return spawn(launch, log)
+        reading, writing = os.pipe()
+        listener = launch.listener.fileno()
+        with os.fdopen(reading, "rb"), suppress(BrokenPipeError), os.fdopen(writing, "wb") as key:
+            child = ForkedAgentServer(
+                launch.command[4:],
+                launch.environment,
+                {0: reading, 1: log.fileno(), 2: log.fileno(), listener: listener},
+                directory=launch.directory,
+                own_session=True,
+            )
+            key.write(launch.stdin)
+        return child, None
+
+    monkeypatch.setattr(agent_server_process, "_spawn", fork)
+
+
+@cache
+def _nursery(_owner: int) -> Nursery:
+    """One for each process: a fork of this one needs its own."""
+    return Nursery("tests.support.forked_agents")
+
+
+def _main(orders: socket.socket) -> None:
+    from agent_runtime.server.startup.lazy_modules import leave_out_unused
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
+    orders.set_inheritable(False)
+    gc.disable()
+    leave_out_unused()
+    for name in _MODULES:
+        importlib.import_module(name)
+    assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
+    gc.freeze()
+    arguments = fork_on_demand(orders)
+    gc.enable()
+    if arguments is not None:
+        from agent_runtime.server.__main__ import main
+
+        sys.argv = ["agent_runtime.server", *arguments]
+        main()
+
+
+if __name__ == "__main__":
+    _main(socket.socket(fileno=int(sys.argv[1])))
