@@ -12,8 +12,6 @@ from tests.app_server.conftest import App, http_client
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 
-pytestmark = pytest.mark.both_databases
-
 
 async def test_nobody_is_let_in_without_a_key(anonymous: httpx.AsyncClient) -> None:
     for path in ("/api/v1/users/me", "/api/v1/api-keys", "/api/v1/settings/profiles"):
@@ -66,6 +64,7 @@ async def test_a_key_of_somebody_else_does_not_exist(client: httpx.AsyncClient, 
     assert_problem(await client.delete(f"/api/v1/api-keys/{uuid4()}"), 404, "api_key_not_found")
 
 
+@pytest.mark.both_databases
 async def test_use_is_noted_at_most_once_a_minute(client: httpx.AsyncClient, app: App) -> None:
     async def used_at() -> datetime | None:
         async with app.database.read() as session:
@@ -100,6 +99,7 @@ async def test_a_name_must_be_a_short_text(client: httpx.AsyncClient, body: obje
     assert_problem(await client.post("/api/v1/api-keys", json=body), 422, "validation_failed")
 
 
+@pytest.mark.both_databases
 async def test_a_key_ends_with_its_time(
     client: httpx.AsyncClient, anonymous: httpx.AsyncClient, app: App
 ) -> None:

@@ -17,8 +17,6 @@ from tests.app_server.problems import assert_problem
 from tests.app_server.streams import close_code, watching
 from tests.support.signed_in import PROOF_HEADER
 
-pytestmark = pytest.mark.both_databases
-
 PEOPLE = "/api/v1/people"
 
 
@@ -128,6 +126,7 @@ async def test_roles_are_managed_from_above(
         assert (link.status_code == 201) is (theirs is Role.MEMBER)
 
 
+@pytest.mark.both_databases
 async def test_an_admin_makes_no_admin_and_there_is_one_owner(app: App) -> None:
     async with acting_as(app, Role.ADMIN) as client:
         reply = await client.post(PEOPLE, json={"name": "x", "role": "admin"})

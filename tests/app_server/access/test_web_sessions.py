@@ -19,8 +19,6 @@ from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 from tests.app_server.streams import close_code, watching
 
-pytestmark = pytest.mark.both_databases
-
 SESSIONS = "/api/v1/web-sessions"
 ME = "/api/v1/users/me"
 
@@ -92,6 +90,7 @@ async def test_a_key_to_read_signs_nothing_out(app: App) -> None:
         assert_problem(await reader.delete(SESSIONS), 403, "permission_missing")
 
 
+@pytest.mark.both_databases
 async def test_use_moves_the_end_on_but_not_beyond_the_last_moment(
     app: App, laptop: httpx.AsyncClient
 ) -> None:

@@ -17,8 +17,6 @@ from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import ROOT, Home, client_of
 from tests.app_server.conversations.feeds import Feed, durable, message, read_until, state_update
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
 async def feed(home: Home) -> Any:
@@ -50,6 +48,7 @@ async def test_a_reader_that_falls_behind_or_a_server_that_ends_says_come_back(f
             assert socket.close_code == code
 
 
+@pytest.mark.both_databases
 async def test_pages_walk_the_log_both_ways(feed: Feed) -> None:
     await feed.report_events(1, 7)
     await feed.report(state_update(8, "execution_status", "finished"))
@@ -113,6 +112,7 @@ async def test_a_report_that_would_hold_up_everybody_is_refused(feed: Feed) -> N
     assert (await feed.report(durable(1, text="x" * 1024**2))).status_code == 200
 
 
+@pytest.mark.both_databases
 async def test_strange_but_legal_events_are_kept_as_they_are(feed: Feed) -> None:
     strange = durable(1, big=2**70, text="🚀 \u0000", nested={"a": [None, 1.5, {}]})
     assert (await feed.report(strange)).status_code == 200
@@ -121,6 +121,7 @@ async def test_strange_but_legal_events_are_kept_as_they_are(feed: Feed) -> None
     assert page["items"] == [strange["event"]]
 
 
+@pytest.mark.both_databases
 async def test_what_a_sandbox_says_of_itself_never_breaks_the_list(feed: Feed) -> None:
     for seq, cost in enumerate((float("inf"), float("nan"), -(10**400), "much", [[]]), 1):
         stats = {"usage_to_metrics": {"agent": {"accumulated_cost": cost, "model_name": [cost]}}}
@@ -143,6 +144,7 @@ async def test_what_a_sandbox_says_of_itself_never_breaks_the_list(feed: Feed) -
     assert frames[2]["conversation"] == {**listed[0], "access": None}
 
 
+@pytest.mark.both_databases
 async def test_bad_input_is_a_problem_never_a_failure(feed: Feed) -> None:
     client, events = feed.home.client, f"/api/v1/conversation/{feed.id}/events"
     requests = [
@@ -191,6 +193,7 @@ async def test_a_new_title_is_seen_by_who_watches(feed: Feed) -> None:
     assert [item["id"] for item in found.json()["items"]] == [feed.id]
 
 
+@pytest.mark.both_databases
 async def test_conversations_are_found_by_words_of_their_messages(feed: Feed) -> None:
     async def found(**params: str) -> list[str]:
         reply = await feed.home.client.get(f"{ROOT}/search", params=params)

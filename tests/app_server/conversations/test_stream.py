@@ -19,9 +19,6 @@ from tests.app_server.conversations.conftest import ROOT, Home, client_of
 from tests.app_server.conversations.feeds import Feed, durable, message, read_until, state_update
 from tests.support.patience import PATIENCE_SECONDS
 
-pytestmark = pytest.mark.both_databases
-
-
 WAIT_SECONDS = 3600.0
 
 
@@ -58,6 +55,7 @@ async def feed(home: Home) -> Any:
     await feed.inner.aclose()
 
 
+@pytest.mark.both_databases
 async def test_replay_then_live_with_the_greeting_after_sync(feed: Feed) -> None:
     await feed.report_events(1, 3)
 
@@ -90,6 +88,7 @@ async def test_replay_then_live_with_the_greeting_after_sync(feed: Feed) -> None
         assert live[:2] == pieces
 
 
+@pytest.mark.both_databases
 async def test_a_hundred_reconnects_during_a_run_end_with_exactly_the_log(feed: Feed) -> None:
     last, chance = 300, random.Random(7)  # noqa: S311 (nothing to guess here)
 
@@ -120,6 +119,7 @@ async def test_a_hundred_reconnects_during_a_run_end_with_exactly_the_log(feed: 
     assert seen == list(range(1, last + 1))
 
 
+@pytest.mark.both_databases
 async def test_a_repeated_report_is_not_shown_again_and_a_gap_says_where_to_go_on(feed: Feed) -> None:
     async with feed.watch() as socket:
         await read_until(socket, type="conversation")
@@ -205,6 +205,7 @@ async def test_a_wait_that_is_over_is_not_told_to_those_who_come_later(
     assert "item_aborted" not in [frame["type"] for frame in frames]
 
 
+@pytest.mark.both_databases
 async def test_the_list_shows_what_the_log_says_but_never_a_false_running(feed: Feed) -> None:
     stats = {
         "agent": {

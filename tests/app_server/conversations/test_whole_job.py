@@ -4,8 +4,9 @@ import pytest
 
 from app_server import demo
 from tests.app_server.conversations.conftest import ROOT, Home, eventually
+from tests.support.databases import POSTGRES
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.parametrize("database_kind", [POSTGRES], indirect=True)
 
 
 async def test_the_demo_mends_the_failing_test_and_the_log_is_whole(home: Home) -> None:

@@ -6,8 +6,6 @@ import pytest
 
 from app_server.events.schemas import EventsReport
 
-pytestmark = pytest.mark.both_databases
-
 ABORTED = {"type": "item_aborted", "item_id": "r", "attempt": 1, "reason": "LLMRateLimitError"}
 RETRY = {
     "code": "LLMRateLimitError",

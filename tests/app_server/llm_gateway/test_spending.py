@@ -35,8 +35,6 @@ from tests.app_server.problems import assert_problem
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, cut, fail, say
 
-pytestmark = pytest.mark.both_databases
-
 VENDOR = "/llm/vendor/v1/chat/completions"
 LIMIT = "/api/v1/settings/spending-limit"
 CENTS_PER_CALL = 10
@@ -87,6 +85,7 @@ async def _spent(client: httpx.AsyncClient) -> float:
     return spent
 
 
+@pytest.mark.both_databases
 async def test_what_calls_cost_is_counted_without_any_limit(
     client: httpx.AsyncClient, sandbox: httpx.AsyncClient, vendor: ScriptedLLM
 ) -> None:
@@ -120,6 +119,7 @@ async def test_a_user_whose_limit_is_reached_is_told_so_and_raises_it(
     (await sandbox.post(VENDOR, json=ASK)).raise_for_status()
 
 
+@pytest.mark.both_databases
 async def test_a_hundred_calls_at_once_keep_a_limit_for_ten(
     app: App, client: httpx.AsyncClient, sandbox: httpx.AsyncClient, vendor: ScriptedLLM
 ) -> None:
@@ -205,6 +205,7 @@ def _scope_of(path: str) -> Scope:
     }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("lease", "status"), [(timedelta(minutes=1), 402), (timedelta(seconds=-1), 200)])
 async def test_what_a_killed_server_had_reserved_is_free_once_its_lease_has_lapsed(
     app: App,
@@ -256,6 +257,7 @@ async def test_a_conversation_that_has_spent_its_budget_gets_as_much_again(
     assert_problem(await sandbox.post(VENDOR, json=ASK), 402, "llm_budget_reached")
 
 
+@pytest.mark.both_databases
 async def test_a_raised_budget_counts_from_what_the_user_saw(app: App, payer: Payer) -> None:
     """Replies that broke off are counted by the gateway alone: they must not eat up what was added."""
     async with app.database.session() as session:
@@ -275,6 +277,7 @@ async def _has_spent(app: App, account_id: UUID | None, micros: int) -> bool:
     return account is not None and account.spent == micros
 
 
+@pytest.mark.both_databases
 async def test_a_period_begins_anew_and_forgets_what_was_added(
     app: App, payer: Payer, client: httpx.AsyncClient
 ) -> None:

@@ -11,8 +11,6 @@ from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
 
-pytestmark = pytest.mark.both_databases
-
 PROFILES = "/api/v1/settings/profiles"
 CANARY = "sk-canary-3f1b"
 
@@ -103,6 +101,7 @@ async def test_a_profile_can_be_renamed_activated_and_deleted(client: httpx.Asyn
         assert_problem(reply, 404, "llm_profile_not_found")
 
 
+@pytest.mark.both_databases
 async def test_a_taken_name_is_refused(client: httpx.AsyncClient) -> None:
     await save(client, "a")
     await save(client, "b")
@@ -110,6 +109,7 @@ async def test_a_taken_name_is_refused(client: httpx.AsyncClient) -> None:
     assert_problem(reply, 409, "llm_profile_exists")
 
 
+@pytest.mark.both_databases
 async def test_two_who_make_the_same_profile_at_once_leave_one(client: httpx.AsyncClient) -> None:
     replies = await asyncio.gather(*(save(client, "same") for _ in range(6)))
     assert {reply.status_code for reply in replies} <= {201, 409}
@@ -174,6 +174,7 @@ async def test_an_unknown_recording_is_refused(client: httpx.AsyncClient) -> Non
     assert_problem(await save(client, "x", model="recorded/nothing"), 400, "recording_not_found")
 
 
+@pytest.mark.both_databases
 async def test_there_is_an_upper_limit(client: httpx.AsyncClient) -> None:
     for number in range(49):
         assert (await save(client, f"p{number}")).status_code == 201

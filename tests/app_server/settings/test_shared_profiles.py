@@ -15,8 +15,6 @@ from tests.app_server.problems import assert_problem
 from tests.support.ports import free_port
 from tests.support.scripted_llm import ScriptedLLM, say
 
-pytestmark = pytest.mark.both_databases
-
 PROFILES = "/api/v1/settings/profiles"
 SPENDING = "/api/v1/settings/spending-limit"
 SHARED = "/api/v1/settings/shared-profiles"
@@ -160,6 +158,7 @@ async def test_a_profile_of_ones_own_hides_the_shared_one_of_its_name(
         assert names == ["demo", "ours"]
 
 
+@pytest.mark.both_databases
 async def test_what_is_shared_no_more_is_gone_for_others(
     app: App, client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
@@ -193,6 +192,7 @@ async def test_what_an_administrator_shares_ends_with_the_role(
         assert_problem(await admin.post(f"{PROFILES}/ours/test"), 403, "private_address")
 
 
+@pytest.mark.both_databases
 async def test_two_shared_profiles_have_two_names(
     app: App, client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:

@@ -18,8 +18,6 @@ from tests.app_server.sharing.test_sharing import ROOT, new_conversation, person
 from tests.app_server.sharing.test_user_stream import following, read
 from tests.app_server.streams import close_code
 
-pytestmark = pytest.mark.both_databases
-
 TEAMS = "/api/v1/teams"
 
 
@@ -41,6 +39,7 @@ async def names(client: httpx.AsyncClient) -> list[tuple[str, int, bool]]:
     return [(row["name"], row["member_count"], row["is_member"]) for row in rows]
 
 
+@pytest.mark.both_databases
 async def test_administrators_change_teams_and_members_see_their_own(
     app: App, client: httpx.AsyncClient
 ) -> None:
@@ -173,6 +172,7 @@ async def test_a_stream_ends_when_its_person_leaves_the_team(
             assert kept.close_code is None
 
 
+@pytest.mark.both_databases
 async def test_lists_follow_who_is_in_a_team_and_what_is_shared_with_it(
     app: App, client: httpx.AsyncClient, owner: User
 ) -> None:
