@@ -13,7 +13,7 @@ COMPOSE := $(shell docker compose version >/dev/null 2>&1 && echo docker compose
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo frontend test test-python test-quick test-images durations catalogue test-frontend test-compat check lint format images up down base-image api bench bench-app locks clean
+.PHONY: help run demo frontend test test-python test-quick test-images durations catalogue test-frontend test-compat check lint lint-python lint-frontend format images up down base-image api bench bench-app locks clean
 
 help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,11 +51,15 @@ test-compat: $(VENV)/.dev ## Drive our agent server with the unmodified openhand
 
 check: lint test ## All that a change has to pass
 
-lint: $(VENV)/.dev frontend/node_modules/.dev ## Formatting, lint, types, layers
+lint: lint-python lint-frontend ## Formatting, lint, types, layers
+
+lint-python: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint-frontend: frontend/node_modules/.dev
 	$(NPM) run lint
 	$(NPM) run typecheck
 	$(NPM) run generate:check
