@@ -87,9 +87,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home: Path = tmp_path_factory.mktemp("site") / "home"
-    image = sandbox_image()
-    with OwnEngine() as engine, ScriptedLLM(host=engine.address_of_ours) as llm:
-        engine.load(image)
+    with OwnEngine(image=sandbox_image()) as engine, ScriptedLLM(host=engine.address_of_ours) as llm:
         server = AppServerProcess(
             home,
             sandbox="docker",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 EXAMPLES = os.environ.get("SLIPWAY_FUZZ_EXAMPLES")
 FEW = "8"
+ALL_PHASES = "examples,coverage,fuzzing"
 LIMIT_SECONDS = int(EXAMPLES or FEW) * 10 + 600
 _ROOT = Path(__file__).parents[2]
 _SECONDS_PER_REQUEST = "120"
@@ -17,19 +18,28 @@ _CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,r
 _SETTINGS = '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", 502, 503, 504]\n'
 
 
-def fuzz(url: str, headers: dict[str, str], conversation: str, workspace: str, scratch: Path) -> None:
+def fuzz(
+    url: str,
+    headers: dict[str, str],
+    conversation: str,
+    workspace: str,
+    scratch: Path,
+    *,
+    phases: str = ALL_PHASES,
+    few: str = FEW,
+) -> None:
     """Fails with the report of Schemathesis if an answer is not as documented, or an operation was not tried.
 
     `conversation`: the id of an existing one. `workspace`: a directory of the server that may be written to.
-    `scratch`: an empty directory here. SLIPWAY_FUZZ_EXAMPLES=500 tries 500 requests per operation, new ones
-    each time.
+    `scratch`: an empty directory here. `phases` and `few` (requests per operation) bound an ordinary run.
+    SLIPWAY_FUZZ_EXAMPLES=500 tries 500 requests per operation, new ones each time.
     """
     (scratch / "schemathesis.toml").write_text(_SETTINGS)
     command = [
         *(Path(sys.executable).with_name("schemathesis"), "run", f"{url}/openapi.json"),
         *(part for name, value in headers.items() for part in ("--header", f"{name}: {value}")),
         *("--request-timeout", _SECONDS_PER_REQUEST),
-        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES or FEW),
+        *("--phases", ALL_PHASES if EXAMPLES else phases, "--max-examples", EXAMPLES or few),
         *("--checks", _CHECKS, "--continue-on-failure", "--warnings", "off", "--no-color"),
         *(() if EXAMPLES else ("--seed", "1")),
     ]

@@ -3,8 +3,7 @@
 In namespaces of its own (network, mounts, processes), so that whatever runs there ends with it, and with a
 limit on the memory of its containers.
 
-with OwnEngine(memory_bytes=2 * 1024**3) as engine:
-    engine.load(sandbox_image())
+with OwnEngine(memory_bytes=2 * 1024**3, image=sandbox_image()) as engine:
     engine.restart()                                # its containers live on: see `live_restore`
     subprocess.Popen([*engine.inside, "program"])   # on that machine, with this one's files
     engine.lose()                                   # the whole machine, as when its power goes
@@ -44,16 +43,19 @@ while True:
 
 class OwnEngine:
     """`memory_bytes`: what all of its containers may have together. `live_restore`: whether they live on
-    while the engine is stopped. `address`: of that machine, as this one reaches it; `address_of_ours`: the
-    other way.
+    while the engine is stopped. `image`: one of this machine's engine that it has from the beginning.
+    `address`: of that machine, as this one reaches it; `address_of_ours`: the other way.
     """
 
-    def __init__(self, *, memory_bytes: int = 4 * 1024**3, live_restore: bool = False) -> None:
+    def __init__(
+        self, *, memory_bytes: int = 4 * 1024**3, live_restore: bool = False, image: str | None = None
+    ) -> None:
         self._name = f"slipway-test-{uuid4().hex[:8]}"
         # Not among the test's own files: the paths of sockets have to be short.
         self._folder = Path(tempfile.mkdtemp(prefix="slipway-engine-"))
         self._memory_bytes = memory_bytes
         self._live_restore = live_restore
+        self._image = image
         self._machine: subprocess.Popen[str] | None = None
         self._engine: subprocess.Popen[bytes] | None = None
         network, self._reservation = _reserved_network()
@@ -64,7 +66,7 @@ class OwnEngine:
 
     def __enter__(self) -> Self:
         try:
-            self._boot()
+            self.boot()
             self.start()
         except BaseException:
             self._remove()
@@ -98,27 +100,31 @@ class OwnEngine:
     def client(self) -> DockerClient:
         return DockerClient(base_url=self.url, version="auto", timeout=120)
 
-    def load(self, image: str) -> None:
-        """An image of this machine's engine, into an engine that has none yet."""
-        with stored_image(image) as stored:
-            if stored.is_dir():
-                self.stop()
-                link_image(stored, self._data)
-                self.start()
-                return
-            with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saved:
-                command = ["docker", "--host", self.url, "load"]
-                subprocess.run(command, stdin=saved.stdout, stdout=subprocess.DEVNULL, check=True)
-            assert saved.returncode == 0
-            # A running engine may still be removing files of the load while they are copied.
-            self.stop()
-            keep_image(self._data, stored)
-            self.start()
+    def boot(self) -> None:
+        """The machine, without its engine. It ends with the thread that calls this: call it from one that
+        stays.
+        """
+        command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--fork"]
+        command += ["--kill-child", "--mount-proc", sys.executable, "-c", _INIT]
+        with self.log.open("ab") as log:
+            self._machine = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        children = Path(f"/proc/{self._machine.pid}/task/{self._machine.pid}/children")
+        assert _line(self._machine.stdout) == "up"
+        self._pid = int(children.read_text().split()[0])
+        for path in self._folder.glob("*.pid"):
+            path.unlink()
+        self._connect()
+        self._bound_memory()
 
     def start(self) -> None:
         """Begun anew when it gives up, as by a service manager: on a busy disk its containerd may take longer
         than it waits for that.
         """
+        if self._image:
+            self._load(self._image)
+        self._start()
+
+    def _start(self) -> None:
         self._begin()
         wait_until(self._is_up, lambda: f"the engine to answer:\n{self.log.read_text()[-4000:]}")
 
@@ -149,23 +155,24 @@ class OwnEngine:
 
     def boot_again(self) -> None:
         """After `lose`: with its disk, and nothing that ran."""
-        self._boot()
+        self.boot()
         self.start()
 
-    def _boot(self) -> None:
-        # Ends with us, however we end, and all that is in its namespaces with it. With this thread, to be
-        # exact: call this from one that stays.
-        command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--mount", "--pid", "--fork"]
-        command += ["--kill-child", "--mount-proc", sys.executable, "-c", _INIT]
-        with self.log.open("ab") as log:
-            self._machine = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        children = Path(f"/proc/{self._machine.pid}/task/{self._machine.pid}/children")
-        assert _line(self._machine.stdout) == "up"
-        self._pid = int(children.read_text().split()[0])
-        for path in self._folder.glob("*.pid"):
-            path.unlink()
-        self._connect()
-        self._bound_memory()
+    def _load(self, image: str) -> None:
+        """Before the first start: an engine reads what it has only then."""
+        self._image = None
+        with stored_image(image) as stored:
+            if stored.is_dir():
+                link_image(stored, self._data)
+                return
+            self._start()
+            with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saved:
+                command = ["docker", "--host", self.url, "load"]
+                subprocess.run(command, stdin=saved.stdout, stdout=subprocess.DEVNULL, check=True)
+            assert saved.returncode == 0
+            # A running engine may still be removing files of the load while they are copied.
+            self.stop()
+            keep_image(self._data, stored)
 
     def _connect(self) -> None:
         here, there = self._interface, f"{self._interface}m"

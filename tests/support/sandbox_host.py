@@ -35,7 +35,9 @@ SANDBOX_BYTES = 512 * 1024**2
 
 
 class SandboxHostMachine:
-    """`memory_total_bytes`: what its sandboxes may have together, `SANDBOX_BYTES` each."""
+    """`memory_total_bytes`: what its sandboxes may have together, `SANDBOX_BYTES` each. They start from the
+    image of the tests.
+    """
 
     def __init__(self, folder: Path, name: str, *, memory_total_bytes: int) -> None:
         folder.mkdir()
@@ -44,16 +46,15 @@ class SandboxHostMachine:
         self.certificate, self._key = folder / "certificate.pem", folder / "key.pem"
         self._log = folder / "host.log"
         self._memory_total_bytes = memory_total_bytes
-        self.engine = OwnEngine(memory_bytes=memory_total_bytes)
+        self.engine = OwnEngine(memory_bytes=memory_total_bytes, image=sandbox_image())
         self.url = f"https://{self.engine.address}:{PORT}"
         self._process: subprocess.Popen[bytes] | None = None
         self._last_error: Exception | None = None
 
     def __enter__(self) -> Self:
-        _certify(self.engine.address, self.certificate, self._key)
-        self.engine.__enter__()
         try:
-            self.start()
+            self.boot()
+            self.come_up()
         except BaseException:
             self.lose()
             self.engine.__exit__(None, None, None)
@@ -66,9 +67,15 @@ class SandboxHostMachine:
         self.stop()
         self.engine.__exit__(kind, error, trace)
 
-    def load_image(self) -> None:
-        """That sandboxes start from."""
-        self.engine.load(sandbox_image())
+    def boot(self) -> None:
+        """The machine alone, from a thread that stays: see OwnEngine."""
+        _certify(self.engine.address, self.certificate, self._key)
+        self.engine.boot()
+
+    def come_up(self) -> None:
+        """Its engine and the service."""
+        self.engine.start()
+        self.start()
 
     @property
     def token_file(self) -> Path:

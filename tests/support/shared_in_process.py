@@ -3,6 +3,7 @@
 TLS contexts: each client of httpx loads all certificates that are commonly trusted, 20 ms of processor time.
 SQL: each database engine compiles each statement when it first meets it. A test with an app of its own spent
 a tenth of its time on that.
+Probes: see shared_probes.py.
 """
 
 import os
@@ -18,6 +19,8 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.util import LRUCache
 
+from tests.support.shared_probes import share_probes
+
 _STATEMENTS = 10_000
 
 
@@ -25,6 +28,7 @@ def share() -> None:
     """For all that is made in this process from now on, and in what is forked from it."""
     _share_tls_contexts()
     _share_compiled_sql()
+    share_probes()
 
 
 def _share_tls_contexts() -> None:

@@ -37,6 +37,26 @@ class Site:
     server: AppServerProcess
     client: httpx.Client
     llm: ScriptedLLM
+    log_start: int = 0
+
+    def log(self) -> str:
+        """What the app server has logged since the last `clear`."""
+        return self.server.output()[self.log_start :]
+
+    def clear(self) -> None:
+        """No conversation is left, and no sandbox on a host."""
+        for item in self.client.get("/app-conversations/search").raise_for_status().json()["items"]:
+            self.client.delete(f"/app-conversations/{item['id']}").raise_for_status()
+        wait_until(lambda: not self._sandboxes(), self.story)
+        self.log_start = len(self.server.output())
+
+    def _sandboxes(self) -> list[Json]:
+        """Of both hosts."""
+        found: list[Json] = []
+        for machine in (self.big, self.small):
+            with machine.client() as host:
+                found += host.get("/sandboxes").raise_for_status().json()
+        return found
 
     def start(self, task: str, command: str) -> str:
         """A conversation whose agent has run this command."""
@@ -109,7 +129,7 @@ class Site:
         return [str(conversation(self.client, each)["sandbox_status"]) for each in conversation_ids]
 
     def wait_for_backups(self, count: int) -> None:
-        wait_until(lambda: self.server.output().count("a backup was made") >= count, self.story)
+        wait_until(lambda: self.log().count("a backup was made") >= count, self.story)
 
     def story(self) -> str:
         return "\n".join(part.output()[-6000:] for part in (self.server, self.big, self.small))
@@ -121,11 +141,11 @@ def two_hosts(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
     with ExitStack() as stack:
         big = SandboxHostMachine(tmp_path / "big", "big", memory_total_bytes=3 * SANDBOX_BYTES)
         small = SandboxHostMachine(tmp_path / "small", "small", memory_total_bytes=2 * SANDBOX_BYTES)
-        stack.enter_context(big)
-        stack.enter_context(small)
+        for host in (big, small):
+            host.boot()
+            stack.push(host)
         with ThreadPoolExecutor() as side_by_side:
-            for loaded in [side_by_side.submit(host.load_image) for host in (big, small)]:
-                loaded.result()
+            list(side_by_side.map(SandboxHostMachine.come_up, (big, small)))
         environment = {**environment_for([big, small], tmp_path), "SLIPWAY_SANDBOX_BACKUP_MINUTES": "0.01"}
         server = AppServerProcess(tmp_path / "home", sandbox="remote", environment=environment)
         stack.enter_context(server)

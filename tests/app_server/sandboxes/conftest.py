@@ -26,9 +26,11 @@ from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
 from tests.app_server.tables import create_tables
 from tests.support import processes_probe
+from tests.support.forked_agents import fork_sandboxes
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
+from tests.support.shared_probes import real_probes
 
 MEMORY_BYTES = 512 * 1024**2
 PIDS = 200
@@ -71,28 +73,38 @@ class House:
             return await session.get(Sandbox, sandbox_id)
 
 
-@asynccontextmanager
-async def open_house(config: Config) -> AsyncIterator[House]:
+async def new_house(config: Config) -> House:
     config.home.mkdir(parents=True)
     database = Database(config.resolved_database_url)
     user = User(id=uuid4(), name="Owner", role=Role.OWNER)
     await create_tables(database)
     async with database.session() as session:
         session.add(user)
-    house = House(config, database, user.id)
-    yield house
-    house.config = config
+    return House(config, database, user.id)
+
+
+async def clear(house: House) -> None:
+    """Nothing is left of its sandboxes."""
     async with house.open_sandboxes() as sandboxes:
-        async with database.read() as session:
+        async with house.database.read() as session:
             left = [row.id for row in (await session.execute(Sandbox.__table__.select())).all()]
         for sandbox_id in left:
             await sandboxes.delete(sandbox_id)
-    await database.close()
+    await house.database.close()
+
+
+@asynccontextmanager
+async def open_house(config: Config) -> AsyncIterator[House]:
+    house = await new_house(config)
+    yield house
+    house.config = config
+    await clear(house)
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
     """An installation with process sandboxes that nothing walls in."""
+    fork_sandboxes(monkeypatch)
     config = Config(
         home=tmp_path / "home", sandbox="process", process_isolation="none", inner_port=free_port()
     )
@@ -100,16 +112,19 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield house
 
 
-@pytest.fixture
-async def docker_house(tmp_path: Path) -> AsyncIterator[House]:
-    config = Config(
-        home=tmp_path / "home",
+def docker_config(home: Path) -> Config:
+    return Config(
+        home=home,
         sandbox="docker",
         inner_port=free_port(),
         sandbox_memory_bytes=MEMORY_BYTES,
         sandbox_pids=PIDS,
     )
-    async with open_house(config) as house:
+
+
+@pytest.fixture
+async def docker_house(tmp_path: Path) -> AsyncIterator[House]:
+    async with open_house(docker_config(tmp_path / "home")) as house:
         yield house
 
 
@@ -157,7 +172,14 @@ async def ways_to(running: RunningSandbox, text: str) -> set[str]:
 
 
 @pytest.fixture
-def host_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def probing() -> Iterator[None]:
+    """Each app server of the test finds out by itself what is possible on this machine."""
+    with real_probes():
+        yield
+
+
+@pytest.fixture
+def host_left_open(probing: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whoever asks may not filter packets here, and nothing is filtered that comes from the sandboxes."""
     iptables = [str(shutil.which("iptables")), "-w", "10"]
     rule = ["INPUT", "-i", BRIDGE, "-j", "ACCEPT"]

@@ -14,7 +14,7 @@ from app_server.sandbox_records.models import SandboxStatus
 from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("probing")]
 
 MEBIBYTE = 1024**2
 

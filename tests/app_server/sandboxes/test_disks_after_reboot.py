@@ -20,7 +20,7 @@ from tests.app_server.eventually import eventually
 from tests.app_server.sandboxes.conftest import House, name_of, shell
 from tests.support.sandbox_image import sandbox_image
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("probing")]
 
 MEBIBYTE = 1024**2
 

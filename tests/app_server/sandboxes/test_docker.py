@@ -1,11 +1,18 @@
 """Sandboxes that are containers: what holds them in, and what brings them back."""
 
 import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
 from docker import DockerClient
 
+from app_server.agent_client.calls import NoAnswer
+from app_server.agent_client.running_sandbox import RunningSandbox
+from app_server.core.config import Config
+from app_server.core.database import Database
 from app_server.core.errors import Conflict, StartFailure
 from app_server.sandbox_backends.docker.network import BRIDGE
 from app_server.sandbox_records.models import SandboxStatus
@@ -14,99 +21,155 @@ from tests.app_server.sandboxes.conftest import (
     MEMORY_BYTES,
     PIDS,
     House,
+    clear,
+    docker_config,
     eventually,
     name_of,
+    new_house,
     shell,
     ways_to,
 )
+from tests.support.migrated import in_a_loop
+from tests.support.sandbox_image import sandbox_image
 
 pytestmark = pytest.mark.docker
 
 
-async def test_a_container_runs_without_any_privilege(docker_house: House, engine: DockerClient) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        lines = (await shell(running, "cat /proc/self/status")).splitlines()
-        status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-        host = engine.containers.get(name_of(running.id)).attrs["HostConfig"]
-        server = (await shell(running, "cat /proc/$PPID/status")).splitlines()
-        of_server = dict(line.split(":\t", 1) for line in server if ":\t" in line)
+@dataclass
+class Resident:
+    """A container that outlives the app servers of the tests that look at it."""
 
-        assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
-        assert status["NoNewPrivs"] == "1"
-        assert status["Seccomp"] == "2"
-        assert status["Uid"].split() == ["10001"] * 4
-        assert {int(of_server[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {
-            0
-        }
-        assert of_server["Uid"].split() == ["10000", "10001", "10000", "10001"]
-        assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES
-        assert (host["PidsLimit"], host["NanoCpus"]) == (PIDS, 2_000_000_000)
-        assert host["RestartPolicy"]["Name"] in {"", "no"}
-        assert host["LogConfig"]["Config"] == {"max-size": "10m", "max-file": "2"}
-        assert not host["Privileged"]
-        assert not host["Binds"] or not [bind for bind in host["Binds"] if bind.startswith("/")]
-        assert await shell(running, "find / -xdev -type s 2>/dev/null; true") == "", "a socket of the host"
+    config: Config
+    user_id: UUID
+    sandbox_id: UUID
+
+    def house(self) -> House:
+        return House(self.config, Database(self.config.resolved_database_url), self.user_id)
 
 
-async def test_only_workspace_home_and_tmp_can_be_written(docker_house: House) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
+@dataclass
+class Visit:
+    """An app server that has adopted the resident container."""
 
-        assert (
-            await shell(
-                running, "for d in / /usr /opt/slipway /etc; do touch $d/x 2>/dev/null && echo $d; done; true"
-            )
-            == ""
+    house: House
+    sandboxes: Sandboxes
+    running: RunningSandbox
+
+
+@pytest.fixture(scope="module")
+def resident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resident]:
+    sandbox_image()
+    found: list[Resident] = []
+    config = docker_config(tmp_path_factory.mktemp("resident") / "home")
+
+    async def move_in() -> None:
+        house = await new_house(config)
+        async with house.open_sandboxes() as sandboxes:
+            running = await house.start(sandboxes)
+        await house.database.close()
+        found.append(Resident(config, house.user_id, running.id))
+
+    async def move_out() -> None:
+        await clear(found[0].house())
+
+    in_a_loop(move_in())
+    yield found[0]
+    in_a_loop(move_out())
+
+
+@pytest.fixture
+async def visit(resident: Resident) -> AsyncIterator[Visit]:
+    house = resident.house()
+    async with house.open_sandboxes() as sandboxes:
+        running = await sandboxes.bring_up(resident.sandbox_id, house.reports.append)
+        yield Visit(house, sandboxes, running)
+    await house.database.close()
+
+
+async def test_a_container_runs_without_any_privilege(visit: Visit, engine: DockerClient) -> None:
+    running = visit.running
+    lines = (await shell(running, "cat /proc/self/status")).splitlines()
+    status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+    host = engine.containers.get(name_of(running.id)).attrs["HostConfig"]
+    server = (await shell(running, "cat /proc/$PPID/status")).splitlines()
+    of_server = dict(line.split(":\t", 1) for line in server if ":\t" in line)
+
+    assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+    assert status["Uid"].split() == ["10001"] * 4
+    assert {int(of_server[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert of_server["Uid"].split() == ["10000", "10001", "10000", "10001"]
+    assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES
+    assert (host["PidsLimit"], host["NanoCpus"]) == (PIDS, 2_000_000_000)
+    assert host["RestartPolicy"]["Name"] in {"", "no"}
+    assert host["LogConfig"]["Config"] == {"max-size": "10m", "max-file": "2"}
+    assert not host["Privileged"]
+    assert not host["Binds"] or not [bind for bind in host["Binds"] if bind.startswith("/")]
+    assert await shell(running, "find / -xdev -type s 2>/dev/null; true") == "", "a socket of the host"
+
+
+async def test_only_workspace_home_and_tmp_can_be_written(visit: Visit) -> None:
+    running = visit.running
+
+    assert (
+        await shell(
+            running, "for d in / /usr /opt/slipway /etc; do touch $d/x 2>/dev/null && echo $d; done; true"
         )
-        assert await shell(running, "touch /workspace/project/x ~/x /tmp/x && pwd") == "/workspace/project\n"
+        == ""
+    )
+    assert await shell(running, "touch /workspace/project/x ~/x /tmp/x && pwd") == "/workspace/project\n"
 
 
 async def test_a_container_reaches_neither_other_sandboxes_nor_other_networks(
-    docker_house: House, engine: DockerClient
+    visit: Visit, engine: DockerClient
 ) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        neighbour = await docker_house.start(sandboxes)
-        image = engine.containers.get(name_of(running.id)).image
-        outside = engine.containers.run(
-            image, ["python3", "-m", "http.server", "8000"], entrypoint=[], detach=True, remove=True
-        )
-        try:
-            outside.reload()
-            address = outside.attrs["NetworkSettings"]["IPAddress"]
-            for url in (f"{neighbour.client.url}/health", f"http://{address}:8000/"):
-                attempt = await running.client.execute_command(f"curl -sS --noproxy '*' --max-time 2 {url}")
-                assert attempt.exit_code not in {0, None}, f"{url} was reached"
-        finally:
-            outside.remove(force=True)
+    running, image = visit.running, engine.containers.get(name_of(visit.running.id)).image
+    neighbour = await visit.house.start(visit.sandboxes)
+    outside = engine.containers.run(
+        image, ["python3", "-m", "http.server", "8000"], entrypoint=[], detach=True, remove=True
+    )
+    try:
+        outside.reload()
+        address = outside.attrs["NetworkSettings"]["IPAddress"]
+        places = [f"{neighbour.client.url}/health", f"http://{address}:8000/"]
+        assert await reached(running, places) == []
+    finally:
+        outside.remove(force=True)
+        await visit.sandboxes.delete(neighbour.id)
 
-        assert engine.networks.get("slipway-sandboxes").attrs["Internal"]
+    assert engine.networks.get("slipway-sandboxes").attrs["Internal"]
 
 
-async def test_a_container_reaches_the_inner_listener(docker_house: House) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        [address] = sandboxes.inner_addresses()
-        listener = await asyncio.start_server(hello, address, docker_house.config.inner_port)
-        async with listener:
-            assert await shell(running, f"curl -sS --max-time 5 {running.inner_url}/health") == "hello"
+async def reached(running: RunningSandbox, urls: list[str]) -> list[str]:
+    """Those that answer a sandbox, asked side by side. Its own agent server does."""
+    own = "http://127.0.0.1:8000/health"
+    attempts = [
+        f"(curl -sS -o /dev/null --noproxy '*' --max-time 2 {url} 2>/dev/null && echo {url}) &"
+        for url in [own, *urls]
+    ]
+    answered = (await shell(running, "\n".join([*attempts, "wait"]))).split()
+    assert own in answered
+    return [url for url in answered if url != own]
 
 
-async def test_no_other_port_of_this_host_answers_containers(docker_house: House) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        [gateway] = sandboxes.inner_addresses()
-        everywhere = await asyncio.start_server(hello, "0.0.0.0", 0)
-        async with everywhere:
-            port = everywhere.sockets[0].getsockname()[1]
-            for address in (gateway, *await addresses_of_this_host()):
-                attempt = await running.client.execute_command(
-                    f"curl -sS --noproxy '*' --max-time 2 http://{address}:{port}/"
-                )
-                assert attempt.exit_code not in {0, None}, f"{address} was reached"
+async def test_a_container_reaches_the_inner_listener(visit: Visit) -> None:
+    [address] = visit.sandboxes.inner_addresses()
+    listener = await asyncio.start_server(hello, address, visit.house.config.inner_port)
+    async with listener:
+        url = f"{visit.running.inner_url}/health"
+        assert await shell(visit.running, f"curl -sS --max-time 5 {url}") == "hello"
 
-        assert sandboxes.describe().warning is None
+
+async def test_no_other_port_of_this_host_answers_containers(visit: Visit) -> None:
+    [gateway] = visit.sandboxes.inner_addresses()
+    everywhere = await asyncio.start_server(hello, "0.0.0.0", 0)
+    async with everywhere:
+        port = everywhere.sockets[0].getsockname()[1]
+        addresses = [gateway, *await addresses_of_this_host()]
+        assert await reached(visit.running, [f"http://{each}:{port}/" for each in addresses]) == []
+
+    assert visit.sandboxes.describe().warning is None
 
 
 @pytest.mark.usefixtures("host_left_open")
@@ -137,21 +200,20 @@ async def addresses_of_this_host() -> list[str]:
 
 
 async def test_a_command_that_uses_up_the_memory_ends_alone_and_is_counted(
-    docker_house: House, engine: DockerClient
+    visit: Visit, engine: DockerClient
 ) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        started = engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"]
-        bomb = await running.client.execute_command("python3 -c 'x = bytearray(2 * 1024**3)'")
-        counted = await shell(
-            running,
-            "cd /opt/slipway/runtime && python3 -c 'from agent_runtime.workspace.out_of_memory import kills; "
-            "print(kills())'",
-        )
+    running = visit.running
+    started = engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"]
+    bomb = await running.client.execute_command("python3 -c 'x = bytearray(2 * 1024**3)'")
+    counted = await shell(
+        running,
+        "cd /opt/slipway/runtime && python3 -c 'from agent_runtime.workspace.out_of_memory import kills; "
+        "print(kills())'",
+    )
 
-        assert bomb.exit_code in {137, -9}
-        assert int(counted) >= 1
-        assert engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"] == started
+    assert bomb.exit_code in {137, -9}
+    assert int(counted) >= 1
+    assert engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"] == started
 
 
 async def test_a_sandbox_that_the_memory_killer_ended_says_so(
@@ -199,19 +261,18 @@ async def hello(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     await writer.wait_closed()
 
 
-async def test_the_session_key_stands_nowhere_inside(docker_house: House, engine: DockerClient) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        key = running.client._headers["X-Session-API-Key"]
-        seen = await shell(
-            running, "env; cat /proc/[0-9]*/environ 2>/dev/null; cat /workspace/.session-key 2>&1; true"
-        )
-        refusal = await running.client.execute_command("cat /workspace/.session-key")
+async def test_the_session_key_stands_nowhere_inside(visit: Visit, engine: DockerClient) -> None:
+    running = visit.running
+    key = running.client._headers["X-Session-API-Key"]
+    seen = await shell(
+        running, "env; cat /proc/[0-9]*/environ 2>/dev/null; cat /workspace/.session-key 2>&1; true"
+    )
+    refusal = await running.client.execute_command("cat /workspace/.session-key")
 
-        assert key not in seen
-        assert refusal.exit_code != 0
-        assert await ways_to(running, key) == set()
-        assert key not in str(engine.containers.get(name_of(running.id)).attrs)
+    assert key not in seen
+    assert refusal.exit_code != 0
+    assert await ways_to(running, key) == set()
+    assert key not in str(engine.containers.get(name_of(running.id)).attrs)
 
 
 async def test_modules_of_the_repository_do_not_stand_in_for_the_runtimes(
@@ -271,13 +332,20 @@ async def test_what_the_agent_puts_first_on_its_path_is_not_run_as_another_user(
     assert "No such file" in seen
 
 
-async def test_a_killed_container_comes_back_with_its_workspace(
+async def test_a_killed_container_comes_back_with_its_workspace_and_its_calls_are_answered(
     docker_house: House, engine: DockerClient
 ) -> None:
     async with docker_house.open_sandboxes() as sandboxes:
         running = await docker_house.start(sandboxes)
         await shell(running, "echo kept > file")
         container = engine.containers.get(name_of(running.id))
+        call = asyncio.create_task(running.client.execute_command("touch begun; sleep 600"))
+
+        async def is_under_way() -> bool:
+            return await shell(running, "ls") == "begun\nfile\n"
+
+        await eventually(is_under_way, step=nothing)
+        say_no_more(container.attrs["State"]["Pid"])
         container.kill("SIGKILL")
 
         async def is_back() -> bool:
@@ -285,22 +353,34 @@ async def test_a_killed_container_comes_back_with_its_workspace(
             return container.status == "running" and await is_up(sandboxes, running.id)
 
         await eventually(is_back, step=sandboxes.check)
+        with pytest.raises(NoAnswer):
+            await asyncio.wait_for(call, 1)
         revived = await sandboxes.bring_up(running.id, docker_house.reports.append)
 
         assert await shell(revived, "cat file") == "kept\n"
 
 
-async def test_a_restarted_app_server_adopts_the_running_container(
-    docker_house: House, engine: DockerClient
-) -> None:
-    async with docker_house.open_sandboxes() as first:
-        running = await docker_house.start(first)
-        started = engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"]
-    async with docker_house.open_sandboxes() as second:
-        adopted = await second.bring_up(running.id, docker_house.reports.append)
+def say_no_more(pid: int) -> None:
+    """No packet leaves the network of this process, as when it is gone before the connections are closed."""
+    inside = ["nsenter", f"--target={pid}", "--net", "iptables", "-w", "10"]
+    subprocess.run([*inside, "-A", "OUTPUT", "-j", "DROP"], check=True)
 
-        assert adopted.client.url == running.client.url
-        assert engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"] == started
+
+async def test_a_restarted_app_server_adopts_the_running_container(
+    resident: Resident, engine: DockerClient
+) -> None:
+    seen = set()
+    for _ in range(2):
+        house = resident.house()
+        async with house.open_sandboxes() as sandboxes:
+            adopted = await sandboxes.bring_up(resident.sandbox_id, house.reports.append)
+            started = engine.containers.get(name_of(adopted.id)).attrs["State"]["StartedAt"]
+            seen.add((adopted.client.url, started))
+
+            assert await adopted.client.is_healthy()
+        await house.database.close()
+
+    assert len(seen) == 1
 
 
 async def test_containers_that_are_to_end_with_the_server_do_and_come_back_with_it(
@@ -339,14 +419,12 @@ async def test_deleting_removes_container_and_volume_and_may_be_repeated(
         assert await docker_house.row(running.id) is None
 
 
-async def test_sandboxes_say_that_they_isolate_and_where_they_report_to(docker_house: House) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        kind = sandboxes.describe()
-        [address] = sandboxes.inner_addresses()
-        running = await docker_house.start(sandboxes)
+async def test_sandboxes_say_that_they_isolate_and_where_they_report_to(visit: Visit) -> None:
+    kind = visit.sandboxes.describe()
+    [address] = visit.sandboxes.inner_addresses()
 
-        assert (kind.backend, kind.is_isolated, kind.warning) == ("docker", True, None)
-        assert running.inner_url == f"http://{address}:{docker_house.config.inner_port}"
+    assert (kind.backend, kind.is_isolated, kind.warning) == ("docker", True, None)
+    assert visit.running.inner_url == f"http://{address}:{visit.house.config.inner_port}"
 
 
 async def test_an_unknown_image_is_named_with_its_fix(docker_house: House) -> None:

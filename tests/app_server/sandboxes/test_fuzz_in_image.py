@@ -1,9 +1,11 @@
 """The agent server in the sandbox image gives documented answers to invented requests.
 
-No package is installed there: its version, and what needs it, come from the code.
+No package is installed there: its version, and what needs it, come from the code. A few requests for each
+operation find what the image lacks. tests/agent_runtime/server/test_fuzz.py sends more to the same code.
 """
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -37,7 +39,9 @@ async def test_every_operation_in_a_container_answers_whatever_is_sent_as_it_doc
             trajectory = f"/api/file/download-trajectory/{made.json()['id']}"
             exported = await client.get(trajectory, params={"format": "atif"})
             workspace = running.working_root
-            await asyncio.to_thread(fuzz, url, headers, made.json()["id"], workspace, scratch)
+            conversation_id = made.json()["id"]
+            send = partial(fuzz, url, headers, conversation_id, workspace, scratch)
+            await asyncio.to_thread(send, phases="examples,fuzzing", few="3")
             health = await client.get("/health")
 
     assert health.json() == {"status": "ok"}

@@ -12,8 +12,7 @@ pytestmark = pytest.mark.own_engine
 def test_an_engine_of_its_own_keeps_its_containers_over_its_end_and_ends_them_with_its_machine() -> None:
     sandbox_image()  # with it there is what it is built on
 
-    with OwnEngine(live_restore=True) as engine:
-        engine.load(DEFAULT_BASE_IMAGE)
+    with OwnEngine(live_restore=True, image=DEFAULT_BASE_IMAGE) as engine:
         with closing(engine.client()) as client:
             sleeper = client.containers.run(DEFAULT_BASE_IMAGE, "sleep infinity", detach=True).id
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -25,10 +24,18 @@ from tests.support.two_hosts import Site, two_hosts
 pytestmark = [pytest.mark.own_engine, pytest.mark.timeout(1200)]
 
 
-@pytest.fixture
-def site(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
-    with two_hosts(tmp_path, scripted_llm) as site:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """For all tests here: each machine takes ten seconds to boot."""
+    with ScriptedLLM() as llm, two_hosts(tmp_path_factory.mktemp("hosts"), llm) as site:
         yield site
+
+
+@pytest.fixture
+def site(both: Site) -> Iterator[Site]:
+    """Nothing is on its hosts, and both are up."""
+    yield both
+    both.clear()
 
 
 def test_conversations_are_spread_by_free_memory_and_go_on_elsewhere_when_their_host_is_lost(
@@ -68,9 +75,21 @@ def test_conversations_are_spread_by_free_memory_and_go_on_elsewhere_when_their_
         assert host.get(f"/sandboxes/{first}/workspace").raise_for_status().content
 
 
-def test_conversations_at_work_go_on_elsewhere_with_all_that_was_said(site: Site) -> None:
-    strategy = {"sandbox_grouping_strategy": "GROUP_BY_NEWEST"}
-    site.client.put("/settings/sandbox-grouping", json=strategy).raise_for_status()
+@pytest.fixture
+def grouped(site: Site) -> Iterator[Site]:
+    """New conversations join the sandbox of the newest one."""
+    group_by(site, "GROUP_BY_NEWEST")
+    yield site
+    group_by(site, "NO_GROUPING")
+
+
+def group_by(site: Site, strategy: str) -> None:
+    body = {"sandbox_grouping_strategy": strategy}
+    site.client.put("/settings/sandbox-grouping", json=body).raise_for_status()
+
+
+def test_conversations_at_work_go_on_elsewhere_with_all_that_was_said(grouped: Site) -> None:
+    site = grouped
     first = site.start("First", "echo mine > notes")
     second = site.start("Second", "echo theirs > notes")
     said = site.back_up(first, first, second)
@@ -109,7 +128,7 @@ def test_conversations_at_work_go_on_elsewhere_with_all_that_was_said(site: Site
 
     told = {each: events(site.client, each) for each in seen}
     site.big.boot_again()
-    wait_until(lambda: "is ended" in site.server.output() or _is_stopped(site, first), site.story)
+    wait_until(lambda: "is ended" in site.log() or _is_stopped(site, first), site.story)
     assert site.deliver(key, first, frames) == 401
     assert {each: events(site.client, each) for each in seen} == told
 
