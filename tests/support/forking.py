@@ -12,6 +12,7 @@ prepared its routes and compiled the usual SQL, and does nothing but fork. What 
 """
 
 import asyncio
+import atexit
 import fcntl
 import gc
 import importlib
@@ -147,6 +148,7 @@ class Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
+        atexit.register(self._end, os.getpid())
 
     def fork(self, order: dict[str, Any], files: list[int]) -> int:
         return self._ask(order, files)
@@ -154,6 +156,11 @@ class Nursery:
     def code_of(self, pid: int) -> int:
         """Of one that has ended: as `subprocess` has it, negative for a signal."""
         return self._ask({"ended": pid}, [])
+
+    def _end(self, owner: int) -> None:
+        if os.getpid() == owner:
+            self._socket.close()
+            self._process.wait()
 
     def _ask(self, order: dict[str, Any], files: list[int]) -> int:
         with self._lock:

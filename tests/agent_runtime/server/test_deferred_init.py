@@ -100,7 +100,8 @@ async def test_while_it_waits_no_port_answers_and_no_page_of_a_stranger_is_heard
 def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OH_DEFERRED_INIT", "true")
     monkeypatch.setenv("OH_INIT_API_KEY", "init")
-    server = AgentServer(tmp_path)
+    # Of an interpreter that has loaded nothing else: its memory is judged.
+    server = AgentServer(tmp_path, python=sys.executable)
     server.start()
     yield server
     server.kill()
