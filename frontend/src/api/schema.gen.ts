@@ -24,6 +24,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/conversation-retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Conversation Retention */
+        get: operations["get_conversation_retention_api_v1_administration_conversation_retention_get"];
+        /**
+         * Set Conversation Retention
+         * @description Saves the setting. A job applies it once an hour, to the conversations of all users. What is deleted
+         *     cannot be brought back.
+         */
+        put: operations["set_conversation_retention_api_v1_administration_conversation_retention_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/conversation-retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Conversation Retention
+         * @description Counts the conversations that the setting would archive or delete now. It changes nothing.
+         */
+        post: operations["preview_conversation_retention_api_v1_administration_conversation_retention_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/git-apps": {
         parameters: {
             query?: never;
@@ -363,7 +405,8 @@ export interface paths {
          *
          *     `shared`: true for conversations that others share with the user, false for the user's own; left out,
          *     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
-         *     `tag`: a key, or `key:value`; a conversation must have all tags that are given.
+         *     `tag`: a key, or `key:value`; a conversation must have all tags that are given. `archived`: true for
+         *     conversations that were put aside, false for the others; left out, both.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -508,8 +551,8 @@ export interface paths {
         head?: never;
         /**
          * Update Conversation
-         * @description Changes the title, the tags, the repository that the conversation is about, or who may view it. A new
-         *     title is also sent to the agent server, at once or when it is next reachable.
+         * @description Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
+         *     it is archived. A new title is also sent to the agent server, at once or when it is next reachable.
          */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
@@ -1873,6 +1916,51 @@ export interface paths {
          *     message, it stays asleep.
          */
         delete: operations["take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device-sign-ins/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Device
+         * @description Allows or refuses the sign-in of the device that shows this code. After that the code is used up.
+         *
+         *     403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`, 429
+         *     `sign_in_throttled`.
+         */
+        post: operations["answer_device_api_v1_device_sign_ins_answer_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device-sign-ins/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find Device
+         * @description Returns the device that shows this code. Nothing is allowed by this.
+         *
+         *     403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+         */
+        post: operations["find_device_api_v1_device_sign_ins_find_post"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4231,6 +4319,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/oauth/device/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Device Sign In
+         * @description Begins the sign-in of a device. A signed-in user then allows it on our page `/device`.
+         *
+         *     `scope`: permissions, separated by spaces; `read work` if left out. `device_name`: the name of the key.
+         *     `expires_in_days`: 1 to 365; 90 if left out. 400 `invalid_request`, `invalid_scope`, 429
+         *     `sign_in_throttled`.
+         */
+        post: operations["begin_device_sign_in_oauth_device_authorize_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get Device Token
+         * @description Returns the API key once, after the user has allowed the sign-in. Until then it returns 400
+         *     `authorization_pending`, or `slow_down` if the device asks too often: then it waits five seconds longer.
+         *
+         *     400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `expired_token`, `access_denied`, 409
+         *     `too_many_api_keys`.
+         */
+        post: operations["get_device_token_oauth_device_token_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke Token
+         * @description Deletes an API key by its text. The answer for a key that does not exist is the same.
+         *
+         *     400 `invalid_request`.
+         */
+        post: operations["revoke_token_oauth_revoke_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ready": {
         parameters: {
             query?: never;
@@ -4310,11 +4468,12 @@ export interface components {
         Access: "view" | "steer" | "own";
         /**
          * ActorMeans
-         * @description How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password or a
-         *     provider, a sandbox that works for a user, a command on the server's machine, or as the server itself.
+         * @description How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password, a
+         *     provider or a device's code, a sandbox that works for a user, a command on the server's machine, or as the
+         *     server itself.
          * @enum {string}
          */
-        ActorMeans: "session" | "key" | "link" | "password" | "provider" | "sandbox" | "command_line" | "server";
+        ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
         /**
          * AddCallback
          * @description A new callback. url: only and always for `webhook` and `chat`; for `chat` the address of an incoming
@@ -4467,6 +4626,13 @@ export interface components {
              */
             status: "ok";
         };
+        /** AnswerDevice */
+        AnswerDevice: {
+            /** Is Allowed */
+            is_allowed: boolean;
+            /** User Code */
+            user_code: string;
+        };
         /**
          * AnswerNetwork
          * @description An answer about a refused host.
@@ -4536,6 +4702,11 @@ export interface components {
              * @default openhands
              */
             agent_kind: string;
+            /**
+             * Archived
+             * @default false
+             */
+            archived: boolean;
             /** Conversation Url */
             conversation_url: string | null;
             /** Created At */
@@ -4620,7 +4791,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4668,7 +4839,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "marketplace" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "marketplace" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -4733,10 +4904,59 @@ export interface components {
             /** Triggers */
             triggers: number;
         };
+        /** Body_begin_device_sign_in_oauth_device_authorize_post */
+        Body_begin_device_sign_in_oauth_device_authorize_post: {
+            /**
+             * Client Id
+             * @default
+             */
+            client_id: string;
+            /**
+             * Device Name
+             * @default
+             */
+            device_name: string;
+            /**
+             * Expires In Days
+             * @default
+             */
+            expires_in_days: string;
+            /**
+             * Scope
+             * @default
+             */
+            scope: string;
+        };
+        /** Body_get_device_token_oauth_device_token_post */
+        Body_get_device_token_oauth_device_token_post: {
+            /**
+             * Client Id
+             * @default
+             */
+            client_id: string;
+            /**
+             * Device Code
+             * @default
+             */
+            device_code: string;
+            /**
+             * Grant Type
+             * @default urn:ietf:params:oauth:grant-type:device_code
+             */
+            grant_type: string;
+        };
         /** Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post */
         Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post: {
             /** Logout Token */
             logout_token: string;
+        };
+        /** Body_revoke_token_oauth_revoke_post */
+        Body_revoke_token_oauth_revoke_post: {
+            /**
+             * Token
+             * @default
+             */
+            token: string;
         };
         /** Branch */
         Branch: {
@@ -5744,10 +5964,68 @@ export interface components {
             task: string;
         };
         /**
+         * DeviceAuthorization
+         * @description The codes of a device's sign-in. `verification_uri`: the page where the user enters `user_code`;
+         *     `verification_uri_complete` has the code in it. `interval`: seconds between two questions for the key.
+         */
+        DeviceAuthorization: {
+            /** Device Code */
+            device_code: string;
+            /** Expires In */
+            expires_in: number;
+            /** Interval */
+            interval: number;
+            /** User Code */
+            user_code: string;
+            /** Verification Uri */
+            verification_uri: string;
+            /** Verification Uri Complete */
+            verification_uri_complete: string;
+        };
+        /**
+         * DeviceInfo
+         * @description A device that waits for an answer. `name`: how it names itself. `address`: where it asked from; null
+         *     if that is unknown. `scopes` and `expires_in_days`: the limits of the API key that it gets.
+         *     `missing_scopes`: those that the user cannot give.
+         */
+        DeviceInfo: {
+            /** Address */
+            address: string | null;
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string;
+            /** Expires In Days */
+            expires_in_days: number;
+            /** Missing Scopes */
+            missing_scopes: components["schemas"]["Permission"][];
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: components["schemas"]["Permission"][];
+        };
+        /**
          * DeviceStatus
          * @enum {string}
          */
         DeviceStatus: "pending" | "connected";
+        /**
+         * DeviceToken
+         * @description The API key of a device, as an access token. `expires_in`: in seconds. `scope`: separated by spaces.
+         */
+        DeviceToken: {
+            /** Access Token */
+            access_token: string;
+            /** Expires In */
+            expires_in: number;
+            /** Scope */
+            scope: string;
+            /**
+             * Token Type
+             * @default Bearer
+             */
+            token_type: string;
+        };
         /**
          * Disk
          * @description The file system of the home directory, in bytes.
@@ -5906,6 +6184,14 @@ export interface components {
              * @default true
              */
             hide_users_page: boolean;
+        };
+        /**
+         * FindDevice
+         * @description `user_code`: as the device shows it, with or without its dash, in upper or lower case.
+         */
+        FindDevice: {
+            /** User Code */
+            user_code: string;
         };
         /**
          * FinishGitSignIn
@@ -7331,7 +7617,8 @@ export interface components {
          * PluginSpec
          * @description A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
          *
-         *     `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository.
+         *     `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository. `parameters`: values that
+         *     the agent is told at the end of the first message.
          */
         PluginSpec: {
             /** Parameters */
@@ -7810,6 +8097,36 @@ export interface components {
              * @default false
              */
             from_backup: boolean;
+        };
+        /**
+         * RetentionAction
+         * @enum {string}
+         */
+        RetentionAction: "archive" | "delete";
+        /**
+         * RetentionPreview
+         * @description count: how many conversations the setting would archive or delete now.
+         */
+        RetentionPreview: {
+            /** Count */
+            count: number;
+        };
+        /**
+         * RetentionSetting
+         * @description What happens to conversations that have been without activity for `days` days. Null days: nothing.
+         *
+         *     `kept_tags`: each is `key` or `key:value`. A conversation with one of them stays as it is.
+         */
+        RetentionSetting: {
+            /** @default archive */
+            action: components["schemas"]["RetentionAction"];
+            /** Days */
+            days?: number | null;
+            /**
+             * Kept Tags
+             * @default []
+             */
+            kept_tags: string[];
         };
         /**
          * RetryStart
@@ -9750,10 +10067,12 @@ export interface components {
         };
         /**
          * UpdateConversation
-         * @description Changes to a conversation. A field that is left out stays as it is; title, public and tags also if they
-         *     are null.
+         * @description Changes to a conversation. A field that is left out stays as it is; title, public, tags and archived
+         *     also if they are null.
          */
         UpdateConversation: {
+            /** Archived */
+            archived?: boolean | null;
             git_provider?: components["schemas"]["GitProvider"] | null;
             /** Public */
             public?: boolean | null;
@@ -10027,6 +10346,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Alive"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_conversation_retention_api_v1_administration_conversation_retention_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionSetting"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_conversation_retention_api_v1_administration_conversation_retention_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionSetting"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionSetting"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_conversation_retention_api_v1_administration_conversation_retention_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionSetting"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPreview"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -10590,6 +11004,7 @@ export interface operations {
                 llm_model__eq?: string | null;
                 execution_status__eq?: string | null;
                 tag?: string[];
+                archived?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -10669,6 +11084,7 @@ export interface operations {
                 llm_model__eq?: string | null;
                 execution_status__eq?: string | null;
                 tag?: string[];
+                archived?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -13431,6 +13847,70 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_device_api_v1_device_sign_ins_answer_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerDevice"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_device_api_v1_device_sign_ins_find_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindDevice"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceInfo"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -18019,6 +18499,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": "OK";
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_device_sign_in_oauth_device_authorize_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["Body_begin_device_sign_in_oauth_device_authorize_post"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceAuthorization"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_device_token_oauth_device_token_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["Body_get_device_token_oauth_device_token_post"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceToken"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token_oauth_revoke_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["Body_revoke_token_oauth_revoke_post"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
                 };
             };
             /** @description A problem (RFC 9457) */
