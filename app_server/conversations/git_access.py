@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import GitRemote, GitRemotes
 from app_server.conversations.models import Conversation, StartTask
+from app_server.conversations.more_repositories import KeptRepository
 from app_server.core.encryption import Cipher
 from app_server.git.address import Address, parse_address
 from app_server.git_proxy.access import ConversationRepository, proxied_name
@@ -43,6 +44,8 @@ def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yields repository, branch and provider of each repository of the conversation."""
+    for one in KeptRepository.all_of(conversation.more_repositories):
+        yield one.repository, one.branch, one.git_provider
     named_later = conversation.first_repository is not None
     branch, provider = conversation.selected_branch, conversation.git_provider
     if conversation.selected_repository and named_later:

@@ -11,6 +11,7 @@ from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.models import StartStatus
+from app_server.conversations.more_repositories import MAX_MORE, AnotherRepository, KeptRepository
 from app_server.conversations.protocol_schemas import (
     EventProcessor,
     LaunchedAgentProfile,
@@ -157,6 +158,7 @@ class StartRequest(_Strict):
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     git_provider: Annotated[str, Field(max_length=50)] | None = None
+    more_repositories: Annotated[list[AnotherRepository], Field(max_length=MAX_MORE)] = []
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     llm_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Selects the saved profile with this model if `llm_profile` is not given."""
@@ -295,6 +297,7 @@ class AppConversation(BaseModel):
     selected_repository: str | None
     selected_branch: str | None
     git_provider: str | None
+    more_repositories: list[KeptRepository] = []
     title: str | None
     trigger: str | None
     pr_number: list[int] = []

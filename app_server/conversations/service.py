@@ -26,6 +26,7 @@ from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.processors import add_processors
 from app_server.conversations.start.request import (
     checked_address,
+    checked_more,
     with_origin,
     with_parameters,
     with_spec,
@@ -74,9 +75,10 @@ async def start(
     choose what the sandbox is built on; None if the user may.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
-    InvalidRepository (422), Forbidden `repository_not_allowed`, PayloadTooLarge, Conflict
-    `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest `two_origins`, Forbidden
-    `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and the errors of joining.join.
+    InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories,
+    PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
+    `two_origins`, Forbidden `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and the errors
+    of joining.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -89,6 +91,7 @@ async def start(
     profile = await choose_profile(session, user.id, name=request.llm_profile, model=request.llm_model)
     request = await with_origin(session, user, request)
     address = await checked_address(request, user)
+    more = await checked_more(request, address, user)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
@@ -114,6 +117,7 @@ async def start(
             selected_repository=request.selected_repository,
             selected_branch=request.selected_branch,
             git_provider=request.git_provider,
+            more_repositories=[one.model_dump() for one in more],
             title=request.title or (title_of(message.model_dump()["content"]) if message else None),
             trigger=request.trigger,
             pr_number=request.pr_number or [],

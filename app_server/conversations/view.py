@@ -9,6 +9,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.more_repositories import KeptRepository
 from app_server.conversations.protocol_schemas import MetricsSnapshot
 from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
 from app_server.conversations.sharing.access import Access, is_shared, visible_to, widest
@@ -110,6 +111,7 @@ class Viewer:
             selected_repository=conversation.selected_repository,
             selected_branch=conversation.selected_branch,
             git_provider=conversation.git_provider,
+            more_repositories=KeptRepository.all_of(conversation.more_repositories),
             title=conversation.title,
             tags=conversation.tags,
             archived=conversation.archived_at is not None,

@@ -26,6 +26,12 @@ from app_server.users.outgoing import http_of
 
 Title = Annotated[str, Field(min_length=1, max_length=400)]
 Body = Annotated[str, Field(max_length=60_000)]
+Which = Annotated[
+    str | None,
+    Field(
+        max_length=2000, description="The directory of the repository, if there are several; none: the first"
+    ),
+]
 
 _CREATE = {
     GitProvider.GITHUB: "create_pr",
@@ -73,13 +79,14 @@ def _creating(name: str) -> Callable[..., Awaitable[Any]]:
         target_branch: Annotated[Branch | None, Field(description="none: where the work began")] = None,
         draft: bool = True,
         labels: Names | None = None,
+        repository: Which = None,
     ) -> OpenedPullRequestInfo:
         """Open a pull request for a branch that you have pushed. Push it with git first."""
         agent = current_agent()
-        repository = await _repository_of(agent)
-        base = target_branch or agent.conversation.selected_branch
+        hosted = await _repository_of(agent, repository)
+        base = target_branch or hosted.branch
         if base is None:
-            base = (await repository.host.client.repository(repository.name)).default_branch or "main"
+            base = (await hosted.host.client.repository(hosted.name)).default_branch or "main"
         state = caller.current_request().state
         link = f"{state.config.base_url}/conversations/{agent.conversation.id.hex}"
         new = NewPullRequest(
@@ -90,19 +97,21 @@ def _creating(name: str) -> Callable[..., Awaitable[Any]]:
             is_draft=draft,
             labels=tuple(labels or ()),
         )
-        return await _open(state.database, agent, repository, new)
+        return await _open(state.database, agent, hosted, new)
 
     create.__name__ = name
     return create
 
 
-async def get_pull_request_feedback(number: Annotated[int, Field(ge=1)]) -> PullRequestFeedback:
+async def get_pull_request_feedback(
+    number: Annotated[int, Field(ge=1)], repository: Which = None
+) -> PullRequestFeedback:
     """Read the state, the checks and the unresolved review comments of a pull request."""
-    repository = await _repository_of(current_agent())
-    client = repository.host.client
-    found = await client.pull_request(repository.name, number)
-    checks = await client.checks(repository.name, found)
-    threads = await client.review_threads(repository.name, number)
+    hosted = await _repository_of(current_agent(), repository)
+    client = hosted.host.client
+    found = await client.pull_request(hosted.name, number)
+    checks = await client.checks(hosted.name, found)
+    threads = await client.review_threads(hosted.name, number)
     return PullRequestFeedback(
         pull_request=found,
         checks=list(checks),
@@ -122,13 +131,13 @@ async def _open(
     )
 
 
-async def _repository_of(agent: CallingAgent) -> HostedRepository:
+async def _repository_of(agent: CallingAgent, wanted: str | None) -> HostedRepository:
     request = caller.current_request()
     state = request.state
     http = http_of(request, agent.user)
     hosts = GitHosts(agent.user.id, state.cipher, http, state.git_rate_limits, state.git_tokens)
     async with state.database.read() as session:
-        return await repository_of(session, hosts, agent.conversation)
+        return await repository_of(session, hosts, agent.conversation, wanted)
 
 
 def _root(conversation_id: UUID) -> str:

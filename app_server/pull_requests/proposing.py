@@ -21,7 +21,7 @@ async def proposal_of(
     async with database.read() as session:
         events = await service.latest_events(session, conversation.id)
     client = repository.host.client
-    base = conversation.selected_branch or (await client.repository(repository.name)).default_branch or "main"
+    base = repository.branch or (await client.repository(repository.name)).default_branch or "main"
     head = tree.branch if tree.branch and tree.branch != base else f"slipway/{conversation.id.hex[:8]}"
     known = await client.branches(repository.name, head, limit=100)
     link = f"{base_url}/conversations/{conversation.id.hex}"

@@ -1,39 +1,81 @@
 """Finds the repository at a git host that a conversation works on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
-from app_server.core.errors import Conflict
-from app_server.git.address import parse_address
+from app_server.conversations.more_repositories import KeptRepository
+from app_server.conversations.service import Workplace
+from app_server.core.errors import BadRequest, Conflict
+from app_server.git.address import Address, parse_address
 from app_server.git_hosts.connect import ConnectedHost, GitHosts
 from app_server.git_hosts.repository_names import name_in
 
 
 @dataclass(frozen=True)
 class HostedRepository:
-    """A repository and the host that has it. `name`: its full name at the host."""
+    """A repository and the host that has it. `name`: its full name at the host. `branch`: where the work
+    began; None for the default branch. `directory`: of a further repository of the conversation, its name
+    beside that of the first one; None for the first one. `base_commit`: of a further repository.
+    """
 
     host: ConnectedHost
     name: str
+    branch: str | None = None
+    directory: str | None = None
+    base_commit: str | None = None
+
+    def place(self, place: Workplace) -> Workplace:
+        """Returns where the repository lies. `place`: of the conversation."""
+        if self.directory is None:
+            return place
+        directory = str(PurePosixPath(place.directory).parent / self.directory)
+        return replace(place, directory=directory, base_commit=self.base_commit)
 
 
 async def repository_of(
-    session: AsyncSession, hosts: GitHosts, conversation: Conversation
+    session: AsyncSession, hosts: GitHosts, conversation: Conversation, wanted: str | None = None
 ) -> HostedRepository:
-    """Returns the conversation's repository at its host.
+    """Returns a repository of the conversation at its host. wanted: its directory, name or URL; None for the
+    first one.
 
-    Raises Conflict `repository_has_no_host`, Forbidden `no_git_credential`.
+    Raises Conflict `repository_has_no_host`, Forbidden `no_git_credential`, BadRequest
+    `repository_not_in_conversation`.
     """
     if conversation.selected_repository is None:
         raise _no_host("The conversation has no repository.")
-    address = parse_address(conversation.selected_repository, conversation.git_provider)
+    first = parse_address(conversation.selected_repository, conversation.git_provider)
+    more = KeptRepository.all_of(conversation.more_repositories)
+    if wanted is None or _is_meant(wanted, first, first.name):
+        return await _hosted(session, hosts, first, conversation.selected_branch)
+    for one in more:
+        if _is_meant(wanted, one.address, one.directory):
+            found = await _hosted(session, hosts, one.address, one.branch)
+            return replace(found, directory=one.directory, base_commit=one.base_commit)
+    known = ", ".join([first.name, *(one.directory for one in more)])
+    raise BadRequest(
+        f"The conversation has no repository {wanted}.",
+        code="repository_not_in_conversation",
+        fix=f"Name one of these directories: {known}.",
+    )
+
+
+def _is_meant(wanted: str, address: Address, directory: str) -> bool:
+    named = wanted.strip().rstrip("/").removesuffix(".git").removeprefix("../")
+    path = address.identity.partition("/")[2]
+    return named in {directory, path, address.identity, address.public_url.rstrip("/").removesuffix(".git")}
+
+
+async def _hosted(
+    session: AsyncSession, hosts: GitHosts, address: Address, branch: str | None
+) -> HostedRepository:
     if address.origin is None or address.web_url is None:
         raise _no_host("The conversation's repository is on this server, not at a git host.")
     host = await hosts.at(session, address.origin)
     path = address.web_url.removeprefix(address.origin).strip("/").removesuffix(".git")
-    return HostedRepository(host, name_in(host.provider, path))
+    return HostedRepository(host, name_in(host.provider, path), branch)
 
 
 def _no_host(why: str) -> Conflict:

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 
 from agent_runtime.events.content import TextContent
 from app_server.access.audit_trail import CurrentTrail
@@ -21,13 +21,14 @@ from app_server.core.database import ServerDatabase
 from app_server.core.errors import AppError, Conflict
 from app_server.core.server_objects import ServerConfig
 from app_server.git_hosts.connection import all_at_once
+from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.routes import CurrentGitHosts
 from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequestChanges, ReviewVerdict
 from app_server.pull_requests import messages, refresh, service, working_tree
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.proposing import proposal_of
-from app_server.pull_requests.repository_of import HostedRepository, repository_of
+from app_server.pull_requests.repository_of import repository_of
 from app_server.pull_requests.schemas import (
     AgentAsked,
     ChangePullRequest,
@@ -43,18 +44,6 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/pull-requ
 MAX_CHECKS_WITH_LOGS = 5
 
 
-async def _repository(
-    hosts: CurrentGitHosts, database: ServerDatabase, conversation: OwnedConversation
-) -> HostedRepository:
-    # A session that ends before the host is asked: hosts may take seconds.
-    async with database.read() as session:
-        return await repository_of(session, hosts, conversation)
-
-
-Repository = Annotated[HostedRepository, Depends(_repository)]
-"""The repository of the conversation in the path, which must belong to the current user."""
-
-
 async def _pull_request(
     database: ServerDatabase, conversation: OwnedConversation, pull_request_id: UUID
 ) -> ConversationPullRequest:
@@ -63,6 +52,18 @@ async def _pull_request(
 
 
 OwnedPullRequest = Annotated[ConversationPullRequest, Depends(_pull_request)]
+
+
+async def _client(
+    hosts: CurrentGitHosts, database: ServerDatabase, pull_request: OwnedPullRequest
+) -> GitHostClient:
+    # A session that ends before the host is asked: hosts may take seconds.
+    async with database.read() as session:
+        return (await hosts.at(session, pull_request.origin)).client
+
+
+Client = Annotated[GitHostClient, Depends(_client)]
+"""The client for the host of the pull request in the path."""
 
 
 @router.get("")
@@ -88,24 +89,29 @@ async def list_pull_requests(
 
 @router.get("/proposal")
 async def propose_pull_request(
-    repository: Repository,
+    hosts: CurrentGitHosts,
     conversation: OwnedConversation,
     place: OwnedWorkplace,
     database: ServerDatabase,
     config: ServerConfig,
+    repository: Annotated[str | None, Query(min_length=1, max_length=2000)] = None,
 ) -> PullRequestProposal:
     """Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
-    Nothing is created.
+    Nothing is created. repository: as in CreatePullRequest.
+
+    400 `repository_not_in_conversation`.
     """
-    tree = await working_tree.look_at(place)
-    return await proposal_of(database, config.base_url, repository, conversation, tree)
+    async with database.read() as session:
+        hosted = await repository_of(session, hosts, conversation, repository)
+    tree = await working_tree.look_at(hosted.place(place))
+    return await proposal_of(database, config.base_url, hosted, conversation, tree)
 
 
 @router.post("", status_code=201)
 async def create_pull_request(
     user: CurrentUser,
     trail: CurrentTrail,
-    repository: Repository,
+    hosts: CurrentGitHosts,
     conversation: OwnedConversation,
     viewer: Viewer,
     body: CreatePullRequest,
@@ -114,8 +120,11 @@ async def create_pull_request(
     """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
     to run. Repeating the call returns the open pull request of the branch.
 
-    409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
+    409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
+    `repository_not_in_conversation`.
     """
+    async with database.read() as session:
+        repository = await repository_of(session, hosts, conversation, body.repository)
     new = NewPullRequest(
         title=body.title,
         body=body.body,
@@ -128,7 +137,7 @@ async def create_pull_request(
     async with database.read() as session:
         await service.check_new(session, user.id, repository, new)
         place = await conversations.workplace(session, viewer, user.id, conversation.id)
-    await working_tree.push(place, body.head, body.title)
+    await working_tree.push(repository.place(place), body.head, body.title)
     row, opened = await open_pull_request(database, conversation, repository, new, trail)
     shown = PullRequestInfo.of(row)
     return CreatedPullRequest(pull_request=shown, is_new=opened.is_new, left_out=list(opened.left_out))
@@ -144,7 +153,7 @@ async def refresh_pull_request(
 
 @router.patch("/{pull_request_id}")
 async def change_pull_request(
-    repository: Repository,
+    client: Client,
     hosts: CurrentGitHosts,
     pull_request: OwnedPullRequest,
     body: ChangePullRequest,
@@ -152,14 +161,14 @@ async def change_pull_request(
 ) -> PullRequestInfo:
     """Changes title, text or draft state at the host."""
     changes = PullRequestChanges(title=body.title, body=body.body, is_draft=body.draft)
-    await repository.host.client.update_pull_request(pull_request.repository, pull_request.number, changes)
+    await client.update_pull_request(pull_request.repository, pull_request.number, changes)
     return await _refreshed(request, hosts, pull_request)
 
 
 @router.post("/{pull_request_id}/address-review")
 async def address_review(
     user: CurrentUser,
-    repository: Repository,
+    client: Client,
     viewer: Viewer,
     pull_request: OwnedPullRequest,
     database: ServerDatabase,
@@ -170,7 +179,6 @@ async def address_review(
 
     409 `nothing_to_address`.
     """
-    client = repository.host.client
     found = await client.pull_request(pull_request.repository, pull_request.number)
     threads = await client.review_threads(pull_request.repository, pull_request.number)
     reviews = await client.reviews(pull_request.repository, pull_request.number)
@@ -191,29 +199,31 @@ async def address_review(
 @router.post("/{pull_request_id}/fix-checks")
 async def fix_checks(
     user: CurrentUser,
-    repository: Repository,
+    client: Client,
     viewer: Viewer,
     pull_request: OwnedPullRequest,
     request: Request,
 ) -> AgentAsked:
     """Sends the failing checks with the ends of their logs to the agent. 409 `nothing_to_address`."""
-    client = repository.host.client
     found = await client.pull_request(pull_request.repository, pull_request.number)
     checks = await client.checks(pull_request.repository, found)
     failing = [check for check in checks if check.state is CheckState.FAILED]
     if not failing:
         raise Conflict("No check fails.", code="nothing_to_address")
-    with_logs = [(check, await _log_of(repository, check.id)) for check in failing[:MAX_CHECKS_WITH_LOGS]]
+    with_logs = [
+        (check, await _log_of(client, pull_request.repository, check.id))
+        for check in failing[:MAX_CHECKS_WITH_LOGS]
+    ]
     text = messages.about_checks(pull_request, with_logs)
     message_id = await _send(request, viewer, user, pull_request, text)
     return AgentAsked(message_id=message_id, count=len(failing))
 
 
-async def _log_of(repository: HostedRepository, check_id: str | None) -> str:
+async def _log_of(client: GitHostClient, repository: str, check_id: str | None) -> str:
     if check_id is None:
         return ""
     try:
-        return await repository.host.client.check_log(repository.name, check_id)
+        return await client.check_log(repository, check_id)
     except AppError as error:
         # The check itself is worth the message: the agent can run it in the sandbox.
         return f"(The log could not be read: {error.detail})"

@@ -76,12 +76,14 @@ class PullRequestProposal(BaseModel):
 
 
 class CreatePullRequest(BaseModel):
-    """A pull request to open. head: the branch to push to; it is made if it is not there. Changes that are
+    """A pull request to open. repository: which of the conversation's repositories, by its directory, name or
+    URL; null for the first one. head: the branch to push to; it is made if it is not there. Changes that are
     not committed are committed with the title as the message.
     """
 
     model_config = ConfigDict(extra="forbid")
 
+    repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     title: Title
     body: Annotated[str, Field(max_length=MAX_BODY_CHARACTERS)] = ""
     head: BranchName

@@ -160,7 +160,8 @@ class TriggerProgress:
         await self._open(case, tree, place, title)
 
     async def _open(self, case: _Case, tree: WorkingTree, place: conversations.Workplace, title: str) -> None:
-        setting, repository = self._setting, HostedRepository(case.host, case.trigger.repository)
+        setting, branch = self._setting, case.conversation.selected_branch
+        repository = HostedRepository(case.host, case.trigger.repository, branch)
         draft = await proposal_of(
             setting.database, setting.config.base_url, repository, case.conversation, tree
         )

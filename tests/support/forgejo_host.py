@@ -84,7 +84,7 @@ class ForgejoHost(StandingHost):
                 return 200, self._comment(int(seen.values["id"])), {}
             case "/pulls", "GET":
                 wanted = seen.query.get("state", "open")
-                return 200, [self._pull(one) for one in self.pulls if one.state == wanted], {}
+                return 200, [self._pull(one) for one in self.of(name) if one.state == wanted], {}
             case "/pulls", "POST":
                 return self._add_pull(name, seen.body)
             case "/commits/{ref}/status", "GET":
@@ -120,7 +120,7 @@ class ForgejoHost(StandingHost):
     def _add_pull(self, name: str, body: Json) -> Answer:
         if body["head"] not in self.heads(name):
             return 404, {"message": "The target couldn't be found."}, {}
-        if any(one.state == "open" and one.body["head"] == body["head"] for one in self.pulls):
+        if any(one.state == "open" and one.body["head"] == body["head"] for one in self.of(name)):
             return 409, {"message": "pull request already exists for these targets"}, {}
         pull = OpenPull(len(self.pulls) + 1, dict(body), name)
         pull.labels += ["depth"] if body.get("labels") else []

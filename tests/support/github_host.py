@@ -53,7 +53,7 @@ class GitHubHost(StandingHost):
             case (("/branches" | "/git/matching-refs/{ref}"), "GET"):
                 return self._branches(name, seen, is_refs="matching" in route)
             case "/pulls", "GET":
-                return 200, [self._pull(name, one, simple=True) for one in self._open(seen)], {}
+                return 200, [self._pull(name, one, simple=True) for one in self._open(name, seen)], {}
             case "/pulls", "POST":
                 return self._add_pull(name, seen.body)
         return issue_answer(self.issues, self._example, route, seen) or self._of_pull(name, route, seen)
@@ -87,17 +87,17 @@ class GitHubHost(StandingHost):
         if f"refs/heads/{body['head']}" not in self.git.branches(name):
             errors = [{"resource": "PullRequest", "field": "head", "code": "invalid"}]
             return 422, _invalid(errors), {}
-        if any(one.state == "open" and one.body["head"] == body["head"] for one in self.pulls):
+        if any(one.state == "open" and one.body["head"] == body["head"] for one in self.of(name)):
             said = f"A pull request already exists for {name.split('/', maxsplit=1)[0]}:{body['head']}."
             return 422, _invalid([{"message": said, "code": "custom"}]), {}
         pull = OpenPull(len(self.pulls) + 1, dict(body), name)
         self.pulls.append(pull)
         return 201, self._pull(name, pull), {}
 
-    def _open(self, seen: Seen) -> list[OpenPull]:
+    def _open(self, name: str, seen: Seen) -> list[OpenPull]:
         head = seen.query.get("head", "").partition(":")[2]
         wanted = seen.query.get("state", "open")
-        return [one for one in self.pulls if one.state == wanted and head in {"", one.body["head"]}]
+        return [one for one in self.of(name) if one.state == wanted and head in {"", one.body["head"]}]
 
     def _pull(self, name: str, pull: OpenPull, *, simple: bool = False) -> dict[str, Any]:
         body = pull.body

@@ -86,7 +86,7 @@ class GitLabHost(StandingHost):
                 self.issues.edit(int(seen.values["note_id"]), seen.body["body"])
                 return 200, self._comment(int(seen.values["note_id"])), {}
             case "/merge_requests", "GET":
-                return 200, [self._pull(one) for one in self._matching(seen.query)], {}
+                return 200, [self._pull(one) for one in self._matching(name, seen.query)], {}
             case "/merge_requests", "POST":
                 return self._add_pull(name, seen.body)
             case "/repository/commits/{sha}/statuses", "GET":
@@ -128,7 +128,7 @@ class GitLabHost(StandingHost):
     def _add_pull(self, name: str, body: Json) -> Answer:
         if body["source_branch"] not in self.heads(name):
             return 400, {"message": {"source_branch": ["does not exist"]}}, {}
-        if self._matching({"state": "opened", "source_branch": body["source_branch"]}):
+        if self._matching(name, {"state": "opened", "source_branch": body["source_branch"]}):
             return 409, {"message": ["Another open merge request already exists for this source branch"]}, {}
         pull = OpenPull(len(self.pulls) + 1, dict(body), name)
         pull.labels += [one for one in body.get("labels", "").split(",") if one]
@@ -137,12 +137,12 @@ class GitLabHost(StandingHost):
         self.pulls.append(pull)
         return 201, self._pull(pull), {}
 
-    def _matching(self, query: dict[str, str]) -> list[OpenPull]:
+    def _matching(self, name: str, query: dict[str, str]) -> list[OpenPull]:
         is_open = query.get("state", "opened") == "opened"
         wanted = query.get("source_branch")
         return [
             one
-            for one in self.pulls
+            for one in self.of(name)
             if (one.state == "open") == is_open and wanted in {None, self.branch_of(one)}
         ]
 

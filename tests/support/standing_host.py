@@ -170,6 +170,10 @@ class StandingHost:
         )
         return sorted(name for name in found if words in name)
 
+    def of(self, name: str) -> list[OpenPull]:
+        """The pull requests of this repository."""
+        return [one for one in self.pulls if one.repository in {"", name}]
+
     def pull(self, number: object) -> OpenPull | None:
         at = int(str(number or 0))
         return self.pulls[at - 1] if 0 < at <= len(self.pulls) else None

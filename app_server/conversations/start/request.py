@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.events.content import TextContent
 from app_server.conversations.models import Conversation
+from app_server.conversations.more_repositories import AnotherRepository, KeptRepository, with_directories
 from app_server.conversations.protocol_schemas import PluginSpec
 from app_server.conversations.schemas import MAX_CONTENT_PARTS, SendMessageRequest, StartRequest
 from app_server.conversations.start.suggested_task import message_of, repository_of
@@ -82,7 +83,7 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
     """
     if request.snapshot_id is None:
         return request
-    if request.selected_repository is not None:
+    if request.selected_repository is not None or request.more_repositories:
         raise BadRequest(
             "A conversation begins from a snapshot or from a repository, not from both.",
             code="two_origins",
@@ -93,7 +94,14 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
         raise NotFound("No such snapshot.", code="snapshot_not_found")
     origin = await session.get_one(Conversation, snapshot.conversation_id)
     names = ("selected_repository", "selected_branch", "git_provider")
-    return request.model_copy(update={name: getattr(origin, name) for name in names})
+    more = [
+        AnotherRepository.model_validate(
+            {name: getattr(one, name) for name in AnotherRepository.model_fields}
+        )
+        for one in KeptRepository.all_of(origin.more_repositories)
+    ]
+    found = {name: getattr(origin, name) for name in names}
+    return request.model_copy(update={**found, "more_repositories": more})
 
 
 async def with_spec(
@@ -130,6 +138,18 @@ async def checked_address(request: StartRequest, user: User) -> Address | None:
     if request.selected_repository is None:
         return None
     return await checked(parse_address(request.selected_repository, request.git_provider), user)
+
+
+async def checked_more(request: StartRequest, first: Address | None, user: User) -> list[KeptRepository]:
+    """Returns the further repositories after checking them. Raises InvalidRepository, Forbidden
+    `repository_not_allowed`, and the errors of with_directories.
+    """
+    given = request.more_repositories
+    addresses = [parse_address(one.repository, one.git_provider) for one in given]
+    kept = with_directories(given, addresses, first)
+    for address in addresses:
+        await checked(address, user)
+    return kept
 
 
 async def checked(address: Address, user: User) -> Address:

@@ -6,7 +6,7 @@ The worker (worker.py) runs them. A step saves what it must remember.
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,12 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
 from app_server.access.audit_trail import AuditTrail
 from app_server.agent_client.client import AgentClient
+from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.audit.actions import ActorMeans
 from app_server.audit.chain import Actor
 from app_server.conversations.git_access import git_work_of, remotes_of
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
+from app_server.conversations.more_repositories import KeptRepository, words_for_agent
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start import repository_scripts as scripts
@@ -110,7 +112,10 @@ async def prepare_repository(start: Start) -> StepOutcome:
         address = parse_address(start.repository_url, start.request.git_provider)
         directory, detail = f"{start.root(sandbox)}/{address.name}", f"Cloned {address.public_url}"
         if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
-            await _bring_in(start, address, sandbox.client, directory)
+            branch = start.request.selected_branch
+            await _bring_in(start, address, branch, sandbox.client, directory)
+    if more := await _bring_in_more(start, sandbox):
+        detail = f"{detail} and {', '.join(more)}"
     await _open_remotes(start, sandbox.client)
     if start.request.snapshot_id:
         detail = "Took over the files of a snapshot"
@@ -125,15 +130,21 @@ async def run_setup_script(start: Start) -> StepOutcome:
 
 async def set_up_git_hooks(start: Start) -> StepOutcome:
     client, directory = await start.workplace()
-    identity = repository_identity(start.request.selected_repository, start.request.git_provider)
     async with start.database.read() as session:
         own = await session.get(UserSettings, start.user_id)
-    await install_commit_hook(
-        client,
-        directory,
-        usual=CommitTrailer((own and own.commit_trailer) or CommitTrailer.NONE),
-        chosen=trailer_for(own.commit_trailers if own else None, identity),
-    )
+        conversation = await session.get_one(Conversation, start.id)
+    identity = repository_identity(start.request.selected_repository, start.request.git_provider)
+    checkouts = {directory: identity} | {
+        str(PurePosixPath(directory).parent / one.directory): one.address.identity
+        for one in KeptRepository.all_of(conversation.more_repositories)
+    }
+    for checkout, name in checkouts.items():
+        await install_commit_hook(
+            client,
+            checkout,
+            usual=CommitTrailer((own and own.commit_trailer) or CommitTrailer.NONE),
+            chosen=trailer_for(own.commit_trailers if own else None, name),
+        )
     return await _of_repository(start, "git_hook", _install_git_hook)
 
 
@@ -190,6 +201,7 @@ async def start_conversation(start: Start) -> StepOutcome:
     async with start.database.read() as session:
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
+        more = KeptRepository.all_of(row.more_repositories)
         repository = start.request.selected_repository
         provider = await provider_with_token(session, start.user_id, repository, row.git_provider)
         has_own_tools = start.has_own_tools(start.config, provider)
@@ -205,7 +217,10 @@ async def start_conversation(start: Start) -> StepOutcome:
     offers, word = await start.offers()
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
-    request = start.request.model_copy(update={"title": title})
+    suffix = "\n\n".join(
+        part for part in (start.request.system_message_suffix, words_for_agent(more)) if part
+    )
+    request = start.request.model_copy(update={"title": title, "system_message_suffix": suffix or None})
     market = Loaded() if has_begun else await marketplaces.offered(start)
     request, left_out = marketplaces.with_plugins(request, market.plugins)
     skill_files = await asyncio.to_thread(read_skill_files, start.config, start.user_id)
@@ -265,7 +280,26 @@ def _address(request: StartRequest) -> Address | None:
     return parse_address(request.selected_repository, request.git_provider)
 
 
-async def _bring_in(start: Start, address: Address, client: AgentClient, directory: str) -> None:
+async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
+    """Checks out the further repositories, each in its own directory, and returns their addresses."""
+    async with start.database.read() as session:
+        conversation = await session.get_one(Conversation, start.id)
+    kept = KeptRepository.all_of(conversation.more_repositories)
+    for one in kept:
+        directory = f"{start.root(sandbox)}/{one.directory}"
+        if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
+            await _bring_in(start, one.address, one.branch, sandbox.client, directory)
+        one.base_commit = one.base_commit or await repository.head_commit(sandbox.client, directory)
+    if kept:
+        async with start.database.session() as session:
+            changed = update(Conversation).where(Conversation.id == start.id)
+            await session.execute(changed.values(more_repositories=[one.model_dump() for one in kept]))
+    return [one.address.public_url for one in kept]
+
+
+async def _bring_in(
+    start: Start, address: Address, branch: str | None, client: AgentClient, directory: str
+) -> None:
     refuse_foreign_path(address, start.role)
     await asyncio.to_thread(check_exists, address)
     scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
@@ -278,7 +312,7 @@ async def _bring_in(start: Start, address: Address, client: AgentClient, directo
         start.progress.say(f"Cloning {address.public_url}")
         packed = await pack(
             address,
-            start.request.selected_branch,
+            branch,
             directory=scratch,
             timeout_seconds=start.config.clone_timeout_seconds,
             report=start.progress.say,

@@ -217,6 +217,7 @@ function Panels({ conversationId, isOwn, chat }: PanelsProps) {
   // Ports and screens are for the owner.
   const sandboxId = useConversation((state) => (isOwn ? (state.view.conversation?.sandbox_id ?? null) : null))
   const screens = useScreens(sandboxId)
+  const conversation = useConversation(({ view }) => view.conversation)
   const hasHost = useConversation(({ view }) => isReady(view) && isHosted(view.conversation))
   const isWide = useMediaQuery('(min-width: 1100px)')
   const changes = (
@@ -229,7 +230,7 @@ function Panels({ conversationId, isOwn, chat }: PanelsProps) {
   const pullRequests = hasHost && (
     <ErrorBoundary title={t('pull_requests.failed')} resetKey={conversationId}>
       <Suspense fallback={<SkeletonList rows={2} label={t('pull_requests.loading')} className="m-3" />}>
-        <PullRequests conversationId={conversationId} isOwn={isOwn} />
+        <PullRequests conversationId={conversationId} conversation={conversation} isOwn={isOwn} />
       </Suspense>
     </ErrorBoundary>
   )

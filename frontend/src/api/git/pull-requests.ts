@@ -22,11 +22,15 @@ export function pullRequestsQuery(id: string) {
   })
 }
 
-/** A draft made from the work; it is new each time. */
-export function proposalQuery(id: string) {
+/** A draft made from the work; it is new each time. `repository`: a directory; null for the first one. */
+export function proposalQuery(id: string, repository: string | null) {
   return queryOptions({
-    queryKey: [...keyOf(id), 'proposal'] as const,
-    queryFn: ({ signal }) => request<PullRequestProposal>(`${rootOf(id)}/proposal`, { signal }),
+    queryKey: [...keyOf(id), 'proposal', repository] as const,
+    queryFn: ({ signal }) =>
+      request<PullRequestProposal>(`${rootOf(id)}/proposal`, {
+        signal,
+        query: repository ? { repository } : undefined,
+      }),
     gcTime: 0,
     staleTime: Infinity,
     retry: false,

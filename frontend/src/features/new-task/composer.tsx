@@ -46,6 +46,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
       task: '',
       repository: beside?.selected_repository ?? '',
       branch: beside?.selected_branch ?? '',
+      more: [],
       profile: defaultProfile(profiles, activeProfile),
       budget: '',
       confirmation: '',

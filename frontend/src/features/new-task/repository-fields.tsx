@@ -1,35 +1,109 @@
-import { FolderGit2, GitBranch } from 'lucide-react'
+import { FolderGit2, GitBranch, Plus, X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
-import { type Control, type UseFormRegister, useWatch } from 'react-hook-form'
+import { type Control, useFieldArray, type UseFormRegister, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
+import { Button } from '@/ui/form/button'
 import { Field } from '@/ui/form/field'
+import { IconButton } from '@/ui/form/icon-button'
 import { Input } from '@/ui/form/input'
 import { useFoundBranches, useFoundRepositories } from './found-repositories'
 import { Labelled } from './labelled'
 import { recentRepositories } from './recent-repositories'
 import type { TaskInput } from './start-request'
 
-export interface RepositoryFieldsProps {
+/** As many as the server takes beside the first one. */
+const MAX_MORE = 9
+
+interface FormProps {
   form: Control<TaskInput>
   register: UseFormRegister<TaskInput>
+}
+
+export interface RepositoryFieldsProps extends FormProps {
   /** What the server has refused. */
   repositoryError: ReactNode
   branchError: ReactNode
 }
 
-/** Where the task happens. What one types is searched for at the user's git hosts. */
+/** Where the task happens: one repository, and others beside it. */
 export function RepositoryFields({ form, register, repositoryError, branchError }: RepositoryFieldsProps) {
+  const { t } = useTranslation()
+  const { fields, append, remove } = useFieldArray({ control: form, name: 'more' })
+  const first = useWatch({ control: form, name: 'repository' })
+  return (
+    <>
+      <RepositoryRow
+        form={form}
+        register={register}
+        repositoryName="repository"
+        branchName="branch"
+        repositoryError={repositoryError}
+        branchError={branchError}
+      />
+      {fields.map((field, index) => (
+        <RepositoryRow
+          key={field.id}
+          form={form}
+          register={register}
+          number={index + 2}
+          repositoryName={`more.${index}.repository`}
+          branchName={`more.${index}.branch`}
+          onRemove={() => remove(index)}
+        />
+      ))}
+      {first.trim() && fields.length < MAX_MORE && (
+        <div className="col-span-12 -mt-2">
+          <Button
+            variant="ghost"
+            size="sm"
+            icon={<Plus className="size-4" />}
+            onClick={() => append({ repository: '', branch: '' })}
+          >
+            {t('home.add_repository')}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+interface RepositoryRowProps extends FormProps {
+  repositoryName: 'repository' | `more.${number}.repository`
+  branchName: 'branch' | `more.${number}.branch`
+  /** Of a further repository: which one it is. */
+  number?: number
+  repositoryError?: ReactNode
+  branchError?: ReactNode
+  onRemove?: () => void
+}
+
+/** A repository and its branch. What one types is searched for at the user's git hosts. */
+function RepositoryRow({
+  form,
+  register,
+  repositoryName,
+  branchName,
+  number,
+  repositoryError,
+  branchError,
+  onRemove,
+}: RepositoryRowProps) {
   const { t } = useTranslation()
   const repositoriesId = useId()
   const branchesId = useId()
-  const [repository, branch] = useWatch({ control: form, name: ['repository', 'branch'] })
+  // A row that has just been removed is drawn once more without its values.
+  const [repository = '', branch = ''] = useWatch({ control: form, name: [repositoryName, branchName] })
   const { repositories, failures } = useFoundRepositories(repository)
   const branches = useFoundBranches(repository, branch)
   return (
     <>
       <Field
         className="col-span-12 sm:col-span-8"
-        label={<Labelled icon={<FolderGit2 />}>{t('home.repository')}</Labelled>}
+        label={
+          <Labelled icon={<FolderGit2 />}>
+            {number ? t('home.repository_number', { number }) : t('home.repository')}
+          </Labelled>
+        }
         error={repositoryError}
         hint={failures.map((failure) => t('home.host_failed', failure)).join(' ')}
       >
@@ -38,25 +112,40 @@ export function RepositoryFields({ form, register, repositoryError, branchError 
             {...control}
             list={repositoriesId}
             placeholder={t('home.repository_placeholder')}
-            {...register('repository')}
+            {...register(repositoryName)}
           />
         )}
       </Field>
-      <Field
-        className="col-span-6 sm:col-span-4"
-        label={<Labelled icon={<GitBranch />}>{t('home.branch')}</Labelled>}
-        error={branchError}
+      <div
+        className={onRemove ? 'col-span-12 flex items-end gap-2 sm:col-span-4' : 'col-span-6 sm:col-span-4'}
       >
-        {(control) => (
-          <Input
-            {...control}
-            list={branchesId}
-            placeholder={t('home.branch_placeholder')}
-            disabled={!repository.trim()}
-            {...register('branch')}
+        <Field
+          className="min-w-0 flex-1"
+          label={
+            <Labelled icon={<GitBranch />}>
+              {number ? t('home.branch_number', { number }) : t('home.branch')}
+            </Labelled>
+          }
+          error={branchError}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              list={branchesId}
+              placeholder={t('home.branch_placeholder')}
+              disabled={!repository.trim()}
+              {...register(branchName)}
+            />
+          )}
+        </Field>
+        {onRemove && (
+          <IconButton
+            label={t('home.remove_repository', { number })}
+            icon={<X className="size-4" />}
+            onClick={onRemove}
           />
         )}
-      </Field>
+      </div>
       <datalist id={repositoriesId}>
         {recentRepositories().map((recent) => (
           <option key={recent} value={recent} />

@@ -6,6 +6,8 @@ export interface TaskInput {
   /** Path on the server, git URL, or empty for an empty workspace. */
   repository: string
   branch: string
+  /** Further repositories, each with a directory of its own. */
+  more?: { repository: string; branch: string }[]
   profile: string
   /** US dollars, or empty for what the model's profile says. */
   budget: string
@@ -26,6 +28,7 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
     initial_message: { role: 'user', content: [{ type: 'text', text: input.task.trim() }], run: true },
     selected_repository: input.repository.trim() || null,
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
+    ...(moreOf(input).length > 0 && { more_repositories: moreOf(input) }),
     llm_profile: input.profile || null,
     ...(sandboxId && { sandbox_id: sandboxId }),
     ...(!sandboxId && input.sandbox_spec && { sandbox_spec_id: input.sandbox_spec }),
@@ -33,4 +36,12 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
     ...(input.goal_rounds && { goal: { max_iterations: input.goal_rounds } }),
     ...(dollarsOf(input.budget) && { max_budget_per_task: dollarsOf(input.budget) }),
   }
+}
+
+/** The further repositories that were named; without a first one there are none. */
+function moreOf({ repository, more = [] }: TaskInput) {
+  if (!repository.trim()) return []
+  return more
+    .filter((one) => one.repository.trim())
+    .map((one) => ({ repository: one.repository.trim(), branch: one.branch.trim() || null }))
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
@@ -11,6 +12,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Notice } from '@/ui/feedback/notice'
+import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { Textarea } from '@/ui/form/textarea'
 
@@ -24,17 +26,26 @@ interface Given {
   reviewers: string
 }
 
+/** A repository of a conversation. `directory`: null for the first one. */
+export interface ConversationRepository {
+  directory: string | null
+  name: string
+}
+
 const BRANCH = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/
 
 export interface CreateDialogProps {
   conversationId: string
+  /** Those of the conversation, the first one first. */
+  repositories: ConversationRepository[]
   onClose: () => void
 }
 
 /** Opens a pull request from a draft that was made from the work, and that can be edited. */
-export function CreateDialog({ conversationId, onClose }: CreateDialogProps) {
+export function CreateDialog({ conversationId, repositories, onClose }: CreateDialogProps) {
   const { t } = useTranslation()
-  const proposal = useQuery(proposalQuery(conversationId))
+  const [directory, setDirectory] = useState<string | null>(null)
+  const proposal = useQuery(proposalQuery(conversationId, directory))
   return (
     <Dialog
       isOpen
@@ -43,10 +54,33 @@ export function CreateDialog({ conversationId, onClose }: CreateDialogProps) {
       description={proposal.data && t('pull_requests.create_lead', { repository: proposal.data.repository })}
       className="max-w-2xl"
     >
+      {repositories.length > 1 && (
+        <Field label={t('pull_requests.repository_field')} className="mb-4">
+          {(control) => (
+            <Select
+              {...control}
+              value={directory ?? ''}
+              onChange={(event) => setDirectory(event.target.value || null)}
+            >
+              {repositories.map((one) => (
+                <option key={one.directory} value={one.directory ?? ''}>
+                  {one.name}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      )}
       {proposal.isPending && <SkeletonList rows={5} label={t('pull_requests.drafting')} />}
       {proposal.isError && <CannotPropose error={proposal.error} onRetry={() => void proposal.refetch()} />}
       {proposal.data && (
-        <CreateForm conversationId={conversationId} proposal={proposal.data} onClose={onClose} />
+        <CreateForm
+          key={directory}
+          conversationId={conversationId}
+          directory={directory}
+          proposal={proposal.data}
+          onClose={onClose}
+        />
       )}
     </Dialog>
   )
@@ -67,11 +101,14 @@ function CannotPropose({ error, onRetry }: { error: Error; onRetry: () => void }
   )
 }
 
-function CreateForm({
-  conversationId,
-  proposal,
-  onClose,
-}: CreateDialogProps & { proposal: PullRequestProposal }) {
+interface CreateFormProps {
+  conversationId: string
+  directory: string | null
+  proposal: PullRequestProposal
+  onClose: () => void
+}
+
+function CreateForm({ conversationId, directory, proposal, onClose }: CreateFormProps) {
   const { t } = useTranslation()
   const create = useCreatePullRequest(conversationId)
   const { register, handleSubmit, formState } = useForm<Given>({
@@ -88,7 +125,12 @@ function CreateForm({
   const { errors } = formState
   const submit = handleSubmit((given) =>
     create.mutate(
-      { ...given, labels: namesIn(given.labels), reviewers: namesIn(given.reviewers) },
+      {
+        ...given,
+        ...(directory && { repository: directory }),
+        labels: namesIn(given.labels),
+        reviewers: namesIn(given.reviewers),
+      },
       {
         onSuccess: ({ pull_request, is_new, left_out }) => {
           toast.success(

@@ -3,21 +3,24 @@ import { GitPullRequestArrow } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { pullRequestsQuery } from '@/api/git/pull-requests'
+import type { AppConversation } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { CreateDialog } from './create-dialog'
+import { type ConversationRepository, CreateDialog } from './create-dialog'
 import { PullRequestCard } from './pull-request-card'
 
 export interface PullRequestsProps {
   conversationId: string
+  /** Null until it is known. */
+  conversation: AppConversation | null
   /** Whether the person may open and change pull requests here. */
   isOwn: boolean
 }
 
 /** The pull requests of a conversation: how they stand at their host, and what can be done about it. */
-export function PullRequests({ conversationId, isOwn }: PullRequestsProps) {
+export function PullRequests({ conversationId, conversation, isOwn }: PullRequestsProps) {
   const { t } = useTranslation()
   const query = useQuery(pullRequestsQuery(conversationId))
   const [isCreating, setCreating] = useState(false)
@@ -51,7 +54,22 @@ export function PullRequests({ conversationId, isOwn }: PullRequestsProps) {
           <div>{create}</div>
         </div>
       )}
-      {isCreating && <CreateDialog conversationId={conversationId} onClose={() => setCreating(false)} />}
+      {isCreating && (
+        <CreateDialog
+          conversationId={conversationId}
+          repositories={repositoriesOf(conversation)}
+          onClose={() => setCreating(false)}
+        />
+      )}
     </>
   )
+}
+
+/** The first one first. */
+function repositoriesOf(conversation: AppConversation | null): ConversationRepository[] {
+  const more = conversation?.more_repositories ?? []
+  return [
+    { directory: null, name: conversation?.selected_repository ?? '' },
+    ...more.map(({ directory, repository }) => ({ directory, name: repository })),
+  ]
 }

@@ -91,6 +91,45 @@ describe('the pull requests of a conversation', () => {
     ])
   })
 
+  it('are opened in the repository that is chosen', async () => {
+    const sent: unknown[] = []
+    openConversation({
+      conversation: {
+        ...REPOSITORY,
+        more_repositories: [
+          {
+            repository: 'https://gitlab.com/crew/lamp',
+            branch: null,
+            git_provider: 'gitlab',
+            directory: 'lamp',
+            base_commit: null,
+          },
+        ],
+      },
+      extra: [
+        listed([]),
+        http.get('*/pull-requests/proposal', ({ request }) => {
+          const isLamp = new URL(request.url).searchParams.get('repository') === 'lamp'
+          return HttpResponse.json(isLamp ? { ...proposal, title: 'Light it' } : proposal)
+        }),
+        http.post('*/pull-requests', async ({ request }) => {
+          sent.push(await request.json())
+          return HttpResponse.json(
+            { pull_request: pullRequest(), is_new: true, left_out: [] },
+            { status: 201 },
+          )
+        }),
+      ],
+    })
+    await userEvent.click(await tab())
+    await userEvent.click(await screen.findByRole('button', { name: 'Create pull request' }))
+    const dialog = within(await screen.findByRole('dialog', { name: 'Create pull request' }))
+    await userEvent.selectOptions(dialog.getByLabelText('Repository'), 'https://gitlab.com/crew/lamp')
+    await waitFor(() => expect(dialog.getByLabelText('Title')).toHaveValue('Light it'))
+    await userEvent.click(dialog.getByRole('button', { name: 'Create pull request' }))
+    await waitFor(() => expect(sent).toEqual([expect.objectContaining({ repository: 'lamp' })]))
+  })
+
   it('cannot be opened without a token, and say where to add one', async () => {
     openConversation({
       conversation: REPOSITORY,

@@ -1,0 +1,96 @@
+"""Further repositories of a conversation: each is checked out in a directory beside the first one."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app_server.core.errors import BadRequest
+from app_server.git.address import Address, parse_address
+
+MAX_MORE = 9
+
+
+class AnotherRepository(BaseModel):
+    """A further repository that a conversation works on. branch: null for the default branch. A URL may not
+    contain a password: the token of its git host is used.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    repository: Annotated[str, Field(min_length=1, max_length=2000)]
+    branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    git_provider: Annotated[str, Field(max_length=50)] | None = None
+
+
+class KeptRepository(AnotherRepository):
+    """A further repository as a conversation has it. directory: its name beside that of the first repository.
+    base_commit: where the work began; null until it is checked out, or if the repository was empty.
+    """
+
+    directory: str
+    base_commit: str | None = None
+
+    @property
+    def address(self) -> Address:
+        return parse_address(self.repository, self.git_provider)
+
+    @classmethod
+    def all_of(cls, stored: Iterable[Any]) -> list[Self]:
+        """Reads them from their stored form."""
+        return [cls.model_validate(one) for one in stored]
+
+
+def with_directories(
+    more: Sequence[AnotherRepository], addresses: Sequence[Address], first: Address | None
+) -> list[KeptRepository]:
+    """Gives each repository a directory. Two of one name get different ones.
+
+    `addresses`: theirs, in the same order. `first`: of the conversation's own repository. Raises BadRequest
+    `more_without_first`, `repository_has_password`, `repository_twice`.
+    """
+    if not more:
+        return []
+    if first is None:
+        raise BadRequest(
+            "Further repositories need a first one.",
+            code="more_without_first",
+            fix="Name the first one in selected_repository.",
+        )
+    taken, known = {first.name}, {first.identity}
+    kept: list[KeptRepository] = []
+    for one, address in zip(more, addresses, strict=True):
+        if address.has_credentials:
+            raise BadRequest(
+                "The URL of a further repository may not contain a password.",
+                code="repository_has_password",
+                fix="Save a token for its git host under Settings, Git hosts.",
+            )
+        if address.identity in known:
+            raise BadRequest(f"{address.identity} is named twice.", code="repository_twice")
+        known.add(address.identity)
+        directory = next(name for name in _names(address.name) if name not in taken)
+        taken.add(directory)
+        named = one.model_dump() | {"repository": address.public_url, "directory": directory}
+        kept.append(KeptRepository.model_validate(named))
+    return kept
+
+
+def _names(name: str) -> Iterable[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in range(2, MAX_MORE + 3))
+
+
+def words_for_agent(kept: Sequence[KeptRepository]) -> str | None:
+    """Returns what the agent is told about them. None if there are none."""
+    if not kept:
+        return None
+    lines = "\n".join(
+        f"- `../{one.directory}`: {one.repository}" + (f", branch `{one.branch}`" if one.branch else "")
+        for one in kept
+    )
+    return (
+        "This conversation works on several repositories. The first one is the working directory. The others "
+        f"lie beside it:\n{lines}\nWork on each of them in its own directory, commit and push there. Open "
+        "one pull request for each that you have changed, and name its directory when you do."
+    )

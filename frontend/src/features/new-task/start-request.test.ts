@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { startRequest } from './start-request'
+
+const TASK = {
+  task: 'Measure',
+  repository: 'https://git.example/team/harbour',
+  branch: '',
+  profile: '',
+  budget: '',
+}
+
+describe('the further repositories of a task', () => {
+  it('are those that have a name', () => {
+    const more = [
+      { repository: ' https://git.example/team/lamp ', branch: ' light ' },
+      { repository: '', branch: 'main' },
+      { repository: '/srv/git/pier', branch: '' },
+    ]
+    expect(startRequest({ ...TASK, more }).more_repositories).toEqual([
+      { repository: 'https://git.example/team/lamp', branch: 'light' },
+      { repository: '/srv/git/pier', branch: null },
+    ])
+    expect(startRequest({ ...TASK, repository: '', more })).not.toHaveProperty('more_repositories')
+  })
+})
