@@ -94,7 +94,10 @@ export type StartRequest = Pick<
   | 'snapshot_id'
   | 'sandbox_spec_id'
   | 'sandbox_id'
-> & { initial_message?: SendMessageRequest | null }
+> & {
+  initial_message?: SendMessageRequest | null
+  more_repositories?: Schemas['AnotherRepository'][]
+}
 
 /** What of a failed start is to be another; what is left out stays. A branch of null is the default one. */
 export type RetryStart = Schemas['RetryStart']
