@@ -19,6 +19,9 @@ from agent_runtime.relay.http import new_transport
 from app_server import demo
 from app_server.access.credentials_in_use import CHECK_SECONDS, CredentialsInUse
 from app_server.audit.retention import TRIM_EVERY, TRIM_KIND, trimmer
+from app_server.audit_stream import delivery as audit_delivery
+from app_server.audit_stream.delivery import StreamDelivery
+from app_server.audit_stream.router import unsent_after
 from app_server.callbacks.delivery import FORGET_EVERY, FORGET_KIND, Deliveries
 from app_server.callbacks.delivery import POLICY as DELIVERY_POLICY
 from app_server.callbacks.matching import KIND as DELIVER_KIND
@@ -182,6 +185,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             triggers,
             sandboxes,
             start_worker,
+            StreamDelivery(database, cipher, http),
             stack,
         )
         egress = EgressProxy(
@@ -283,11 +287,13 @@ async def _open_jobs(
     triggers: Setting,
     sandboxes: Sandboxes,
     start_worker: StartWorker,
+    audit_stream: StreamDelivery,
     stack: AsyncExitStack,
 ) -> Jobs:
     """Names all kinds of jobs of this server and starts its worker."""
     jobs = Jobs(database, pubsub)
-    jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days), TRIM_EVERY)
+    jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days, unsent_after), TRIM_EVERY)
+    jobs.schedule(audit_delivery.KIND, audit_stream.run, audit_delivery.EVERY, audit_delivery.POLICY)
     jobs.schedule(throttle.TIDY_KIND, throttle.tidier(database), throttle.TIDY_EVERY)
     jobs.register(DELIVER_KIND, deliveries.deliver, DELIVERY_POLICY)
     jobs.register(REVOCATION_KIND, revocations.revoke, REVOCATION_POLICY)

@@ -10,6 +10,7 @@ from app_server.access import audit_routes, job_routes, key_routes, web_session_
 from app_server.access.route_access import (
     ADMINISTER,
     AUDIT,
+    AUDIT_STREAM,
     KEYS,
     MCP,
     OPEN,
@@ -19,6 +20,7 @@ from app_server.access.route_access import (
     RouteAccess,
 )
 from app_server.all_settings import router as all_settings
+from app_server.audit_stream import router as audit_stream
 from app_server.callbacks import router as callbacks
 from app_server.conversations.live import router as user_stream
 from app_server.conversations.retention import routes as retention_routes
@@ -105,6 +107,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (departure_routes.router, ADMINISTER),
     (teams.router, TEAMS),
     (scim.router, ADMINISTER),
+    (audit_stream.router, AUDIT_STREAM),
     (audit_routes.router, AUDIT),
     (job_routes.router, ADMINISTER),
     (settings.router, SETTINGS),

@@ -54,6 +54,7 @@ TEAMS = RouteAccess(read=Permission.READ, change=Permission.ADMINISTER)
 MCP = RouteAccess(read=Permission.READ, change=Permission.READ)
 """The MCP server: each of its tools asks for its own permission."""
 AUDIT = RouteAccess(read=Permission.AUDIT, change=Permission.AUDIT)
+AUDIT_STREAM = RouteAccess(read=Permission.AUDIT, change=Permission.ADMINISTER)
 
 
 def permission_missing(permission: Permission) -> Forbidden:

@@ -84,6 +84,8 @@ class AuditAction(StrEnum):
     JOB_RETRIED = "job.retried"
     JOB_CANCELLED = "job.cancelled"
     AUDIT_LOG_EXPORTED = "audit_log.exported"
+    AUDIT_STREAM_CHANGED = "audit_stream.changed"
+    AUDIT_STREAM_DELETED = "audit_stream.deleted"
     AUDIT_LOG_TRIMMED = "audit_log.trimmed"
     ENCRYPTION_KEY_ROTATED = "encryption_key.rotated"
     INSTALLATION_BACKED_UP = "installation.backed_up"

@@ -2,6 +2,7 @@
 verified.
 """
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
@@ -19,34 +20,40 @@ TRIM_EVERY: Final = timedelta(hours=1)
 _BATCH = 5000
 
 
-def trimmer(database: Database, days: int) -> Handler:
+UnsentAfter = Callable[[AsyncSession], Awaitable[int | None]]
+"""Returns the id of the last entry that was sent to the receiver of the log; None if there is no receiver."""
+
+
+def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> Handler:
     """Returns the job that deletes entries which are more than `days` days old."""
 
     async def run(_attempt: JobAttempt) -> None:
-        await trim(database, days)
+        await trim(database, days, unsent_after)
 
     return run
 
 
-async def trim(database: Database, days: int) -> None:
+async def trim(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> None:
     """Deletes entries that are more than `days` days old; 0 means that all are kept.
 
-    Only the beginning of the chain is deleted: if an entry is younger, all entries after it stay. An entry in
-    the log records each deletion.
+    Only the beginning of the chain is deleted: if an entry is younger, all entries after it stay. Entries
+    that a receiver of the log has not got yet stay, too. An entry in the log records each deletion.
     """
     has_more = days > 0
     while has_more:
         async with database.session() as session:
-            has_more = await _trim(session, timedelta(days=days)) == _BATCH
+            has_more = await _trim(session, timedelta(days=days), unsent_after) == _BATCH
 
 
-async def _trim(session: AsyncSession, age: timedelta) -> int:
+async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter | None) -> int:
     """Deletes one batch of old entries and returns their number."""
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()
     youngest = select(func.min(AuditEntry.id)).where(AuditEntry.happened_at >= now() - age)
     first_kept = await session.scalar(youngest) or last_id + 1
     up_to = min(first_kept - 1, anchor_id + _BATCH)
+    if unsent_after is not None and (sent_up_to := await unsent_after(session)) is not None:
+        up_to = min(up_to, sent_up_to)
     # Entries that record a deletion cause no further one, or an idle server would delete for ever.
     told = select(AuditEntry.id).where(
         AuditEntry.id <= up_to, AuditEntry.action != AuditAction.AUDIT_LOG_TRIMMED

@@ -78,6 +78,8 @@ export const AUDIT_ACTIONS = [
   'job.cancelled',
   'audit_log.exported',
   'audit_log.trimmed',
+  'audit_stream.changed',
+  'audit_stream.deleted',
   'encryption_key.rotated',
   'installation.backed_up',
 ] as const satisfies AuditAction[]

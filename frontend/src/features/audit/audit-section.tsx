@@ -9,6 +9,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { AuditFilters } from './audit-filters'
+import { AuditStreamCard } from './audit-stream'
 import { AuditTable } from './audit-table'
 
 const FORMATS: AuditFormat[] = ['csv', 'jsonl']
@@ -22,6 +23,7 @@ export function AuditSection() {
       <SectionHeader title={t('audit.title')} lead={t('audit.lead')} />
       {me && !isAdministrator(me) && <Notice tone="neutral">{t('audit.administrators_only')}</Notice>}
       {me && isAdministrator(me) && <AuditLog />}
+      {me && isAdministrator(me) && <AuditStreamCard />}
     </section>
   )
 }

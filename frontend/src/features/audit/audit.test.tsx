@@ -2,6 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test, vi } from 'vitest'
 import type { AuditEntry } from '@/api/people/audit'
+import type { AuditStream } from '@/api/people/audit-stream'
 import { fakeUser } from '@/test/factories'
 import { i18n } from '@/i18n/i18n'
 import { renderApp } from '@/test/render-app'
@@ -32,6 +33,7 @@ function entry(id: number, change: Partial<AuditEntry> = {}): AuditEntry {
 function log(answer: (query: URLSearchParams) => { items: AuditEntry[]; next_page_id: string | null }) {
   const asked: string[] = []
   const extra = [
+    http.get('*/api/v1/audit-log/stream', () => HttpResponse.json({ stream: null })),
     http.get('*/api/v1/people', () =>
       HttpResponse.json([
         { ...ADMIN, created_at: '2026-01-01T10:00:00Z', signed_in_at: null, disabled_at: null },
@@ -175,3 +177,43 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   audit_log: true,
   installation: true,
 }
+
+test('an admin sends the log to a webhook, copies its secret and tests it', async () => {
+  let stream: AuditStream | null = null
+  const tested: string[] = []
+  const { extra } = log(() => ({ items: [], next_page_id: null }))
+  const { user } = renderApp({
+    url: '/settings/audit',
+    user: ADMIN,
+    extra: [
+      http.get('*/api/v1/audit-log/stream', () => HttpResponse.json({ stream })),
+      http.put('*/api/v1/audit-log/stream', async ({ request }) => {
+        const wanted = (await request.json()) as { kind: 'webhook'; address: string }
+        stream = {
+          kind: wanted.kind,
+          address: wanted.address,
+          sent_up_to: 4,
+          waiting: 2,
+          sent_at: null,
+          failing_since: '2026-01-02T10:00:00Z',
+          error: 'The receiver answered 503.',
+        }
+        return HttpResponse.json({ ...stream, secret: 'whsec_once' })
+      }),
+      http.post('*/api/v1/audit-log/stream/test', () => {
+        tested.push('test')
+        return new HttpResponse(null, { status: 204 })
+      }),
+      ...extra,
+    ],
+  })
+  await user.selectOptions(await screen.findByLabelText('How'), 'Webhook')
+  await user.type(screen.getByLabelText('Address'), 'https://siem.example.com/x')
+  await user.click(screen.getByRole('button', { name: 'Send' }))
+  expect(await screen.findByDisplayValue('whsec_once')).toBeVisible()
+  await user.keyboard('{Escape}')
+  expect(await screen.findByText('The receiver answered 503.')).toBeVisible()
+  expect(screen.getByText(/2 entries wait/)).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Send a test message' }))
+  await waitFor(() => expect(tested).toEqual(['test']))
+})

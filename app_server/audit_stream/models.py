@@ -1,0 +1,42 @@
+"""The database row that says where the audit log is sent to, and up to which entry it was sent."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import BigInteger, CheckConstraint, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+STREAM_ID = 1
+
+
+class StreamKind(StrEnum):
+    """How entries are sent: by signed HTTP requests, or as syslog messages (RFC 5424)."""
+
+    WEBHOOK = "webhook"
+    SYSLOG_UDP = "syslog_udp"
+    SYSLOG_TCP = "syslog_tcp"
+    SYSLOG_TLS = "syslog_tls"
+
+
+class AuditStream(Base):
+    """The one receiver of the audit log.
+
+    `address`: a URL for webhooks, else `HOST:PORT`. `secret_encrypted`: signs webhooks. `sent_up_to`: the id
+    of the last entry that the receiver has got. `failing_since`, `error`: of the last attempt; null if it
+    succeeded.
+    """
+
+    __tablename__ = "audit_streams"
+    __table_args__ = (CheckConstraint(f"id = {STREAM_ID}", name="single"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=STREAM_ID)
+    kind: Mapped[StreamKind] = mapped_column(enum_column(StreamKind))
+    address: Mapped[str] = mapped_column(String(2000))
+    secret_encrypted: Mapped[str | None] = mapped_column(Text)
+    sent_up_to: Mapped[int] = mapped_column(BigInteger)
+    sent_at: Mapped[datetime | None]
+    failing_since: Mapped[datetime | None]
+    error: Mapped[str | None] = mapped_column(String(500))
+    created_at: Mapped[datetime] = mapped_column(default=now)

@@ -1,0 +1,47 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { components } from '@/api/schema.gen'
+
+export type AuditStream = components['schemas']['AuditStreamInfo']
+export type NewAuditStream = components['schemas']['NewAuditStream']
+export type SetAuditStream = components['schemas']['SetAuditStream']
+export type AuditStreamKind = components['schemas']['StreamKind']
+
+const PATH = '/api/v1/audit-log/stream'
+const KEY = ['audit-log', 'stream'] as const
+
+/** Where the audit log is sent to; null if nowhere. Asked again, so that the page shows how it goes on. */
+export function auditStreamQuery() {
+  return queryOptions({
+    queryKey: KEY,
+    queryFn: async ({ signal }) =>
+      (await request<components['schemas']['CurrentAuditStream']>(PATH, { signal })).stream,
+    refetchInterval: 15_000,
+  })
+}
+
+/** The page shows the errors. The secret of a webhook is only in the reply. */
+export function useSetAuditStream() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (wanted: SetAuditStream) => request<NewAuditStream>(PATH, { method: 'PUT', body: wanted }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: KEY }),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useDeleteAuditStream() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: () => request<void>(PATH, { method: 'DELETE' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: KEY }),
+  })
+}
+
+/** Sends a test message. The page shows the errors. */
+export function useTestAuditStream() {
+  return useMutation({
+    mutationFn: () => request<void>(`${PATH}/test`, { method: 'POST' }),
+    meta: { errorShownInline: true },
+  })
+}
