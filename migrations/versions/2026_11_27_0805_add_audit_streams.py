@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_audit_streams"
-down_revision = "add_retention_rules"
+down_revision = "add_more_repositories"
 branch_labels = None
 depends_on = None
 

@@ -1200,7 +1200,8 @@ export interface paths {
          * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
          *     to run. Repeating the call returns the open pull request of the branch.
          *
-         *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`.
+         *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
+         *     `repository_not_in_conversation`.
          */
         post: operations["create_pull_request_api_v1_app_conversations__conversation_id__pull_requests_post"];
         delete?: never;
@@ -1219,7 +1220,9 @@ export interface paths {
         /**
          * Propose Pull Request
          * @description Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
-         *     Nothing is created.
+         *     Nothing is created. repository: as in CreatePullRequest.
+         *
+         *     400 `repository_not_in_conversation`.
          */
         get: operations["propose_pull_request_api_v1_app_conversations__conversation_id__pull_requests_proposal_get"];
         put?: never;
@@ -1624,6 +1627,54 @@ export interface paths {
         get: operations["export_audit_log_api_v1_audit_log_export_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit-log/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Audit Stream */
+        get: operations["get_audit_stream_api_v1_audit_log_stream_get"];
+        /**
+         * Set Audit Stream
+         * @description Sends the audit log to this receiver, in place of another one. Entries are sent in order, each at least
+         *     once. Those that were not sent yet are kept longer than the retention time.
+         */
+        put: operations["set_audit_stream_api_v1_audit_log_stream_put"];
+        post?: never;
+        /**
+         * Delete Audit Stream
+         * @description Sends the audit log nowhere any more. 404 `audit_stream_not_found`.
+         */
+        delete: operations["delete_audit_stream_api_v1_audit_log_stream_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit-log/stream/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Audit Stream
+         * @description Sends a message that is no entry to the receiver, at once.
+         *
+         *     404 `audit_stream_not_found`, 502 `audit_stream_failed`.
+         */
+        post: operations["test_audit_stream_api_v1_audit_log_stream_test_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4626,6 +4677,19 @@ export interface components {
              */
             status: "ok";
         };
+        /**
+         * AnotherRepository
+         * @description A further repository that a conversation works on. branch: null for the default branch. A URL may not
+         *     contain a password: the token of its git host is used.
+         */
+        AnotherRepository: {
+            /** Branch */
+            branch?: string | null;
+            /** Git Provider */
+            git_provider?: string | null;
+            /** Repository */
+            repository: string;
+        };
         /** AnswerDevice */
         AnswerDevice: {
             /** Is Allowed */
@@ -4733,6 +4797,11 @@ export interface components {
             /** Llm Profile */
             llm_profile: string;
             metrics: components["schemas"]["MetricsSnapshot"] | null;
+            /**
+             * More Repositories
+             * @default []
+             */
+            more_repositories: components["schemas"]["KeptRepository"][];
             /** Needs You */
             needs_you?: ("approval" | "answer") | null;
             /**
@@ -4791,7 +4860,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4834,6 +4903,26 @@ export interface components {
          * @enum {string}
          */
         AuditOutcome: "success" | "refused";
+        /**
+         * AuditStreamInfo
+         * @description The receiver of the audit log. `sent_up_to`: the id of the last entry that it has got. `waiting`: how
+         *     many entries it has not got yet. `error`: why the last attempt failed; null if it did not.
+         */
+        AuditStreamInfo: {
+            /** Address */
+            address: string;
+            /** Error */
+            error: string | null;
+            /** Failing Since */
+            failing_since: string | null;
+            kind: components["schemas"]["StreamKind"];
+            /** Sent At */
+            sent_at: string | null;
+            /** Sent Up To */
+            sent_up_to: number;
+            /** Waiting */
+            waiting: number;
+        };
         /**
          * AuditTarget
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
@@ -5656,7 +5745,8 @@ export interface components {
         };
         /**
          * CreatePullRequest
-         * @description A pull request to open. head: the branch to push to; it is made if it is not there. Changes that are
+         * @description A pull request to open. repository: which of the conversation's repositories, by its directory, name or
+         *     URL; null for the first one. head: the branch to push to; it is made if it is not there. Changes that are
          *     not committed are committed with the title as the message.
          */
         CreatePullRequest: {
@@ -5679,6 +5769,8 @@ export interface components {
              * @default []
              */
             labels: string[];
+            /** Repository */
+            repository?: string | null;
             /**
              * Reviewers
              * @default []
@@ -5776,6 +5868,13 @@ export interface components {
          * @enum {string}
          */
         CredentialScope: "server" | "user" | "repository";
+        /**
+         * CurrentAuditStream
+         * @description `stream`: null if the audit log is sent nowhere.
+         */
+        CurrentAuditStream: {
+            stream: components["schemas"]["AuditStreamInfo"] | null;
+        };
         /** CurrentPassword */
         CurrentPassword: {
             /**
@@ -6557,6 +6656,23 @@ export interface components {
         JobState: "waiting" | "running" | "done" | "dead" | "cancelled";
         JsonValue: unknown;
         /**
+         * KeptRepository
+         * @description A further repository as a conversation has it. directory: its name beside that of the first repository.
+         *     base_commit: where the work began; null until it is checked out, or if the repository was empty.
+         */
+        KeptRepository: {
+            /** Base Commit */
+            base_commit?: string | null;
+            /** Branch */
+            branch?: string | null;
+            /** Directory */
+            directory: string;
+            /** Git Provider */
+            git_provider?: string | null;
+            /** Repository */
+            repository: string;
+        };
+        /**
          * LLMDiff
          * @description Changes to the model settings. If `api_key` is left out or masked, the stored key stays; an empty one
          *     deletes it.
@@ -7332,6 +7448,27 @@ export interface components {
             mode: components["schemas"]["EgressMode"] | null;
             /** Repositories */
             repositories: components["schemas"]["RepositoryNetwork"][];
+        };
+        /**
+         * NewAuditStream
+         * @description `secret`: signs webhooks, as Standard Webhooks describes it. It is shown only here; null for syslog.
+         */
+        NewAuditStream: {
+            /** Address */
+            address: string;
+            /** Error */
+            error: string | null;
+            /** Failing Since */
+            failing_since: string | null;
+            kind: components["schemas"]["StreamKind"];
+            /** Secret */
+            secret: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /** Sent Up To */
+            sent_up_to: number;
+            /** Waiting */
+            waiting: number;
         };
         /** NewSnapshot */
         NewSnapshot: {
@@ -8788,6 +8925,22 @@ export interface components {
             access: components["schemas"]["ShareRole"];
         };
         /**
+         * SetAuditStream
+         * @description Where the audit log is sent to. `address`: a URL for webhooks, else `HOST:PORT`. `begins`: with the
+         *     entries that are made from now on, or with the oldest one that is kept.
+         */
+        SetAuditStream: {
+            /** Address */
+            address: string;
+            /**
+             * Begins
+             * @default now
+             * @enum {string}
+             */
+            begins: "now" | "oldest";
+            kind: components["schemas"]["StreamKind"];
+        };
+        /**
          * SetBudget
          * @description `max_budget_per_task`: the maximum total cost of the conversation in dollars; null means no limit.
          *
@@ -9488,6 +9641,11 @@ export interface components {
             llm_profile?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /**
+             * More Repositories
+             * @default []
+             */
+            more_repositories: components["schemas"]["AnotherRepository"][];
             /** Parent Conversation Id */
             parent_conversation_id?: string | null;
             /** Plugins */
@@ -9560,6 +9718,11 @@ export interface components {
             llm_profile?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
+            /**
+             * More Repositories
+             * @default []
+             */
+            more_repositories: components["schemas"]["AnotherRepository"][];
             /** Parent Conversation Id */
             parent_conversation_id?: string | null;
             /** Plugins */
@@ -9661,6 +9824,12 @@ export interface components {
          * @enum {string}
          */
         StartTaskSortOrder: "CREATED_AT" | "CREATED_AT_DESC" | "UPDATED_AT" | "UPDATED_AT_DESC";
+        /**
+         * StreamKind
+         * @description How entries are sent: by signed HTTP requests, or as syslog messages (RFC 5424).
+         * @enum {string}
+         */
+        StreamKind: "webhook" | "syslog_udp" | "syslog_tcp" | "syslog_tls";
         /** Success */
         Success: {
             /**
@@ -12518,7 +12687,9 @@ export interface operations {
     };
     propose_pull_request_api_v1_app_conversations__conversation_id__pull_requests_proposal_get: {
         parameters: {
-            query?: never;
+            query?: {
+                repository?: string | null;
+            };
             header?: never;
             path: {
                 conversation_id: string;
@@ -12552,8 +12723,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                conversation_id: string;
                 pull_request_id: string;
+                conversation_id: string;
             };
             cookie?: never;
         };
@@ -12588,8 +12759,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                conversation_id: string;
                 pull_request_id: string;
+                conversation_id: string;
             };
             cookie?: never;
         };
@@ -12620,8 +12791,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                conversation_id: string;
                 pull_request_id: string;
+                conversation_id: string;
             };
             cookie?: never;
         };
@@ -13279,6 +13450,122 @@ export interface operations {
                     "application/x-ndjson": unknown;
                     "text/csv": unknown;
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_audit_stream_api_v1_audit_log_stream_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentAuditStream"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_audit_stream_api_v1_audit_log_stream_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetAuditStream"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAuditStream"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_audit_stream_api_v1_audit_log_stream_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_audit_stream_api_v1_audit_log_stream_test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
