@@ -41,7 +41,9 @@ async def install_commit_hook(
     hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
     await must_run(
         client,
-        'hooks="$(git rev-parse --git-path hooks)"\n'
+        'hooks="$(git rev-parse --path-format=absolute --git-path hooks)"\n'
+        # With core.hooksPath, as husky sets it, the directory is a part of the project and stays as it is.
+        'case "$hooks" in "$(git rev-parse --path-format=absolute --git-common-dir)"/*) ;; *) exit 0; esac\n'
         'file="$hooks/prepare-commit-msg"\n'
         'mkdir -p "$hooks"\n'
         # One of ours is replaced, what was there before us is kept.
