@@ -38,7 +38,7 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
         expect(page.get_by_text("file", exact=True).last).to_be_visible()
 
         client.post(f"/sandboxes/{talk}/archive").raise_for_status()
-        expect(page.get_by_text("Archived").first).to_be_visible()
+        expect(page.get_by_text("Sandbox archived").first).to_be_visible()
         page.get_by_role("tab", name="Preview").click()
         expect(page.get_by_text("The next message wakes it.").locator("visible=true")).to_be_visible()
         someone.photograph("archived")

@@ -28,8 +28,8 @@ it.each<[string, string, Partial<AppConversation>]>([
   ['Asleep', 'neutral', { execution_status: 'idle', sandbox_status: 'PAUSED' }],
   ['Asleep', 'neutral', { execution_status: 'running', sandbox_status: 'PAUSED' }],
   ['Asleep', 'neutral', { execution_status: 'finished', sandbox_status: 'PAUSED' }],
-  ['Archived', 'neutral', { execution_status: 'idle', sandbox_status: 'ARCHIVED' }],
-  ['Archived', 'neutral', { execution_status: 'finished', sandbox_status: 'ARCHIVED' }],
+  ['Sandbox archived', 'neutral', { execution_status: 'idle', sandbox_status: 'ARCHIVED' }],
+  ['Sandbox archived', 'neutral', { execution_status: 'finished', sandbox_status: 'ARCHIVED' }],
 ])('says "%s" (%s) of %o', (word, tone, fields) => {
   const standing = standingOf(fakeConversation(fields))
   expect(statusText(i18n.t, standing)).toBe(word)

@@ -60,7 +60,7 @@ test('the sandbox of a conversation is archived, and the conversation says so', 
   })
   await user.click(await screen.findByRole('button', { name: 'More actions: Old' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Archive the sandbox' }))
-  await waitFor(() => expect(main().getAllByText('Archived')[0]).toBeInTheDocument())
+  await waitFor(() => expect(main().getByText('Sandbox archived')).toBeInTheDocument())
 
   await user.click(screen.getByRole('button', { name: 'More actions: Old' }))
   expect(await screen.findByRole('menuitem', { name: 'Rename' })).toBeVisible()
