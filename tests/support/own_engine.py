@@ -9,6 +9,7 @@ with OwnEngine(memory_bytes=2 * 1024**3, image=sandbox_image()) as engine:
     engine.lose()                                   # the whole machine, as when its power goes
 """
 
+import atexit
 import fcntl
 import json
 import os
@@ -28,6 +29,7 @@ from docker import DockerClient
 
 from tests.support.engine_images import keep_image, link_image, stored_image
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.sandbox_image import sandbox_image
 from tests.support.server import wait_until
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -247,9 +249,20 @@ class OwnEngine:
         self.lose()
         for controller in [_CGROUPS, *_CGROUPS.iterdir()]:
             _remove_group(controller / self._name)
-        # Many thousand files of images: `rm` needs a fraction of the time of shutil.
-        subprocess.run(["rm", "-rf", "--", self._folder], check=True)
+        _remove_beside_the_tests(self._folder)
         self._reservation.close()
+
+
+_removals: list[subprocess.Popen[bytes]] = []
+
+
+def _remove_beside_the_tests(folder: Path) -> None:
+    """Many thousand files of images. What is left at the end of this process is waited for."""
+    renamed = folder.with_name(f"{folder.name}-removed")
+    folder.rename(renamed)
+    if not _removals:
+        atexit.register(lambda: [each.wait() for each in _removals])
+    _removals.append(subprocess.Popen(["rm", "-rf", "--", renamed]))
 
 
 def _reserved_network() -> tuple[str, IO[str]]:
@@ -295,3 +308,9 @@ def _remove_group(group: Path) -> None:
         return True
 
     wait_until(is_gone, lambda: f"{group} to be empty")
+
+
+if __name__ == "__main__":
+    # Stores the image of the tests for all engines of this machine that are to come.
+    with OwnEngine(image=sandbox_image()):
+        pass

@@ -95,6 +95,13 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """For tests that only look at it."""
+    with serving(tmp_path_factory.mktemp("serve") / "home") as running:
+        yield running
+
+
 def test_it_prints_one_link_that_signs_in(server: Server) -> None:
     links = re.findall(r"^http://localhost:\d+/sign-in#token=\S+$", server.banner, re.MULTILINE)
     assert len(links) == 1
@@ -103,25 +110,25 @@ def test_it_prints_one_link_that_signs_in(server: Server) -> None:
         assert browser.get("/users/me").json()["role"] == "owner"
 
 
-def test_it_warns_when_sandboxes_are_not_isolated(server: Server) -> None:
-    warning = get(f"{server.url}/api/v1/web-client/config").json()["sandbox"]["warning"]
-    assert warning in server.banner
+def test_it_warns_when_sandboxes_are_not_isolated(lasting: Server) -> None:
+    warning = get(f"{lasting.url}/api/v1/web-client/config").json()["sandbox"]["warning"]
+    assert warning in lasting.banner
 
 
-def test_localhost_means_us_on_both_loopback_addresses(server: Server) -> None:
+def test_localhost_means_us_on_both_loopback_addresses(lasting: Server) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no IPv6 loopback")
-    assert get(f"http://[::1]:{server.port}/health").json() == "OK"
+    assert get(f"http://[::1]:{lasting.port}/health").json() == "OK"
 
 
-def test_what_it_keeps_is_for_its_user_only(server: Server) -> None:
+def test_what_it_keeps_is_for_its_user_only(lasting: Server) -> None:
     def mode(path: Path) -> int:
         return stat.S_IMODE(path.stat().st_mode)
 
-    assert mode(server.home) == 0o700
-    for file in server.home.glob("*"):
+    assert mode(lasting.home) == 0o700
+    for file in lasting.home.glob("*"):
         if file.is_file() and (file.name.startswith("slipway.sqlite3") or file.name == "encryption.key"):
             assert mode(file) == 0o600, file
 
@@ -140,14 +147,14 @@ def test_a_signal_ends_it_cleanly(server: Server, number: int) -> None:
     assert "Traceback" not in server.process.stderr.read()
 
 
-def test_sandboxes_have_a_listener_of_their_own(server: Server) -> None:
-    assert get(f"http://127.0.0.1:{server.inner_port}/health").json() == {"status": "ok"}
-    assert get(f"http://127.0.0.1:{server.inner_port}/api/v1/users/me").status_code == 404
+def test_sandboxes_have_a_listener_of_their_own(lasting: Server) -> None:
+    assert get(f"http://127.0.0.1:{lasting.inner_port}/health").json() == {"status": "ok"}
+    assert get(f"http://127.0.0.1:{lasting.inner_port}/api/v1/users/me").status_code == 404
 
 
-def test_no_reply_waits_for_the_acknowledgement_of_its_head(server: Server) -> None:
+def test_no_reply_waits_for_the_acknowledgement_of_its_head(lasting: Server) -> None:
     """Linux holds back the second of two small writes for 40 ms, unless the connection says otherwise."""
-    for port in (server.port, server.inner_port):
+    for port in (lasting.port, lasting.inner_port):
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_SECONDS) as client:
             taken = [client.get("/health").elapsed.total_seconds() for _ in range(60)]
         # A new connection is acknowledged at once for a while.
@@ -171,16 +178,16 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path, option: str) -> None:
     assert not (tmp_path / "home").exists()
 
 
-def test_a_home_has_one_server(server: Server) -> None:
+def test_a_home_has_one_server(lasting: Server) -> None:
     ports = ("--port", str(free_port()), "--inner-port", str(free_port()))
-    process = slipway(server.home, "serve", *ports)
+    process = slipway(lasting.home, "serve", *ports)
     output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 2
     assert output == ""
     assert len(errors.strip().splitlines()) == 1
-    assert str(server.home) in errors
+    assert str(lasting.home) in errors
     assert "SLIPWAY_HOME" in errors
-    assert json.loads((server.home / "server.json").read_text())["pid"] == server.process.pid
+    assert json.loads((lasting.home / "server.json").read_text())["pid"] == lasting.process.pid
 
 
 def test_a_wrong_variable_is_one_sentence(tmp_path: Path) -> None:
