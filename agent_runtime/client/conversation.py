@@ -46,8 +46,8 @@ from agent_runtime.wire import (
     StartConversationRequest,
     StartGoalRequest,
     StuckDetectionThresholds,
+    WorkingDirectory,
 )
-from agent_runtime.wire import LocalWorkspace as WorkingDirectory
 
 
 class Conversation:

@@ -14,7 +14,7 @@ from agent_runtime.delegation.hooks_and_servers import Commands
 from agent_runtime.delegation.tool_names import Equipment
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
-from agent_runtime.wire import LocalWorkspace, StartConversationRequest
+from agent_runtime.wire import StartConversationRequest, WorkingDirectory
 
 MAX_TITLE_CHARS = 200
 
@@ -47,7 +47,7 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
         update={
             "agent": revealed(_agent(parent, brief)),
             "hook_config": brief.commands.hooks,
-            "workspace": LocalWorkspace(working_dir=str(brief.place)),
+            "workspace": WorkingDirectory(working_dir=str(brief.place)),
             "worktree": False,
             "worktree_options": None,
             "conversation_id": brief.conversation_id,

@@ -62,17 +62,17 @@ def _events() -> dict[str, type[BaseModel]]:
     return {kind.__name__: kind for kind in kinds if kind is not OtherEvent}
 
 
-def _kinds(base: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Returns the classes below `base` of the built-in tools, by name. Of two with one name, the first."""
-    found: dict[str, type[BaseModel]] = {}
-    for kind in _below(base):
-        if (
-            kind not in _NOT_KINDS
-            and not kind.__name__.startswith("_")
-            and kind.__module__.startswith(f"{agent_runtime.tools.__name__}.")
-        ):
-            found.setdefault(kind.__name__, kind)
-    return dict(sorted(found.items()))
+def _kinds(base: type[Action] | type[Observation]) -> dict[str, type[BaseModel]]:
+    """Returns the classes of the built-in tools below `base`, by kind."""
+    package = f"{agent_runtime.tools.__name__}."
+    return {
+        kind.__name__: kind
+        for kind in sorted(_below(base), key=lambda kind: kind.__name__)
+        if kind.__module__.startswith(package)
+        and kind not in _NOT_KINDS
+        and not kind.__name__.startswith("_")
+        and kind.wire_kind() == kind.__name__  # otherwise the kind of another class
+    }
 
 
 def _frames() -> dict[str, _Schema]:
@@ -83,7 +83,7 @@ def _frames() -> dict[str, _Schema]:
     return {**schemas, "Frame": union}
 
 
-def _below(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | type[Observation]]:
     for kind in base.__subclasses__():
         yield kind
         yield from _below(kind)

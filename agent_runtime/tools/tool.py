@@ -40,11 +40,16 @@ class CallSuspendedError(Exception):
 class _Payload(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @classmethod
+    def wire_kind(cls) -> str:
+        """Returns the `kind` on the wire and in logs."""
+        return cls.__name__
+
     def to_wire(self) -> dict[str, JsonValue]:
         """Returns the JSON object for an event: without nulls, and with `kind` (the class
         name) at the end.
         """
-        return {**self.model_dump(mode="json", exclude_none=True), "kind": type(self).__name__}
+        return {**self.model_dump(mode="json", exclude_none=True), "kind": self.wire_kind()}
 
 
 class Action(_Payload):

@@ -38,10 +38,10 @@ from agent_runtime.wire.conversations import (
     ConversationPage,
     Dollars,
     FinalResponse,
-    LocalWorkspace,
     SendMessageRequest,
     StartConversationRequest,
     StuckDetectionThresholds,
+    WorkingDirectory,
     WorktreeOptions,
 )
 from agent_runtime.wire.first_keys import FirstKeys
@@ -172,7 +172,6 @@ __all__ = [
     "HooksResponse",
     "ListeningPort",
     "LoadPluginRequest",
-    "LocalWorkspace",
     "LogPosition",
     "McpChangeAnswer",
     "McpErrorKind",
@@ -225,6 +224,7 @@ __all__ = [
     "ToolCatalogResponse",
     "UpdateConversationRequest",
     "UpdateSecretsRequest",
+    "WorkingDirectory",
     "WorktreeOptions",
     "relay_path",
 ]

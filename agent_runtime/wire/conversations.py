@@ -30,7 +30,7 @@ _GIT_NAME = "[A-Za-z0-9][A-Za-z0-9._/-]*"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class LocalWorkspace(BaseModel):
+class WorkingDirectory(BaseModel):
     """The workspace of the agent: a directory on the machine that runs the agent server."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -129,7 +129,7 @@ class StartConversationRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     agent: JsonObject
-    workspace: LocalWorkspace
+    workspace: WorkingDirectory
     worktree: bool = False
     worktree_options: WorktreeOptions | None = None
     conversation_id: UUID | None = None
@@ -169,7 +169,7 @@ class ConversationInfo(BaseModel):
 
     id: UUID
     agent: JsonObject
-    workspace: LocalWorkspace
+    workspace: WorkingDirectory
     persistence_dir: str
     max_iterations: int
     stuck_detection: bool

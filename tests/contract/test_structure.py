@@ -24,10 +24,6 @@ MAX_METHODS = 25
 """Public methods and properties. Fields do not count: the protocol decides how many a model has."""
 
 EXCEPTIONS = {
-    "class GitChange of agent_runtime",  # of the library, and of the wire (OpenAPI)
-    "class GitDiff of agent_runtime",  # likewise
-    "class LocalWorkspace of agent_runtime",  # likewise
-    "class TerminalAction of agent_runtime",  # the name is the kind on the wire
     "methods of AgentClient",  # one for each route of the agent server that is called
     "methods of Backend",  # the contract of everything that runs sandboxes, and three that keep it
     "methods of DockerBackend",

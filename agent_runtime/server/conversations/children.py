@@ -25,10 +25,10 @@ from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
 from agent_runtime.tools.delegation import Delegation, DelegationError
 from agent_runtime.wire import (
     ChildNotStartedError,
-    LocalWorkspace,
     StartChildConversationRequest,
     StartChildConversationResponse,
     StartConversationRequest,
+    WorkingDirectory,
 )
 from agent_runtime.workspace import work_tree
 from agent_runtime.workspace.git import GitError
@@ -208,7 +208,7 @@ def _request(
     return parent.spec.request.model_copy(
         update={
             "agent": parent.agent.model_dump(mode="json"),
-            "workspace": LocalWorkspace(working_dir=str(working_dir)),
+            "workspace": WorkingDirectory(working_dir=str(working_dir)),
             "worktree": False,
             "worktree_options": None,
             "conversation_id": child_id,

@@ -23,7 +23,7 @@ from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversation.conversations import check_size, deliver
 from agent_runtime.server.routers.project.tools import DEFAULT_SET
 from agent_runtime.server.saved.encrypted_settings import Saved
-from agent_runtime.wire import LocalWorkspace, SendMessageRequest, StartConversationRequest
+from agent_runtime.wire import SendMessageRequest, StartConversationRequest, WorkingDirectory
 
 MAX_WAITING_CHARS = 1024 * 1024
 KEEP_ALIVE_SECONDS = 15.0
@@ -63,7 +63,7 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
         agent["agent_context"] = {**(agent.get("agent_context") or {}), "system_message_suffix": asked.system}
     # OpenAI clients see no titles, so no model call is made for one.
     request = StartConversationRequest(
-        agent=agent, workspace=LocalWorkspace(working_dir=working_dir), autotitle=False
+        agent=agent, workspace=WorkingDirectory(working_dir=working_dir), autotitle=False
     )
     conversation, _ = registry.create(request)
     for message in asked.history:

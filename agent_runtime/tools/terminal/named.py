@@ -6,17 +6,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_runtime.events.content import TextContent
-from agent_runtime.tools.terminal import models
-from agent_runtime.tools.terminal.models import TerminalObservation
+from agent_runtime.tools.terminal.models import STILL_RUNNING, TerminalAction, TerminalObservation
 
 MAIN = "main"
 
 
-class TerminalAction(models.TerminalAction):
-    """A terminal action that names its shell.
-
-    It has the name of the plain class, so clients see the same kind.
-    """
+class NamedTerminalAction(TerminalAction):
+    """A terminal action that names its shell. Clients see the kind of the plain class."""
 
     off_wire: ClassVar = frozenset({"session"})
 
@@ -27,12 +23,16 @@ class TerminalAction(models.TerminalAction):
         f"new starts a shell. Default: `{MAIN}`.",
     )
 
+    @classmethod
+    def wire_kind(cls) -> str:
+        return TerminalAction.__name__
 
-def session_of(action: models.TerminalAction) -> str:
-    return action.session if isinstance(action, TerminalAction) else MAIN
+
+def session_of(action: TerminalAction) -> str:
+    return action.session if isinstance(action, NamedTerminalAction) else MAIN
 
 
-def too_many(action: models.TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
+def too_many(action: TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
     """Returns the refusal of a call that would need one shell too many.
 
     running: the running command of each shell; None for a shell that is free.
@@ -46,5 +46,5 @@ def too_many(action: models.TerminalAction, running: Mapping[str, str | None]) -
         content=[TextContent(text=text)],
         is_error=True,
         command=action.command,
-        exit_code=models.STILL_RUNNING,
+        exit_code=STILL_RUNNING,
     )

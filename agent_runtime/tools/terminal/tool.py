@@ -52,7 +52,7 @@ class TerminalTool(Tool[TerminalAction]):
         )
         self._sessions: dict[str, TerminalSession] = {}
         if sessions > 1:
-            self.action_type = named.TerminalAction
+            self.action_type = named.NamedTerminalAction
 
     @property
     def description(self) -> str:

@@ -1,6 +1,7 @@
 """Shares conversations and ends sharing. Only the owner of a conversation may do this."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import delete, func, or_, select
@@ -79,27 +80,14 @@ async def share_with(
     if share is None:
         count = select(func.count()).where(ConversationShare.conversation_id == conversation_id)
         if (await session.scalar(count) or 0) >= MAX_PEOPLE:
-            raise Conflict(
-                f"The conversation is shared with {MAX_PEOPLE} people, which is as many as there can be.",
-                code="too_many_people",
-                fix="Share it with everyone who is signed in.",
-            )
+            raise too_many("people", MAX_PEOPLE)
         session.add(ConversationShare(conversation_id=conversation_id, user_id=person_id, role=role))
     elif share.role == role:
         return await show(session, conversation)
     else:
         share.role = role
-    target = (AuditTarget.CONVERSATION, conversation_id)
-    trail.record(
-        session,
-        AuditAction.CONVERSATION_SHARED,
-        target,
-        person_id=person_id.hex,
-        person_name=person.name,
-        role=role,
-    )
-    await session.flush()
-    return await show(session, conversation)
+    details = {"person_id": person_id.hex, "person_name": person.name, "role": role}
+    return await record_shared(session, trail, conversation, details)
 
 
 async def stop_sharing_with(
@@ -114,9 +102,7 @@ async def stop_sharing_with(
     )
     if await session.scalar(statement.returning(ConversationShare.user_id)) is None:
         raise NotFound("The conversation is not shared with this person.", code="share_not_found")
-    target = (AuditTarget.CONVERSATION, conversation_id)
-    trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, person_id=person_id.hex)
-    return await show(session, conversation)
+    return await record_unshared(session, trail, conversation, {"person_id": person_id.hex})
 
 
 async def candidates(
@@ -138,6 +124,34 @@ async def candidates(
         or_(User.name.icontains(text, autoescape=True), User.id.in_(with_address)),
     )
     return (await session.scalars(query.order_by(User.name, User.id).limit(MAX_CANDIDATES))).all()
+
+
+def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
+    """Returns the error for a conversation that is shared with the largest number of people or teams."""
+    return Conflict(
+        f"The conversation is shared with {limit} {receivers}, which is as many as there can be.",
+        code=f"too_many_{receivers}",
+        fix="Share it with everyone who is signed in.",
+    )
+
+
+async def record_shared(
+    session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
+) -> Sharing:
+    """Records in the audit log that the conversation was shared. Returns who has access now."""
+    target = (AuditTarget.CONVERSATION, conversation.id)
+    trail.record(session, AuditAction.CONVERSATION_SHARED, target, **details)
+    await session.flush()
+    return await show(session, conversation)
+
+
+async def record_unshared(
+    session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
+) -> Sharing:
+    """Records in the audit log that the sharing has ended. Returns who has access now."""
+    target = (AuditTarget.CONVERSATION, conversation.id)
+    trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, **details)
+    return await show(session, conversation)
 
 
 async def show(session: AsyncSession, conversation: Conversation) -> Sharing:

@@ -7,12 +7,17 @@ from sqlalchemy import Select, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import AuditTrail
-from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.sharing.access import Access, require_access
 from app_server.conversations.sharing.models import ConversationTeamShare, ShareRole
 from app_server.conversations.sharing.schemas import Sharing
-from app_server.conversations.sharing.service import MAX_CANDIDATES, show
-from app_server.core.errors import Conflict, NotFound
+from app_server.conversations.sharing.service import (
+    MAX_CANDIDATES,
+    record_shared,
+    record_unshared,
+    show,
+    too_many,
+)
+from app_server.core.errors import NotFound
 from app_server.teams.membership import visible_teams
 from app_server.teams.models import Team
 from app_server.teams.service import team_not_found
@@ -44,26 +49,13 @@ async def share_with_team(
             raise team_not_found()
         count = select(func.count()).where(ConversationTeamShare.conversation_id == conversation_id)
         if (await session.scalar(count) or 0) >= MAX_TEAMS_OF_CONVERSATION:
-            raise Conflict(
-                f"The conversation is shared with {MAX_TEAMS_OF_CONVERSATION} teams, which is as many as "
-                "there can be.",
-                code="too_many_teams",
-                fix="Share it with everyone who is signed in.",
-            )
+            raise too_many("teams", MAX_TEAMS_OF_CONVERSATION)
         session.add(ConversationTeamShare(conversation_id=conversation_id, team_id=team_id, role=role))
     else:
         team = await session.get_one(Team, team_id)
         share.role = role
-    trail.record(
-        session,
-        AuditAction.CONVERSATION_SHARED,
-        (AuditTarget.CONVERSATION, conversation_id),
-        team_id=team_id.hex,
-        team_name=team.name,
-        role=role,
-    )
-    await session.flush()
-    return await show(session, conversation)
+    details = {"team_id": team_id.hex, "team_name": team.name, "role": role}
+    return await record_shared(session, trail, conversation, details)
 
 
 async def stop_sharing_with_team(
@@ -78,9 +70,7 @@ async def stop_sharing_with_team(
     )
     if await session.scalar(statement.returning(ConversationTeamShare.team_id)) is None:
         raise NotFound("The conversation is not shared with this team.", code="share_not_found")
-    target = (AuditTarget.CONVERSATION, conversation_id)
-    trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, team_id=team_id.hex)
-    return await show(session, conversation)
+    return await record_unshared(session, trail, conversation, {"team_id": team_id.hex})
 
 
 async def team_candidates(

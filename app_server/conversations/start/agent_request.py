@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from agent_runtime.catalogue.lookup import facts_of
-from agent_runtime.wire import LocalWorkspace, PluginSource, StartConversationRequest
+from agent_runtime.wire import PluginSource, StartConversationRequest, WorkingDirectory
 from app_server.conversations.confirmation_policy import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import secrets as own_secrets
@@ -116,7 +116,7 @@ def build(
                 "skill_files": [file.model_dump(exclude_none=True) for file in skill_files],
             },
         },
-        workspace=LocalWorkspace(working_dir=working_dir),
+        workspace=WorkingDirectory(working_dir=working_dir),
         conversation_id=conversation_id,
         initial_message=message.to_agent(message.id or conversation_id.hex) if message else None,
         title=request.title,

@@ -74,6 +74,12 @@ def container() -> Iterator[DockerWorkspace]:
 
 
 @pytest.fixture
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the person who runs the tests are not read."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
 def bridge_llm() -> Iterator[ScriptedLLM]:
     """A model that containers can reach: it listens on the address that this host has on their network."""
     with ScriptedLLM(host=host_on_bridge()) as llm:

@@ -11,6 +11,10 @@ from tests.support.scripted_llm import Request, Turn, text_of
 Play = Callable[[Request], Turn]
 
 
+PRICES = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.01}
+"""So that a reply of the scripted model, of 100 and 10 tokens, costs twenty cents."""
+
+
 def parent(place: Place, *, at_once: int = 4, **options: Any) -> Conversation:
     """at_once: how many calls of one reply may run side by side."""
     llm_fields = options.pop("llm", {})

@@ -10,7 +10,7 @@ from agent_runtime.client.callbacks import Callbacks
 from agent_runtime.client.follower import Follower
 from agent_runtime.client.on_server import OnServer
 from agent_runtime.events.content import TextContent
-from agent_runtime.wire import LocalWorkspace, SendMessageRequest, StartConversationRequest
+from agent_runtime.wire import SendMessageRequest, StartConversationRequest, WorkingDirectory
 from tests.support.agent_server import KEY, AgentServer
 
 
@@ -19,7 +19,7 @@ async def test_ended_in_the_middle_of_a_callback_it_leaves_no_connection(
 ):
     agent = Agent(llm=LLM(model="openai/scripted"))
     request = StartConversationRequest.model_validate(
-        {"agent": agent.model_dump(mode="json"), "workspace": LocalWorkspace(working_dir=str(tmp_path))}
+        {"agent": agent.model_dump(mode="json"), "workspace": WorkingDirectory(working_dir=str(tmp_path))}
     )
     link = OnServer(uuid4(), agent, request, host=agent_server.url, api_key=KEY, patience_seconds=30)
     is_called, may_return = asyncio.Event(), threading.Event()

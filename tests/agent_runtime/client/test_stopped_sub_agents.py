@@ -1,12 +1,11 @@
 """Sub-agents that ask, are stopped, or begin others."""
 
-from pathlib import Path
-
 import pytest
 
 from agent_runtime import AlwaysConfirm, ExecutionStatus
 from tests.agent_runtime.client.conftest import Place
 from tests.agent_runtime.client.delegating import (
+    PRICES,
     agent_file,
     by_prompt,
     parent,
@@ -19,13 +18,7 @@ from tests.agent_runtime.client.delegating import (
 from tests.agent_runtime.server.conftest import wait_until
 from tests.support.scripted_llm import call, calls, hang, say
 
-PRICES = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.01}
-"""So that a reply of the scripted model, of 100 and 10 tokens, costs twenty cents."""
-
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("empty_home")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Work that the agent hands to sub-agents, wherever the conversation runs."""
 
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from agent_runtime import ConversationRunError, ExecutionStatus
 from tests.agent_runtime.client.conftest import Place
 from tests.agent_runtime.client.delegating import (
+    PRICES,
     agent_file,
     by_prompt,
     parent,
@@ -19,13 +19,7 @@ from tests.agent_runtime.client.delegating import (
 )
 from tests.support.scripted_llm import call, calls, say, text_of
 
-PRICES = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.01}
-"""So that a reply of the scripted model, of 100 and 10 tokens, costs twenty cents."""
-
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("empty_home")
 
 
 @pytest.fixture

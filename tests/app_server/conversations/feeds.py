@@ -2,13 +2,20 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx
 import websockets
 from websockets.asyncio.client import ClientConnection
 
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.start.tasks import new_stages
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.service import find_owner
+from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import Home
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.plain_http import NO_TLS
@@ -40,6 +47,29 @@ class Feed:
         url = f"{self.home.stream_url}/{conversation or self.id}/events/stream?after_seq={after_seq}"
         headers = {"Authorization": f"Bearer {key or self.home.key}"}
         return websockets.connect(url, additional_headers=headers, open_timeout=PATIENCE_SECONDS)
+
+
+@asynccontextmanager
+async def feed_of(home: Home) -> AsyncIterator[Feed]:
+    """Makes a conversation that is READY, without an agent server."""
+    conversation_id = uuid4()
+    key = f"session-{conversation_id.hex}"
+    await home.state["start_worker"].close()
+    async with home.database.session() as session:
+        owner = await find_owner(session)
+        assert owner is not None
+        ids = {"id": conversation_id, "user_id": owner.id}
+        session.add(Conversation(**ids, llm_profile="demo", last_seq=0))
+        session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
+        sandbox: Sandbox = await home.state["sandboxes"].create(
+            session, sandbox_id=conversation_id, user_id=owner.id
+        )
+        sandbox.session_key_hash = token_hash(key)
+    feed = Feed(home, conversation_id, key)
+    try:
+        yield feed
+    finally:
+        await feed.inner.aclose()
 
 
 def durable(seq: int, **event: Any) -> dict[str, Any]:

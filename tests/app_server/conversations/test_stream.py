@@ -3,20 +3,16 @@
 import asyncio
 import json
 import random
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
 import websockets
 
-from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start.tasks import new_stages
-from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role
-from app_server.users.service import find_owner
-from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import ROOT, Home, client_of
-from tests.app_server.conversations.feeds import Feed, durable, message, read_until, state_update
+from tests.app_server.conversations.feeds import Feed, durable, feed_of, message, read_until, state_update
 from tests.support.patience import PATIENCE_SECONDS
 
 WAIT_SECONDS = 3600.0
@@ -36,23 +32,9 @@ def waiting() -> dict[str, Any]:
 
 
 @pytest.fixture
-async def feed(home: Home) -> Any:
-    conversation_id = uuid4()
-    key = f"session-{conversation_id.hex}"
-    await home.state["start_worker"].close()
-    async with home.database.session() as session:
-        owner = await find_owner(session)
-        assert owner is not None
-        ids = {"id": conversation_id, "user_id": owner.id}
-        session.add(Conversation(**ids, llm_profile="demo", last_seq=0))
-        session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
-        sandbox: Sandbox = await home.state["sandboxes"].create(
-            session, sandbox_id=conversation_id, user_id=owner.id
-        )
-        sandbox.session_key_hash = token_hash(key)
-    feed = Feed(home, conversation_id, key)
-    yield feed
-    await feed.inner.aclose()
+async def feed(home: Home) -> AsyncIterator[Feed]:
+    async with feed_of(home) as made:
+        yield made
 
 
 @pytest.mark.both_databases

@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, StringConstraints
 
+from agent_runtime.client.workspace import GitChange, GitDiff
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.outgoing.git_remotes import RemotesFile
 from agent_runtime.server.roots import AllowedPath, allowed_path, get_file_roots
@@ -23,16 +24,6 @@ router = Router(prefix="/api/git", tags=["Git"])
 
 _STATUS = {"not_a_repository": 404, "unknown_ref": 404, "not_found": 404}
 _FIXES = {"not_a_repository": "Pass a directory inside a git work tree."}
-
-
-class GitChange(BaseModel):
-    status: git.ChangeStatus
-    path: str
-
-
-class GitDiff(BaseModel):
-    modified: str | None
-    original: str | None
 
 
 class GitCommit(BaseModel):

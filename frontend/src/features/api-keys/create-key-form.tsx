@@ -1,10 +1,8 @@
-import { Plus } from 'lucide-react'
 import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { useCreateApiKey } from '@/api/people/api-keys'
 import type { CreatedApiKey } from '@/api/types'
-import { Button } from '@/ui/form/button'
-import { ErrorState } from '@/ui/feedback/error-state'
+import { AddForm } from '@/ui/form/add-form'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
@@ -44,7 +42,13 @@ export function CreateKeyForm({ onCreated }: { onCreated: (created: CreatedApiKe
     })
   })
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
+    <AddForm
+      onSubmit={(event) => void submit(event)}
+      label={t('api_keys.create')}
+      isBusy={create.isPending}
+      error={create.error}
+      errorTitle={t('api_keys.create_failed')}
+    >
       <div className="flex flex-wrap items-start gap-3">
         <Field
           label={t('api_keys.name')}
@@ -90,16 +94,6 @@ export function CreateKeyForm({ onCreated }: { onCreated: (created: CreatedApiKe
           {(control) => <Input {...control} placeholder="192.0.2.0/24" {...register('addresses')} />}
         </Field>
       </div>
-      <Button
-        type="submit"
-        variant="primary"
-        icon={<Plus className="size-4" />}
-        isBusy={create.isPending}
-        className="self-start"
-      >
-        {t('api_keys.create')}
-      </Button>
-      {create.isError && <ErrorState error={create.error} title={t('api_keys.create_failed')} />}
-    </form>
+    </AddForm>
   )
 }

@@ -1,9 +1,7 @@
-import { Plus } from 'lucide-react'
 import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { type Marketplaces, useSaveMarketplaces } from '@/api/agents/marketplaces'
-import { Button } from '@/ui/form/button'
-import { ErrorState } from '@/ui/feedback/error-state'
+import { AddForm } from '@/ui/form/add-form'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
@@ -31,7 +29,13 @@ export function MarketplaceForm({ all, mayShare }: { all: Marketplaces; mayShare
   })
   const isNew = (name: string) => all[getValues('list')].every((each) => each.name !== name)
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
+    <AddForm
+      onSubmit={(event) => void submit(event)}
+      label={t('marketplaces.add')}
+      isBusy={save.isPending}
+      error={save.error}
+      errorTitle={t('marketplaces.save_failed')}
+    >
       <div className="grid gap-3 sm:grid-cols-2">
         <Field
           label={t('marketplaces.name')}
@@ -70,17 +74,7 @@ export function MarketplaceForm({ all, mayShare }: { all: Marketplaces; mayShare
           </Field>
         )}
       </div>
-      <Button
-        type="submit"
-        variant="primary"
-        icon={<Plus className="size-4" />}
-        isBusy={save.isPending}
-        className="self-start"
-      >
-        {t('marketplaces.add')}
-      </Button>
-      {save.isError && <ErrorState error={save.error} title={t('marketplaces.save_failed')} />}
-    </form>
+    </AddForm>
   )
 }
 

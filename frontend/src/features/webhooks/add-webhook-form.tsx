@@ -1,11 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Plus } from 'lucide-react'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { type CallbackWithSecret, type Processor, useAddWebhook } from '@/api/automation/callbacks'
 import { currentUserQuery, isAdministrator } from '@/api/people/users'
-import { Button } from '@/ui/form/button'
-import { ErrorState } from '@/ui/feedback/error-state'
+import { AddForm } from '@/ui/form/add-form'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
@@ -75,7 +73,13 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
     }
   }
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-3">
+    <AddForm
+      onSubmit={(event) => void submit(event)}
+      label={t('webhooks.add')}
+      isBusy={add.isPending}
+      error={add.error}
+      errorTitle={t('webhooks.add_failed')}
+    >
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label={t('webhooks.name')} error={errors.name && t('webhooks.name_required')}>
           {(ids) => <Input {...ids} {...register('name', { validate: (name) => name.trim() !== '' })} />}
@@ -130,17 +134,7 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
           </Field>
         )}
       </div>
-      <Button
-        type="submit"
-        variant="primary"
-        icon={<Plus className="size-4" />}
-        isBusy={add.isPending}
-        className="self-start"
-      >
-        {t('webhooks.add')}
-      </Button>
-      {add.isError && <ErrorState error={add.error} title={t('webhooks.add_failed')} />}
-    </form>
+    </AddForm>
   )
 }
 

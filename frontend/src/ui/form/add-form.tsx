@@ -1,0 +1,36 @@
+import { Plus } from 'lucide-react'
+import type { FormEventHandler, ReactNode } from 'react'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Button } from './button'
+
+export interface AddFormProps {
+  onSubmit: FormEventHandler<HTMLFormElement>
+  /** What the button says. */
+  label: string
+  isBusy: boolean
+  /** Why the last attempt failed; null if it did not. */
+  error: Error | null
+  /** The title of the error. */
+  errorTitle: string
+  /** The fields. */
+  children: ReactNode
+}
+
+/** The form above a list that adds an entry to it. */
+export function AddForm({ onSubmit, label, isBusy, error, errorTitle, children }: AddFormProps) {
+  return (
+    <form onSubmit={onSubmit} noValidate className="mb-5 flex flex-col gap-3">
+      {children}
+      <Button
+        type="submit"
+        variant="primary"
+        icon={<Plus className="size-4" />}
+        isBusy={isBusy}
+        className="self-start"
+      >
+        {label}
+      </Button>
+      {error && <ErrorState error={error} title={errorTitle} />}
+    </form>
+  )
+}
