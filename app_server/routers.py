@@ -74,7 +74,7 @@ from app_server.sandboxes import router as sandboxes_router
 from app_server.sandboxes import runtime_plugin_routes, secret_routes
 from app_server.scim import router as scim
 from app_server.secrets import router as secrets
-from app_server.settings import confirmation, grouping
+from app_server.settings import confirmation, grouping, level_routes
 from app_server.settings import router as settings
 from app_server.sign_in import people_routes, service_account_routes
 from app_server.sign_in import router as sign_in
@@ -127,6 +127,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (mcp_servers.sign_in_router, SETTINGS),
     (confirmation.router, SETTINGS),
     (grouping.router, SETTINGS),
+    (level_routes.router, SETTINGS),
+    (level_routes.administration_router, ADMINISTER),
     (network.router, SETTINGS),
     (network_credentials.router, SETTINGS),
     (limit_routes.router, SETTINGS),

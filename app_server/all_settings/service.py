@@ -20,6 +20,8 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest
 from app_server.git.credentials import list_credentials
 from app_server.git.providers import provider_of
+from app_server.levels.models import SettingName
+from app_server.levels.service import save_own, value_for
 from app_server.marketplaces import service as marketplaces
 from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
@@ -64,11 +66,11 @@ class SettingsStore:
                 "llm": _llm(active, user_id) if active else {},
                 "mcp_config": await self._mcp_config(),
             },
-            conversation_settings=await self._conversation_settings(own),
+            conversation_settings=await self._conversation_settings(),
             max_budget_per_task=active.max_budget_per_task if active else None,
             git_user_name=own.git_user_name if own else None,
             git_user_email=own.git_user_email if own else None,
-            commit_trailer=CommitTrailer((own and own.commit_trailer) or CommitTrailer.NONE),
+            commit_trailer=CommitTrailer(await self._value(SettingName.COMMIT_TRAILER, CommitTrailer.NONE)),
             commit_trailers=(own and own.commit_trailers) or {},
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=spec.hex if spec else None,
@@ -85,8 +87,8 @@ class SettingsStore:
     async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
         """Saves the changes.
 
-        Raises BadRequest `inherited_marketplaces`, and the errors of the features: Conflict `api_key_needed`,
-        NotFound `sandbox_spec_not_found` …
+        Raises BadRequest `inherited_marketplaces`, Forbidden `setting_enforced`, and the errors of the
+        features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …
         """
         await self._save_marketplaces(changes, trail)
         await self._save_model(changes, trail)
@@ -94,12 +96,17 @@ class SettingsStore:
         given = changes.model_fields_set
         own: dict[str, Any] = {
             name: getattr(changes, name) or None
-            for name in ("git_user_name", "git_user_email", "commit_trailer", "commit_trailers")
+            for name in ("git_user_name", "git_user_email", "commit_trailers")
             if name in given
         }
-        if changes.sandbox_grouping_strategy is not None:
-            own["sandbox_grouping_strategy"] = changes.sandbox_grouping_strategy.value
         await self._merge(own)
+        if "commit_trailer" in given:
+            trailer = changes.commit_trailer
+            await self._save_level(SettingName.COMMIT_TRAILER, trailer and trailer.value)
+        if changes.sandbox_grouping_strategy is not None:
+            await self._save_level(
+                SettingName.SANDBOX_GROUPING_STRATEGY, changes.sandbox_grouping_strategy.value
+            )
         if "default_sandbox_spec_id" in given:
             await sandbox_specs.choose(
                 self.session,
@@ -151,22 +158,22 @@ class SettingsStore:
     async def _save_conversation(self, changes: SaveSettings, trail: AuditTrail) -> None:
         diff = changes.conversation_settings_diff
         if diff.max_iterations is not None:
-            await self._merge({"max_iterations": diff.max_iterations})
+            await self._save_level(SettingName.MAX_ITERATIONS, diff.max_iterations)
         if diff.model_fields_set & {"confirmation_mode", "security_analyzer"}:
-            now = await self._conversation_settings(await self._own())
+            now = await self._conversation_settings()
             asks = now.confirmation_mode if diff.confirmation_mode is None else diff.confirmation_mode
             has_analyzer = "security_analyzer" in diff.model_fields_set
             analyzer = diff.security_analyzer if has_analyzer else now.security_analyzer
             wanted = _mode(asks, analyzer)
             if (asks, analyzer) != (now.confirmation_mode, now.security_analyzer):
-                await self._merge({"confirmation_mode": wanted.value})
+                await self._save_level(SettingName.CONFIRMATION_MODE, wanted.value)
                 target = (AuditTarget.CONFIRMATION, "user")
                 trail.record(self.session, AuditAction.CONFIRMATION_CHANGED, target, mode=wanted)
 
-    async def _conversation_settings(self, own: UserSettings | None) -> ConversationSettings:
+    async def _conversation_settings(self) -> ConversationSettings:
         mode = await chosen_mode(self.session, self.user.id) or self.default_mode
         return ConversationSettings(
-            max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
+            max_iterations=await self._value(SettingName.MAX_ITERATIONS, DEFAULT_MAX_ITERATIONS),
             confirmation_mode=mode is not ConfirmationMode.NEVER,
             security_analyzer="none" if mode is ConfirmationMode.ALWAYS else "llm",
         )
@@ -175,6 +182,16 @@ class SettingsStore:
         servers = await list_servers(self.session, self.user.id)
         infos = await infos_of(self.session, self.cipher, servers)
         return {name: info.model_dump(mode="json") for name, info in infos.items()}
+
+    async def _value(self, name: SettingName, default: Any) -> Any:
+        value = await value_for(self.session, self.user.id, name)
+        return default if value is None else value.value
+
+    async def _save_level(self, name: SettingName, value: Any) -> None:
+        """Sets the user's value. A value that is sent back as it was read does not become the user's."""
+        now = await value_for(self.session, self.user.id, name)
+        if now is None or now.value != value:
+            await save_own(self.session, self.user.id, name, value)
 
     async def _merge(self, values: dict[str, Any]) -> None:
         if values:

@@ -40,11 +40,14 @@ from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound, PayloadTooLarge
+from app_server.levels.models import SettingName
+from app_server.levels.service import require_allowed
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again, allow_conversation
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandboxes.service import Sandboxes
 from app_server.settings.profile_lookup import choose_profile
+from app_server.settings.task_budget import budget_of_task
 from app_server.users.models import User
 
 
@@ -77,7 +80,7 @@ async def start(
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories,
     PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
-    `two_origins`, Forbidden `sandbox_specs_not_allowed`, NotFound `sandbox_spec_not_found`, and the errors
+    `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound `sandbox_spec_not_found`, and the errors
     of joining.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
@@ -89,6 +92,10 @@ async def start(
         _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)
     request = await with_parent(session, user, request)
     profile = await choose_profile(session, user.id, name=request.llm_profile, model=request.llm_model)
+    if request.confirmation_mode is not None:
+        await require_allowed(
+            session, user.id, SettingName.CONFIRMATION_MODE, request.confirmation_mode.value
+        )
     request = await with_origin(session, user, request)
     address = await checked_address(request, user)
     more = await checked_more(request, address, user)
@@ -154,7 +161,9 @@ async def start(
             base_image=origin.base_image,
             runtime_plugins=origin.runtime_plugins,
         )
-    budget = request.max_budget_per_task or profile.max_budget_per_task
+    budget = await budget_of_task(
+        session, user.id, asked=request.max_budget_per_task, of_profile=profile.max_budget_per_task
+    )
     await allow_conversation(session, Payer(user.id, conversation_id), budget)
     return task
 

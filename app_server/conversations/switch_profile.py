@@ -12,7 +12,7 @@ from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.llm_gateway.proof import proof_of
-from app_server.settings.profile_lookup import get_profile
+from app_server.settings.profile_lookup import callable_profile
 
 
 class SwitchProfile(BaseModel):
@@ -31,12 +31,12 @@ async def switch_profile(
 ) -> AppConversation:
     """Makes the agent use this model from its next call on. Returns the changed conversation.
 
-    Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing`, Conflict
-    `sandbox_not_running`, BadGateway.
+    Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing` and
+    `setting_enforced`, Conflict `sandbox_not_running`, BadGateway.
     """
     async with database.read() as session:
         conversation = await service.require(session, user_id, conversation_id)
-        profile = await get_profile(session, user_id, profile_name)
+        profile = await callable_profile(session, user_id, profile_name)
     sandbox = viewer.sandboxes.running(conversation.sandbox_id)
     llm = agent_request.brokered_llm(
         profile,

@@ -86,6 +86,7 @@ StartCode = Literal[
     "branch_not_found",
     "setup_script_failed",
     "llm_profile_not_found",
+    "setting_enforced",
     "internal_error",
 ]
 """Stable codes of failed starts. docs/start-failures.md has the cause and the fix of each."""

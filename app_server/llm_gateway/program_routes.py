@@ -25,7 +25,7 @@ from app_server.llm_gateway.protocols.messages_reply import error_reply
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.models import LLMProfile
-from app_server.settings.profile_lookup import get_profile
+from app_server.settings.profile_lookup import callable_profile
 from app_server.users.tokens import token_hash
 
 
@@ -140,4 +140,4 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
                 code="model_key_invalid",
                 fix="Make a new model key for the conversation.",
             )
-        return program, await get_profile(session, sandbox.user_id, program.profile_name)
+        return program, await callable_profile(session, sandbox.user_id, program.profile_name)

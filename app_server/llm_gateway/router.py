@@ -27,7 +27,7 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
-from app_server.settings.profile_lookup import get_profile
+from app_server.settings.profile_lookup import callable_profile
 
 router = APIRouter(prefix="/llm", tags=["LLM gateway"])
 
@@ -89,7 +89,7 @@ async def _call(
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
     async with database.brief_read() as session:
-        profile = await get_profile(session, sandbox.user_id, profile_name)
+        profile = await callable_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
     return await in_turn(paid, profile, Payer(sandbox.user_id, conversation_id), caller, sandbox, request)

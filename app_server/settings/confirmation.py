@@ -11,7 +11,8 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
-from app_server.settings.models import UserSettings
+from app_server.levels.models import SettingName
+from app_server.levels.service import save_own, value_for
 
 router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
 
@@ -31,8 +32,8 @@ class SetConfirmation(BaseModel):
 
 
 class ConfirmationSettings(SetConfirmation):
-    """The user's setting. `default_mode`: the mode that null means here. The default is `never` if the
-    sandbox is isolated.
+    """The mode that holds for the user: the user's, a team's or the organisation's. `default_mode`: the mode
+    that null means here. The default is `never` if the sandbox is isolated.
     """
 
     default_mode: ConfirmationMode
@@ -43,8 +44,22 @@ def default_mode(*, is_isolated: bool) -> ConfirmationMode:
 
 
 async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode | None:
-    settings = await session.get(UserSettings, user_id)
-    return ConfirmationMode(settings.confirmation_mode) if settings and settings.confirmation_mode else None
+    """Returns the mode that holds for a user. Returns None if no level sets one."""
+    chosen = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
+    return None if chosen is None else ConfirmationMode(chosen.value)
+
+
+async def mode_of_task(
+    session: AsyncSession, user_id: UUID, wanted: ConfirmationMode | None
+) -> ConfirmationMode | None:
+    """Returns the mode of a task. wanted: the mode that the task names. An enforced mode comes before it.
+
+    Returns None if the task names no mode and no level sets one.
+    """
+    value = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
+    if wanted is not None and (value is None or not value.enforced):
+        return wanted
+    return None if value is None else ConfirmationMode(value.value)
 
 
 @router.get("")
@@ -56,12 +71,11 @@ async def get_confirmation(user: CurrentUser, session: ReadSession, request: Req
 async def set_confirmation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetConfirmation, request: Request
 ) -> ConfirmationSettings:
-    """Sets the mode. It applies to tasks that start from now on."""
-    await session.merge(UserSettings(user_id=user.id, confirmation_mode=body.mode))
-    await session.flush()
+    """Sets the mode. It applies to tasks that start from now on. 403 `setting_enforced`."""
+    await save_own(session, user.id, SettingName.CONFIRMATION_MODE, body.mode and body.mode.value)
     target = (AuditTarget.CONFIRMATION, "user")
     trail.record(session, AuditAction.CONFIRMATION_CHANGED, target, mode=body.mode or "default")
-    return _shown(request, body.mode)
+    return _shown(request, await chosen_mode(session, user.id))
 
 
 def _shown(request: Request, mode: ConfirmationMode | None) -> ConfirmationSettings:

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import ReadSession, Session
-from app_server.settings.models import UserSettings
+from app_server.levels.models import SettingName
+from app_server.levels.service import save_own, value_for
 
 router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"])
 
@@ -35,15 +36,17 @@ class SetSandboxGrouping(BaseModel):
 
 
 class SandboxGrouping(SetSandboxGrouping):
-    """The user's setting. `max_conversations_per_sandbox`: the most conversations that a sandbox takes."""
+    """The strategy that holds for the user. `max_conversations_per_sandbox`: the most conversations that a
+    sandbox takes.
+    """
 
     max_conversations_per_sandbox: int
 
 
 async def grouping_of(session: AsyncSession, user_id: UUID) -> GroupingStrategy:
-    settings = await session.get(UserSettings, user_id)
-    chosen = settings.sandbox_grouping_strategy if settings else None
-    return GroupingStrategy(chosen) if chosen else GroupingStrategy.NO_GROUPING
+    """Returns the strategy that holds for a user. `NO_GROUPING` if no level sets one."""
+    chosen = await value_for(session, user_id, SettingName.SANDBOX_GROUPING_STRATEGY)
+    return GroupingStrategy.NO_GROUPING if chosen is None else GroupingStrategy(chosen.value)
 
 
 @router.get("")
@@ -56,11 +59,10 @@ async def set_sandbox_grouping(
     user: CurrentUser, session: Session, body: SetSandboxGrouping, request: Request
 ) -> SandboxGrouping:
     """Sets the strategy. It applies to conversations that start from now on; existing conversations stay
-    where they are.
+    where they are. 403 `setting_enforced`.
     """
     strategy = body.sandbox_grouping_strategy
-    await session.merge(UserSettings(user_id=user.id, sandbox_grouping_strategy=strategy.value))
-    await session.flush()
+    await save_own(session, user.id, SettingName.SANDBOX_GROUPING_STRATEGY, strategy.value)
     return _shown(request, strategy)
 
 

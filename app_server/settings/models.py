@@ -82,28 +82,18 @@ class LLMProfile(Base):
 
 
 class UserSettings(Base):
-    """A user's settings for all tasks.
-
-    confirmation_mode: None means the default for the sandbox. sandbox_grouping_strategy: None means that each
-    conversation gets a new sandbox.
-    """
+    """A user's settings for all tasks. `app_server.levels` has those that also exist at other levels."""
 
     __tablename__ = "user_settings"
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
-    confirmation_mode: Mapped[str | None] = mapped_column(String(20))
-    sandbox_grouping_strategy: Mapped[str | None] = mapped_column(String(40))
     git_user_name: Mapped[str | None] = mapped_column(String(200))
     """The name of the author of agents' commits. None means Slipway. The same holds for the next column."""
     git_user_email: Mapped[str | None] = mapped_column(String(200))
-    commit_trailer: Mapped[str | None] = mapped_column(String(20))
-    """A CommitTrailer for repositories that say nothing about it. None means no trailer."""
     commit_trailers: Mapped[dict[str, Any] | None]
     """CommitTrailer values by the identity of repositories, `host/owner/name`. They count most."""
     shared_profile_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_profiles.id", ondelete="SET NULL"))
     """A shared model profile that the user uses instead of an own profile."""
-    max_iterations: Mapped[int | None]
-    """The most steps of a run. None means DEFAULT_MAX_ITERATIONS."""
     registered_marketplaces: Mapped[list[dict[str, Any]]] = mapped_column(
         JSON, default=list, server_default="[]"
     )

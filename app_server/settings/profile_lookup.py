@@ -1,7 +1,8 @@
 """Finds the LLM profiles that a user may use: the user's own profiles, and those that administrators share.
 One profile is active.
 
-A user's own profile hides a shared profile with the same name.
+A user's own profile hides a shared profile with the same name. A model that the organisation or a team
+enforces is the active one, and agents may call no other.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict, NotFound
+from app_server.levels.models import SettingName
+from app_server.levels.service import enforced_for, setting_enforced
 from app_server.settings.models import LLMProfile, UserSettings
 from app_server.settings.schemas import LLMSettings
 from app_server.users.models import ADMINISTRATORS, User
@@ -28,6 +31,7 @@ _CHOSEN = select(UserSettings.shared_profile_id).where(UserSettings.user_id == _
 _OWN = select(LLMProfile).where(_IS_OWN).order_by(LLMProfile.name)
 _OWN_NAMED = _OWN.where(_IS_NAMED)
 _SHARED = select(LLMProfile).where(_IS_SHARED).order_by(LLMProfile.created_at, LLMProfile.id)
+_SHARED_NAMED = _SHARED.where(_IS_NAMED)
 # False sorts before true: a chosen shared profile comes before the user's own active one, and an own name
 # before a shared one.
 _NAMED = (
@@ -61,12 +65,52 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
 
     Raises NotFound `llm_profile_not_found`.
     """
-    query, values = (_ACTIVE, {}) if name is None else (_NAMED, {"name": name})
-    return found(await session.scalar(query, {"user": user_id, **values}), name)
+    if name is None:
+        return found(await active_profile(session, user_id), name)
+    return found(await session.scalar(_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
+    """Returns the profile that the organisation or a team enforces, else the one that the user has chosen.
+
+    Returns None if the enforced profile is no longer shared.
+    """
+    enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
+    if enforced is not None:
+        return await session.scalar(_SHARED_NAMED, {"name": enforced.value})
     return await session.scalar(_ACTIVE, {"user": user_id})
+
+
+async def shared_profile(session: AsyncSession, name: str) -> LLMProfile:
+    """Returns the profile that administrators share under this name. Raises NotFound
+    `llm_profile_not_found`.
+    """
+    return found(await session.scalar(_SHARED_NAMED, {"name": name}), name)
+
+
+async def callable_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
+    """Returns the profile with this name for calls of the user's agents. `name`: None means the active one.
+
+    If a model is enforced, they may call that one and recordings only. Raises NotFound
+    `llm_profile_not_found`, Forbidden `setting_enforced`.
+    """
+    enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
+    if enforced is None:
+        return await get_profile(session, user_id, name)
+    if name in {None, enforced.value}:
+        return await shared_profile(session, enforced.value)
+    profile = await get_profile(session, user_id, name)
+    if not profile.is_recording:
+        raise setting_enforced(SettingName.LLM_PROFILE, enforced)
+    return profile
+
+
+async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequence[LLMProfile]) -> list[str]:
+    """Returns the names of those profiles that the user's agents may call."""
+    enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
+    return [
+        one.name for one in profiles if enforced is None or one.is_recording or one.name == enforced.value
+    ]
 
 
 async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
@@ -88,13 +132,12 @@ async def choose_profile(
     profile first. Without both, returns the active profile.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`. Raises BadRequest `llm_model_differs`
-    if the profile has another model.
+    if the profile has another model, and Forbidden `setting_enforced` if another model is enforced.
     """
     if model is None:
-        return await get_profile(session, user_id, name)
-    if name is None:
-        return await _profile_with_model(session, user_id, model)
-    profile = await get_profile(session, user_id, name)
+        return await callable_profile(session, user_id, name)
+    named = await _profile_with_model(session, user_id, model) if name is None else None
+    profile = await callable_profile(session, user_id, named.name if named else name)
     if profile.model != model:
         raise BadRequest(
             f"The profile {profile.name!r} has the model {profile.model!r}.",

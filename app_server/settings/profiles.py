@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server import demo
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict
+from app_server.levels.models import LevelSetting, SettingName
 from app_server.settings.checks import check
 from app_server.settings.models import RECORDED_PREFIX, LLMProfile, UserSettings
-from app_server.settings.profile_lookup import active_profile, get_profile, list_own_profiles, own_profile
+from app_server.settings.profile_lookup import (
+    active_profile,
+    callable_profile,
+    list_own_profiles,
+    own_profile,
+)
 from app_server.settings.schemas import LLMSettings
 
 MAX_PROFILES = 50
@@ -70,10 +76,11 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
     """Deletes a profile. If it was active, the newest remaining profile becomes active; a recording only if
     nothing else remains.
 
-    Raises Conflict `llm_profile_built_in` and NotFound `llm_profile_not_found`.
+    Raises Conflict `llm_profile_built_in` and `llm_profile_enforced`, NotFound `llm_profile_not_found`.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user_id, name)
+    await refuse_enforced(session, profile)
     was_active = profile.is_active
     await session.delete(profile)
     await session.flush()
@@ -84,9 +91,9 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
 
 async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
     """Makes the user's own or a shared profile the active one, and returns it. Raises NotFound
-    `llm_profile_not_found`.
+    `llm_profile_not_found`, Forbidden `setting_enforced`.
     """
-    profile = await get_profile(session, user_id, name)
+    profile = await callable_profile(session, user_id, name)
     is_own = profile.user_id == user_id
     if is_own:
         await _activate(session, profile)
@@ -97,11 +104,12 @@ async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> L
 
 async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_name: str) -> LLMProfile:
     """Renames a profile and returns it. Raises Conflict `llm_profile_exists` if another profile has the new
-    name.
+    name, and Conflict `llm_profile_enforced`.
     """
     refuse_built_in(name)
     refuse_built_in(new_name)
     profile = await own_profile(session, user_id, name)
+    await refuse_enforced(session, profile)
     profile.name = new_name
     await _flush(session, new_name)
     return profile
@@ -161,6 +169,20 @@ async def _flush(session: AsyncSession, name: str) -> None:
             code="llm_profile_exists",
             fix="Choose another name.",
         ) from error
+
+
+async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
+    """Refuses to take away a model that the organisation or a team enforces. Raises Conflict
+    `llm_profile_enforced`.
+    """
+    is_model = LevelSetting.name == SettingName.LLM_PROFILE
+    named = await session.scalars(select(LevelSetting.value).where(is_model))
+    if profile.is_shared and profile.name in named.all():
+        raise Conflict(
+            f"The organisation or a team has set {profile.name!r} as the model to use.",
+            code="llm_profile_enforced",
+            fix="Delete this setting on the organisation's page first.",
+        )
 
 
 def refuse_built_in(name: str) -> None:

@@ -35,7 +35,11 @@ facts_router = APIRouter(prefix="/api/v1/settings/model-facts", tags=["Settings"
 async def list_profiles(user: CurrentUser, session: ReadSession) -> LLMProfiles:
     active = await profile_lookup.active_profile(session, user.id)
     rows = await profile_lookup.list_profiles(session, user.id)
-    return LLMProfiles(profiles=[shown(row, user.id) for row in rows], active_profile=active and active.name)
+    return LLMProfiles(
+        profiles=[shown(row, user.id) for row in rows],
+        active_profile=active and active.name,
+        callable_profiles=await profile_lookup.callable_names(session, user.id, rows),
+    )
 
 
 @router.get("/{name}")

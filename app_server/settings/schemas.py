@@ -189,5 +189,10 @@ class DeletedProfile(BaseModel):
 
 
 class LLMProfiles(BaseModel):
+    """`callable_profiles`: the names of the profiles that agents may call. These are all of them, unless the
+    organisation or a team enforces a model.
+    """
+
     profiles: list[LLMProfileInfo]
     active_profile: str | None
+    callable_profiles: list[str]

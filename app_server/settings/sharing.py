@@ -10,7 +10,7 @@ from app_server import demo
 from app_server.core.errors import Conflict
 from app_server.settings.models import LLMProfile, UserSettings
 from app_server.settings.profile_lookup import first_shared_profile, found, own_profile
-from app_server.settings.profiles import DEMO_MODEL, refuse_built_in
+from app_server.settings.profiles import DEMO_MODEL, refuse_built_in, refuse_enforced
 from app_server.users.models import User
 
 
@@ -39,10 +39,11 @@ async def share_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMP
 async def stop_sharing_profile(session: AsyncSession, name: str) -> LLMProfile:
     """Stops sharing a profile and returns it. Users who use it go back to their own active profile.
 
-    Raises NotFound `llm_profile_not_found`.
+    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_enforced`.
     """
     query = select(LLMProfile).where(LLMProfile.is_shared, LLMProfile.name == name)
     profile = found(await session.scalar(query), name)
+    await refuse_enforced(session, profile)
     profile.is_shared = False
     in_use = update(UserSettings).where(UserSettings.shared_profile_id == profile.id)
     await session.execute(in_use.values(shared_profile_id=None))

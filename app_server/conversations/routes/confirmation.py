@@ -17,6 +17,8 @@ from app_server.conversations.routes.dependencies import (
 )
 from app_server.conversations.schemas import Success
 from app_server.core.database import ServerDatabase
+from app_server.levels.models import SettingName
+from app_server.levels.service import require_allowed
 from app_server.settings.confirmation import ConfirmationMode
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
@@ -107,7 +109,11 @@ async def set_mode(
     body: SetConfirmationMode,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting."""
+    """Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting. 403
+    `setting_enforced`.
+    """
+    async with database.read() as session:
+        await require_allowed(session, conversation.user_id, SettingName.CONFIRMATION_MODE, body.mode.value)
     agent = viewer.sandboxes.client(conversation.sandbox_id)
     await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))
     async with database.session() as session:

@@ -13,7 +13,7 @@ from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.llm_gateway.proof import proof_of
 from app_server.sandboxes.auth import CurrentSandbox
-from app_server.settings.profile_lookup import get_profile
+from app_server.settings.profile_lookup import callable_profile
 
 inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["LLM gateway"])
 
@@ -36,7 +36,7 @@ async def get_llm(
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
     async with database.read() as session:
-        found = await get_profile(session, sandbox.user_id, profile)
+        found = await callable_profile(session, sandbox.user_id, profile)
         residents = await residents_of(session, sandbox_id)
     if len(residents) > 1:
         raise Conflict(

@@ -15,6 +15,7 @@ from app_server.conversations.service import require
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import BadRequest, Conflict
 from app_server.llm_gateway.limits.spending import Payer, allow_conversation, cost_of_programs
+from app_server.settings.task_budget import require_allowed_budget
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
@@ -42,9 +43,10 @@ async def set_budget(
     body: SetBudget,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the budget. Setting the same amount again changes nothing."""
+    """Sets the budget. Setting the same amount again changes nothing. 403 `setting_enforced`."""
     async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)
+        await require_allowed_budget(session, user.id, body.max_budget_per_task)
         payer = Payer(user.id, conversation.id)
         counted = float((conversation.metrics or {}).get("accumulated_cost", 0))
         counted += await cost_of_programs(session, conversation.id)

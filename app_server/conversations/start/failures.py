@@ -11,7 +11,13 @@ from app_server.core.errors import AppError, StartFailure
 logger = logging.getLogger(__name__)
 
 _START_CODES = frozenset(
-    ("repository_not_found", "repository_not_allowed", "llm_profile_not_found", "agent_server_error")
+    (
+        "repository_not_found",
+        "repository_not_allowed",
+        "llm_profile_not_found",
+        "setting_enforced",
+        "agent_server_error",
+    )
 )
 
 

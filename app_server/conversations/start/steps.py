@@ -38,6 +38,8 @@ from app_server.git.credentials import provider_with_token
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
 from app_server.git.repository_bundle import pack
+from app_server.levels.models import SettingName
+from app_server.levels.service import value_for
 from app_server.llm_gateway.proof import proof_of
 from app_server.marketplaces.service import Loaded
 from app_server.mcp_approvals.service import approvals_of
@@ -49,9 +51,9 @@ from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
 from app_server.secrets.service import list_secrets
 from app_server.settings.commit_trailers import CommitTrailer, trailer_for
-from app_server.settings.confirmation import chosen_mode, default_mode
+from app_server.settings.confirmation import default_mode, mode_of_task
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
-from app_server.settings.profile_lookup import get_profile
+from app_server.settings.profile_lookup import callable_profile
 from app_server.skills.files import read_skill_files
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision
@@ -64,7 +66,7 @@ NOTHING_OFFERED: Mapping[OfferKind, str] = {
 
 async def create_sandbox(start: Start) -> StepOutcome:
     async with start.database.session() as session:
-        profile = await get_profile(session, start.user_id, start.llm_profile)
+        profile = await callable_profile(session, start.user_id, start.llm_profile)
         await session.execute(
             update(Conversation).where(Conversation.id == start.id).values(llm_model=profile.model)
         )
@@ -133,6 +135,7 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
     async with start.database.read() as session:
         own = await session.get(UserSettings, start.user_id)
         conversation = await session.get_one(Conversation, start.id)
+        trailer = await value_for(session, start.user_id, SettingName.COMMIT_TRAILER)
     identity = repository_identity(start.request.selected_repository, start.request.git_provider)
     checkouts = {directory: identity} | {
         str(PurePosixPath(directory).parent / one.directory): one.address.identity
@@ -142,8 +145,10 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
         await install_commit_hook(
             client,
             checkout,
-            usual=CommitTrailer((own and own.commit_trailer) or CommitTrailer.NONE),
-            chosen=trailer_for(own.commit_trailers if own else None, name),
+            usual=CommitTrailer.NONE if trailer is None else CommitTrailer(trailer.value),
+            chosen=None
+            if trailer is not None and trailer.enforced
+            else trailer_for(own.commit_trailers if own else None, name),
         )
     return await _of_repository(start, "git_hook", _install_git_hook)
 
@@ -206,13 +211,13 @@ async def start_conversation(start: Start) -> StepOutcome:
         provider = await provider_with_token(session, start.user_id, repository, row.git_provider)
         has_own_tools = start.has_own_tools(start.config, provider)
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
-        profile = await get_profile(session, start.user_id, start.llm_profile)
+        profile = await callable_profile(session, start.user_id, start.llm_profile)
         secrets = await list_secrets(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
         approved = await approvals_of(session, start.user_id, identity)
         mcp_servers = await definitions_for_sandboxes(session, start.cipher, start.user_id)
-        mode = start.request.confirmation_mode or await chosen_mode(session, start.user_id)
-        own = await session.get(UserSettings, start.user_id)
+        mode = await mode_of_task(session, start.user_id, start.request.confirmation_mode)
+        steps = await value_for(session, start.user_id, SettingName.MAX_ITERATIONS)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
     offers, word = await start.offers()
     # A recording has no turn for a title: it is the first words there too.
@@ -242,7 +247,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             mcp_approved=approved,
             mcp_servers=mcp_servers,
             has_own_tools=has_own_tools,
-            max_iterations=(own.max_iterations if own else None) or DEFAULT_MAX_ITERATIONS,
+            max_iterations=DEFAULT_MAX_ITERATIONS if steps is None else steps.value,
         )
     )
     await marketplaces.keep_plugins(start, request)

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.database import now
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
 from app_server.llm_gateway.limits.program_usage import ProgramUsage
+from app_server.settings.task_budget import is_budget_enforced
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,12 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue: if its budget is spent, it gets its first budget once more."""
+    """Lets a conversation continue: if its budget is spent, it gets its first budget once more.
+
+    It does not if the organisation or a team enforces the budget of tasks.
+    """
+    if await is_budget_enforced(session, payer.user_id):
+        return
     account = await _conversation_account(session, payer)
     if account.allowed is not None and account.spent >= account.allowed:
         account.allowed = account.spent + (account.share or account.allowed)

@@ -1,5 +1,6 @@
 import {
   Boxes,
+  Building2,
   FolderCheck,
   GitBranch,
   Globe,
@@ -29,6 +30,7 @@ export const OWN_SECTIONS: ReadonlySet<string> = new Set([
   'browsers',
   'people',
   'teams',
+  'organisation',
   'audit',
   'jobs',
   'retention',
@@ -79,6 +81,7 @@ export const SETTINGS_GROUPS = [
     sections: [
       { path: 'people', label: 'settings.people', icon: Users },
       { path: 'teams', label: 'settings.teams', icon: UsersRound },
+      { path: 'organisation', label: 'settings.organisation', icon: Building2 },
       { path: 'audit', label: 'settings.audit', icon: ScrollText },
       { path: 'jobs', label: 'settings.jobs', icon: ListChecks },
       { path: 'retention', label: 'settings.retention', icon: Hourglass },

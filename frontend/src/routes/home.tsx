@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
 import { conversationQuery } from '@/api/conversations/conversations'
-import { profilesQuery } from '@/api/models/profiles'
+import { callableProfiles, profilesQuery } from '@/api/models/profiles'
 import { currentUserQuery, mayWork } from '@/api/people/users'
 import { webClientConfigQuery } from '@/api/web-client-config'
 import { RecentConversations } from '@/features/conversations/recent-conversations'
@@ -77,7 +77,7 @@ export function HomeRoute() {
           !isLost &&
           (hasModel ? (
             <Composer
-              profiles={profiles.data.profiles}
+              profiles={callableProfiles(profiles.data)}
               activeProfile={profiles.data.active_profile}
               beside={besideId === null ? undefined : beside.data}
             />

@@ -4,6 +4,7 @@ import type { ComponentType } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Navigate, NavLink, useNavigate, useParams } from 'react-router'
 import { currentUserQuery, mayWork } from '@/api/people/users'
+import { effectiveSettingsQuery, type SettingName } from '@/api/people/levels'
 import { AboutSection } from '@/features/about/about-section'
 import { ApiKeysSection } from '@/features/api-keys/api-keys-section'
 import { AppearanceSection } from '@/features/appearance/appearance-section'
@@ -17,6 +18,8 @@ import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
 import { NetworkSection } from '@/features/network/network-section'
+import { LevelNotice } from '@/features/organisation/level-notice'
+import { OrganisationSection } from '@/features/organisation/organisation-section'
 import { PeopleSection } from '@/features/people/people-section'
 import { RetentionSection } from '@/features/retention/retention-section'
 import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-section'
@@ -53,6 +56,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   browsers: SignInSections,
   people: PeopleSection,
   teams: TeamsSection,
+  organisation: OrganisationSection,
   audit: AuditSection,
   jobs: JobsSection,
   retention: RetentionSection,
@@ -60,6 +64,17 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   appearance: AppearanceSection,
   about: AboutSection,
 }
+
+/** The settings of a page that the organisation or a team can set, too. */
+const LEVELLED: Partial<Record<SectionPath, SettingName[]>> = {
+  models: ['llm_profile', 'max_budget_per_task'],
+  confirmation: ['confirmation_mode'],
+  sandboxes: ['sandbox_grouping_strategy'],
+  'git-hosts': ['commit_trailer'],
+}
+
+/** The pages that are about one such setting alone: they are locked while it is enforced. */
+const LOCKABLE: ReadonlySet<string> = new Set(['confirmation', 'sandboxes'])
 
 function SignInSections() {
   return (
@@ -75,6 +90,7 @@ export function SettingsRoute() {
   const { t } = useTranslation()
   const { section } = useParams()
   const user = useQuery(currentUserQuery()).data
+  const levels = useQuery(effectiveSettingsQuery()).data
   const current = SETTINGS_SECTIONS.find(({ path }) => path === section)
   useDocumentTitle(current ? `${t(current.label)} · ${t('settings.title')}` : t('settings.title'))
 
@@ -82,6 +98,9 @@ export function SettingsRoute() {
   if (!current) return <NotFoundRoute />
   const Section = SECTIONS[current.path]
   const isLocked = user !== undefined && !mayWork(user) && !OWN_SECTIONS.has(current.path)
+  const names = LEVELLED[current.path] ?? []
+  const settings = levels?.filter(({ name }) => names.includes(name)) ?? []
+  const isEnforced = LOCKABLE.has(current.path) && settings.some(({ enforced }) => enforced)
   return (
     <div className="mx-auto max-w-5xl px-4 py-8 sm:px-8 lg:py-12">
       <h1 className="mb-6 text-2xl font-semibold tracking-tight lg:mb-8">{t('settings.title')}</h1>
@@ -94,7 +113,10 @@ export function SettingsRoute() {
               {t('settings.read_only')}
             </Notice>
           )}
-          <fieldset disabled={isLocked} className="contents">
+          {settings.map((setting) => (
+            <LevelNotice key={setting.name} setting={setting} />
+          ))}
+          <fieldset disabled={isLocked || isEnforced} className="contents">
             <Section />
           </fieldset>
         </div>

@@ -51,7 +51,11 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/identities', () => HttpResponse.json([])),
     http.get('*/api/v1/web-client/config', () => HttpResponse.json(world.config ?? fakeConfig())),
     http.get('*/api/v1/settings/profiles', () =>
-      HttpResponse.json({ profiles, active_profile: world.activeProfile ?? profiles[0]?.name ?? null }),
+      HttpResponse.json({
+        profiles,
+        active_profile: world.activeProfile ?? profiles[0]?.name ?? null,
+        callable_profiles: profiles.map(({ name }) => name),
+      }),
     ),
     http.get('*/api/v1/settings/model-facts', () => HttpResponse.json(fakeModelFacts())),
     http.get('*/api/v1/settings/spending-limit', () => HttpResponse.json(fakeSpendingLimit())),
@@ -61,6 +65,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/confirmation', () =>
       HttpResponse.json({ mode: null, default_mode: 'never' }),
     ),
+    http.get('*/api/v1/settings/levels', () => HttpResponse.json([])),
     http.get('*/api/v1/sandbox-specs/search', () =>
       HttpResponse.json({ items: [fakeSandboxSpec()], next_page_id: null }),
     ),

@@ -15,6 +15,11 @@ export function profilesQuery() {
   })
 }
 
+/** The profiles that agents may call. While a model is enforced, this is that one. */
+export function callableProfiles({ profiles, callable_profiles: names }: LLMProfileList) {
+  return profiles.filter(({ name }) => names.includes(name))
+}
+
 export interface SaveProfileVariables {
   name: string
   /** The stored name when an existing profile is edited. */

@@ -53,6 +53,7 @@ export const AUDIT_ACTIONS = [
   'profile.unshared',
   'marketplaces.changed',
   'confirmation.changed',
+  'setting.changed',
   'spending_limit.changed',
   'trust.granted',
   'trust.revoked',

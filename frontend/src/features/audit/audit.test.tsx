@@ -167,6 +167,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   network: true,
   profile: true,
   confirmation: true,
+  setting: true,
   spending_limit: true,
   trust_grant: true,
   conversation: true,

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { profilesQuery } from '@/api/models/profiles'
+import { callableProfiles, profilesQuery } from '@/api/models/profiles'
 import { sandboxSpecsQuery } from '@/api/sandboxes/sandbox-specs'
 import {
   type Trigger,
@@ -61,7 +61,7 @@ export interface TriggerFormProps {
 
 export function TriggerForm({ trigger, onSubmit, error, errorTitle, children }: TriggerFormProps) {
   const { t } = useTranslation()
-  const profiles = useQuery(profilesQuery()).data?.profiles ?? []
+  const profiles = useQuery({ ...profilesQuery(), select: callableProfiles }).data ?? []
   const images = useQuery(sandboxSpecsQuery()).data ?? []
   const { register, handleSubmit, formState, reset, control } = useForm<Values>({
     defaultValues: trigger ? valuesOf(trigger) : EMPTY,

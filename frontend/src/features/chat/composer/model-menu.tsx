@@ -2,7 +2,7 @@ import { ChevronDown } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useQuery } from '@tanstack/react-query'
 import { useSwitchProfile } from '@/api/conversations/conversations'
-import { profilesQuery } from '@/api/models/profiles'
+import { callableProfiles, profilesQuery } from '@/api/models/profiles'
 import type { AppConversation } from '@/api/types'
 import { Badge } from '@/ui/feedback/badge'
 import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
@@ -10,7 +10,7 @@ import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 /** Which model the agent uses, and the choice of another, also while it works. */
 export function ModelMenu({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
-  const profiles = useQuery(profilesQuery()).data?.profiles ?? []
+  const profiles = useQuery({ ...profilesQuery(), select: callableProfiles }).data ?? []
   const change = useSwitchProfile(conversation.id)
   const name = conversation.llm_profile ?? conversation.llm_model
   if (!name) return null

@@ -1,0 +1,1 @@
+"""Settings at three levels: the organisation, teams and people. One rule says which value holds."""

@@ -1,0 +1,54 @@
+"""The database table of settings at all levels."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+ORGANISATION_ID = UUID(int=0)
+"""The owner of the settings of the organisation. An installation has one organisation."""
+
+
+class Level(StrEnum):
+    """Who a value holds for: everyone here, the members of a team, or one person."""
+
+    ORGANISATION = "organisation"
+    TEAM = "team"
+    USER = "user"
+
+
+class SettingName(StrEnum):
+    """The settings that can be set at several levels."""
+
+    CONFIRMATION_MODE = "confirmation_mode"
+    MAX_ITERATIONS = "max_iterations"
+    SANDBOX_GROUPING_STRATEGY = "sandbox_grouping_strategy"
+    COMMIT_TRAILER = "commit_trailer"
+    MAX_BUDGET_PER_TASK = "max_budget_per_task"
+    LLM_PROFILE = "llm_profile"
+
+
+class LevelSetting(Base):
+    """One value of one setting at one level.
+
+    owner_id: ORGANISATION_ID, or the id of the team or the user. team_id, user_id: the same id again for
+    these two levels, so that the row is deleted with its owner. enforced: lower levels cannot override the
+    value; always False for users. set_by: who has set the value; None if the account is deleted.
+    """
+
+    __tablename__ = "level_settings"
+
+    owner_id: Mapped[UUID] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    level: Mapped[Level] = mapped_column(enum_column(Level))
+    team_id: Mapped[UUID | None] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    value: Mapped[Any] = mapped_column(JSON)
+    enforced: Mapped[bool]
+    set_by: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)

@@ -1,0 +1,48 @@
+"""Decides which of several values of a setting holds. Pure.
+
+A person's value overrides the value of a team, and a team's value overrides the value of the organisation. An
+enforced value cannot be overridden by lower levels. If several teams of a person set the same setting, the
+team whose name comes first in the alphabet counts.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from app_server.levels.models import Level
+
+
+@dataclass(frozen=True)
+class LevelValue:
+    """One value of a setting. team_id and team_name: for the level TEAM, else None."""
+
+    level: Level
+    value: Any
+    enforced: bool = False
+    team_id: UUID | None = None
+    team_name: str | None = None
+
+    @property
+    def whose(self) -> str:
+        """Returns who has set the value, as a part of a sentence."""
+        match self.level:
+            case Level.ORGANISATION:
+                return "your organisation"
+            case Level.TEAM:
+                return f"the team {self.team_name!r}"
+            case Level.USER:
+                return "you"
+
+
+def in_order(values: Iterable[LevelValue]) -> list[LevelValue]:
+    """Returns the values of one setting for one person. The first one holds."""
+    return sorted(values, key=_rank)
+
+
+def _rank(value: LevelValue) -> tuple[int, str]:
+    if value.enforced:
+        rank = 0 if value.level is Level.ORGANISATION else 1
+    else:
+        rank = {Level.USER: 2, Level.TEAM: 3, Level.ORGANISATION: 4}[value.level]
+    return rank, (value.team_name or "").casefold()

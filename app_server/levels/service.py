@@ -1,0 +1,131 @@
+"""Reads and changes settings at all levels. What a person's settings are in effect is decided here alone."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, delete, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import Forbidden
+from app_server.levels.models import ORGANISATION_ID, Level, LevelSetting, SettingName
+from app_server.levels.resolution import LevelValue, in_order
+from app_server.teams.membership import teams_of
+from app_server.teams.models import Team
+
+
+async def values_for(
+    session: AsyncSession, user_id: UUID, *names: SettingName
+) -> Mapping[SettingName, Sequence[LevelValue]]:
+    """Returns the values of settings for a person. The first value of each setting holds.
+
+    names: the settings; none for all. Settings without a value are left out.
+    """
+    query = _with_team().where(
+        or_(
+            LevelSetting.owner_id.in_((ORGANISATION_ID, user_id)), LevelSetting.team_id.in_(teams_of(user_id))
+        )
+    )
+    if names:
+        query = query.where(LevelSetting.name.in_(names))
+    found: defaultdict[SettingName, list[LevelValue]] = defaultdict(list)
+    for row, team_name in await session.execute(query):
+        found[SettingName(row.name)].append(as_value(row, team_name))
+    return {name: in_order(values) for name, values in found.items()}
+
+
+async def value_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
+    """Returns the value that holds for a person. Returns None if the setting has no value at any level."""
+    values = (await values_for(session, user_id, name)).get(name)
+    return values[0] if values else None
+
+
+async def enforced_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
+    """Returns the value that the person cannot change. Returns None if nothing is enforced."""
+    value = await value_for(session, user_id, name)
+    return value if value is not None and value.enforced else None
+
+
+async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingName, wanted: Any) -> None:
+    """Checks that a value does not differ from the enforced one. Raises Forbidden `setting_enforced`."""
+    value = await enforced_for(session, user_id, name)
+    if value is not None and value.value != wanted:
+        raise setting_enforced(name, value)
+
+
+async def save_own(session: AsyncSession, user_id: UUID, name: SettingName, value: Any) -> None:
+    """Sets a person's value of a setting. value: None deletes it.
+
+    Does nothing if the value is the enforced one. Raises Forbidden `setting_enforced` for any other value.
+    """
+    enforced = await enforced_for(session, user_id, name)
+    if enforced is not None:
+        if enforced.value != value:
+            raise setting_enforced(name, enforced)
+    elif value is None:
+        await delete_value(session, user_id, name)
+    else:
+        row = LevelSetting(owner_id=user_id, level=Level.USER, user_id=user_id, set_by=user_id)
+        await _merge(session, row, name, value, enforced=False)
+
+
+async def save_for_many(
+    session: AsyncSession,
+    team_id: UUID | None,
+    name: SettingName,
+    value: Any,
+    *,
+    enforced: bool,
+    set_by: UUID,
+) -> None:
+    """Sets the value for a team, or for the organisation if `team_id` is None."""
+    level = Level.ORGANISATION if team_id is None else Level.TEAM
+    row = LevelSetting(owner_id=owner_of(team_id), level=level, team_id=team_id, set_by=set_by)
+    await _merge(session, row, name, value, enforced=enforced)
+
+
+async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName) -> bool:
+    """Deletes a value. Returns whether there was one."""
+    this = delete(LevelSetting).where(LevelSetting.owner_id == owner_id, LevelSetting.name == name)
+    return await session.scalar(this.returning(LevelSetting.name)) is not None
+
+
+async def all_values(session: AsyncSession) -> Sequence[tuple[LevelSetting, str | None]]:
+    """Returns the values of all levels, each with its team's name."""
+    rows = await session.execute(_with_team().order_by(LevelSetting.name, Team.name_key))
+    return [(row, team_name) for row, team_name in rows]
+
+
+def owner_of(team_id: UUID | None) -> UUID:
+    """Returns the owner of a team's settings, or of the organisation's if `team_id` is None."""
+    return ORGANISATION_ID if team_id is None else team_id
+
+
+def as_value(row: LevelSetting, team_name: str | None) -> LevelValue:
+    return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name)
+
+
+def setting_enforced(name: SettingName, value: LevelValue) -> Forbidden:
+    """Returns the error for a change of a setting that a higher level enforces."""
+    return Forbidden(
+        f"The setting `{name}` is set by {value.whose} and cannot be changed.",
+        code="setting_enforced",
+        fix="Leave this setting out, or ask an administrator.",
+        setting=name.value,
+        set_by=value.level.value,
+        team=value.team_name,
+        value=value.value,
+    )
+
+
+def _with_team() -> Select[LevelSetting, str | None]:
+    return select(LevelSetting, Team.name).outerjoin(Team, Team.id == LevelSetting.team_id)
+
+
+async def _merge(
+    session: AsyncSession, row: LevelSetting, name: SettingName, value: Any, *, enforced: bool
+) -> None:
+    row.name, row.value, row.enforced = name.value, value, enforced
+    await session.merge(row)
+    await session.flush()

@@ -1,0 +1,75 @@
+"""Wire schemas of settings at several levels, and the type of each setting's value."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from agent_runtime.wire import Dollars
+from app_server.core.database import Id, Timestamp
+from app_server.levels.models import Level, SettingName
+from app_server.settings.commit_trailers import CommitTrailer
+from app_server.settings.confirmation import ConfirmationMode
+from app_server.settings.grouping import GroupingStrategy
+from app_server.settings.schemas import ProfileName
+
+MaxIterations = Annotated[int, Field(ge=1, le=100_000)]
+
+TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
+    SettingName.CONFIRMATION_MODE: TypeAdapter(ConfirmationMode),
+    SettingName.MAX_ITERATIONS: TypeAdapter(MaxIterations),
+    SettingName.SANDBOX_GROUPING_STRATEGY: TypeAdapter(GroupingStrategy),
+    SettingName.COMMIT_TRAILER: TypeAdapter(CommitTrailer),
+    SettingName.MAX_BUDGET_PER_TASK: TypeAdapter(Dollars),
+    SettingName.LLM_PROFILE: TypeAdapter(ProfileName),
+}
+"""What the value of each setting looks like in the API."""
+
+SettingValue = bool | int | float | str
+
+
+class LevelValueInfo(BaseModel):
+    """A value at one level. `team_id`, `team_name`: null unless the level is `team`."""
+
+    level: Level
+    team_id: Id | None
+    team_name: str | None
+    value: SettingValue
+    enforced: bool
+
+
+class EffectiveSetting(BaseModel):
+    """A setting of the current user. `value`: the value that holds; null if no level sets one, so that the
+    server's default applies. `level`, `team_name`: where the value comes from. `enforced`: the user cannot
+    change it. `overridden`: the values that do not hold, the strongest first.
+    """
+
+    name: SettingName
+    value: SettingValue | None
+    level: Level | None
+    team_name: str | None
+    enforced: bool
+    overridden: list[LevelValueInfo]
+
+
+class SaveLevelValue(BaseModel):
+    """A value for the organisation or a team. `enforced`: lower levels cannot override it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    value: SettingValue
+    enforced: bool = False
+
+
+class AdministeredValue(LevelValueInfo):
+    """A value of the organisation or a team, as administrators see it.
+
+    `set_by`: the name of the administrator; null if the account is deleted. `overriding_teams`: the teams
+    with a value that holds instead. `overriding_people`: how many people have a value that holds instead.
+    """
+
+    name: SettingName
+    set_by: str | None
+    updated_at: Timestamp
+    overriding_teams: list[str]
+    overriding_people: int

@@ -1,0 +1,38 @@
+"""What one conversation may cost if the organisation, a team or the user has set a budget per task."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.levels.models import SettingName
+from app_server.levels.service import enforced_for, setting_enforced, value_for
+
+
+async def budget_of_task(
+    session: AsyncSession, user_id: UUID, *, asked: float | None, of_profile: float | None
+) -> float | None:
+    """Returns the budget of a new conversation in dollars. None means any amount.
+
+    asked: the budget that the request names. of_profile: the budget of the model profile. An enforced budget
+    is the most that a conversation may get. Raises Forbidden `setting_enforced` if the request asks for more.
+    """
+    if asked is not None:
+        await require_allowed_budget(session, user_id, asked)
+        return asked
+    value = await value_for(session, user_id, SettingName.MAX_BUDGET_PER_TASK)
+    if value is None:
+        return of_profile
+    if of_profile is None:
+        return float(value.value)
+    return min(of_profile, value.value) if value.enforced else of_profile
+
+
+async def require_allowed_budget(session: AsyncSession, user_id: UUID, dollars: float | None) -> None:
+    """Raises Forbidden `setting_enforced` if the enforced budget is lower. dollars: None means any amount."""
+    enforced = await enforced_for(session, user_id, SettingName.MAX_BUDGET_PER_TASK)
+    if enforced is not None and (dollars is None or dollars > enforced.value):
+        raise setting_enforced(SettingName.MAX_BUDGET_PER_TASK, enforced)
+
+
+async def is_budget_enforced(session: AsyncSession, user_id: UUID) -> bool:
+    return await enforced_for(session, user_id, SettingName.MAX_BUDGET_PER_TASK) is not None

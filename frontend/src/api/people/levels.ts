@@ -1,0 +1,80 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import { confirmationKeys } from '@/api/approval/confirmation'
+import { profileKeys } from '@/api/models/profiles'
+import type { Schemas } from '@/api/schema'
+
+/** A setting of the current user: the value that holds, and where it comes from. */
+export type EffectiveSetting = Schemas['EffectiveSetting']
+/** A value of the organisation or of a team, and who overrides it. */
+export type AdministeredValue = Schemas['AdministeredValue']
+export type SettingName = Schemas['SettingName']
+export type SettingValue = AdministeredValue['value']
+
+const SETTINGS = '/api/v1/settings/levels'
+const ADMINISTRATION = '/api/v1/administration/settings'
+
+export const levelKeys = {
+  own: ['setting-levels'] as const,
+  all: ['administration', 'settings'] as const,
+}
+
+/** What holds for the current user, and why. */
+export function effectiveSettingsQuery() {
+  return queryOptions({
+    queryKey: levelKeys.own,
+    queryFn: ({ signal }) => request<EffectiveSetting[]>(SETTINGS, { signal }),
+  })
+}
+
+/** All values of the organisation and of teams. For administrators alone. */
+export function administeredSettingsQuery() {
+  return queryOptions({
+    queryKey: levelKeys.all,
+    queryFn: ({ signal }) => request<AdministeredValue[]>(ADMINISTRATION, { signal }),
+  })
+}
+
+export interface ValueAtLevel {
+  name: SettingName
+  /** Null for the organisation. */
+  teamId: string | null
+}
+
+export interface SaveValueVariables extends ValueAtLevel {
+  value: SettingValue
+  enforced: boolean
+}
+
+const path = ({ name, teamId }: ValueAtLevel) =>
+  `${ADMINISTRATION}/${teamId === null ? 'organisation' : `teams/${teamId}`}/${name}`
+
+/** Sets a value for the organisation or a team. The form shows the errors. */
+export function useSaveValue() {
+  const refresh = useRefreshed()
+  return useMutation({
+    mutationFn: ({ value, enforced, ...at }: SaveValueVariables) =>
+      request<unknown>(path(at), { method: 'PUT', body: { value, enforced } }),
+    onSuccess: refresh,
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useDeleteValue() {
+  const refresh = useRefreshed()
+  return useMutation({
+    mutationFn: (at: ValueAtLevel) => request<void>(path(at), { method: 'DELETE' }),
+    onSuccess: refresh,
+  })
+}
+
+/** The administrator's own settings may have changed with them. */
+function useRefreshed() {
+  const queryClient = useQueryClient()
+  return () =>
+    Promise.all(
+      [levelKeys.all, levelKeys.own, confirmationKeys.settings, profileKeys.all, ['sandbox-grouping']].map(
+        (queryKey) => queryClient.invalidateQueries({ queryKey }),
+      ),
+    )
+}

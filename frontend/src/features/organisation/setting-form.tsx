@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState, type SubmitEvent } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useSaveValue, type AdministeredValue, type SettingName } from '@/api/people/levels'
+import { profilesQuery } from '@/api/models/profiles'
+import { Button } from '@/ui/form/button'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Field } from '@/ui/form/field'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
+import { CHOICES, useSettingTexts } from './use-setting-texts'
+
+export interface SettingFormProps {
+  name: SettingName
+  teamId: string | null
+  value: AdministeredValue | undefined
+  label: string
+  onSaved: () => void
+}
+
+/** Sets one value of the organisation or of a team. */
+export function SettingForm({ name, teamId, value, label, onSaved }: SettingFormProps) {
+  const { t } = useTranslation()
+  const textOf = useSettingTexts()
+  const save = useSaveValue()
+  const shared = useSharedModels(name)
+  const choices = CHOICES[name] ?? shared
+  const [text, setText] = useState(value ? String(value.value) : '')
+  const [isEnforced, setIsEnforced] = useState(value?.enforced ?? false)
+  // Without an enforced model people choose among those that are shared: that needs no setting.
+  const isAlwaysEnforced = name === 'llm_profile'
+  const number = Number(text.trim().replace(',', '.'))
+  const isValid = choices
+    ? text !== ''
+    : number > 0 && (name !== 'max_iterations' || Number.isInteger(number))
+
+  function handleSubmit(event: SubmitEvent) {
+    event.preventDefault()
+    if (!isValid) return
+    save.mutate(
+      { name, teamId, value: choices ? text : number, enforced: isAlwaysEnforced || isEnforced },
+      { onSuccess: onSaved },
+    )
+  }
+
+  return (
+    <form onSubmit={handleSubmit} noValidate className="mt-3 flex flex-col gap-3">
+      <Field
+        label={label}
+        hint={t(`organisation.hint_${name}`)}
+        error={!isValid && text !== '' ? t('organisation.number_invalid') : undefined}
+        className="max-w-md"
+      >
+        {(control) =>
+          choices ? (
+            <Select {...control} value={text} onChange={(event) => setText(event.target.value)}>
+              <option value="" disabled>
+                {t('organisation.choose')}
+              </option>
+              {choices.map((choice) => (
+                <option key={choice} value={choice}>
+                  {textOf(name, choice)}
+                </option>
+              ))}
+            </Select>
+          ) : (
+            <Input
+              {...control}
+              inputMode="decimal"
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )
+        }
+      </Field>
+      {!isAlwaysEnforced && (
+        <label className="flex items-center gap-2 text-sm">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={isEnforced}
+            onChange={(event) => setIsEnforced(event.target.checked)}
+          />
+          {t('organisation.enforce')}
+        </label>
+      )}
+      <div>
+        <Button type="submit" variant="primary" size="sm" isBusy={save.isPending} disabled={!isValid}>
+          {t('organisation.save')}
+        </Button>
+      </div>
+      {save.error && <ErrorState error={save.error} title={t('organisation.save_failed')} />}
+    </form>
+  )
+}
+
+/** The names of shared models for the setting that names one. */
+function useSharedModels(name: SettingName): string[] | undefined {
+  const isModel = name === 'llm_profile'
+  const { data } = useQuery({ ...profilesQuery(), enabled: isModel })
+  if (!isModel) return undefined
+  return (data?.profiles ?? []).filter((profile) => profile.is_shared).map((profile) => profile.name)
+}

@@ -1,0 +1,34 @@
+import { useTranslation } from 'react-i18next'
+import type { SettingName, SettingValue } from '@/api/people/levels'
+import { GROUPING_STRATEGIES, type GroupingStrategy } from '@/api/sandboxes/sandbox-grouping'
+import { CONFIRMATION_MODES, type ConfirmationMode } from '@/api/types'
+import { useDollars } from '@/lib/hooks/use-dollars'
+
+export const TRAILERS = ['none', 'co_authored_by', 'assisted_by'] as const
+
+/** The values that a setting can have. Settings that are left out take a number or a name. */
+export const CHOICES: Partial<Record<SettingName, readonly string[]>> = {
+  confirmation_mode: CONFIRMATION_MODES,
+  sandbox_grouping_strategy: GROUPING_STRATEGIES,
+  commit_trailer: TRAILERS,
+}
+
+/** The words for the values of settings. */
+export function useSettingTexts(): (name: SettingName, value: SettingValue) => string {
+  const { t } = useTranslation()
+  const dollars = useDollars()
+  return (name, value) => {
+    switch (name) {
+      case 'confirmation_mode':
+        return t(`confirmation_mode.${value as ConfirmationMode}`)
+      case 'sandbox_grouping_strategy':
+        return t(`sandbox_grouping.${value as GroupingStrategy}`)
+      case 'commit_trailer':
+        return t(`commit_identity.trailer_${value as (typeof TRAILERS)[number]}`)
+      case 'max_budget_per_task':
+        return dollars(Number(value))
+      default:
+        return String(value)
+    }
+  }
+}
