@@ -24,6 +24,7 @@ from app_server.conversations.sharing.access import Access, require_access, requ
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.processors import add_processors
+from app_server.conversations.start.quotas import require_start_quota
 from app_server.conversations.start.request import (
     checked_address,
     checked_more,
@@ -80,8 +81,8 @@ async def start(
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories,
     PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
-    `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound `sandbox_spec_not_found`, and the errors
-    of joining.join.
+    `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound
+    `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of joining.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -115,6 +116,7 @@ async def start(
         repository=address.identity if address else None,
     )
     place = await place_of(session, config, newcomer, request)
+    await require_start_quota(session, user.id, place.sandbox_id)
     session.add(
         Conversation(
             id=conversation_id,

@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 
 class SettingName(StrEnum):
-    """The settings that can be set at several levels."""
+    """The settings that can be set at several levels. The last five are quotas: see quotas.py."""
 
     CONFIRMATION_MODE = "confirmation_mode"
     MAX_ITERATIONS = "max_iterations"
@@ -31,6 +31,11 @@ class SettingName(StrEnum):
     COMMIT_TRAILER = "commit_trailer"
     MAX_BUDGET_PER_TASK = "max_budget_per_task"
     LLM_PROFILE = "llm_profile"
+    RUNNING_SANDBOXES = "running_sandboxes"
+    STARTS_PER_HOUR = "starts_per_hour"
+    PARALLEL_MODEL_CALLS = "parallel_model_calls"
+    ORGANISATION_RUNNING_SANDBOXES = "organisation_running_sandboxes"
+    ORGANISATION_STARTS_PER_HOUR = "organisation_starts_per_hour"
 
 
 class LevelSetting(Base):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,26 @@ from app_server.levels.models import ORGANISATION_ID, Level, LevelSetting, Setti
 from app_server.levels.resolution import LevelValue, in_order
 from app_server.teams.membership import teams_of
 from app_server.teams.models import Team
+from app_server.users.models import User
+
+
+@dataclass(frozen=True)
+class LevelOwner:
+    """Whose a value is: a team's or a person's, or the organisation's if both are None."""
+
+    team: Team | None = None
+    person: User | None = None
+
+    @property
+    def level(self) -> Level:
+        if self.team is not None:
+            return Level.TEAM
+        return Level.ORGANISATION if self.person is None else Level.USER
+
+    @property
+    def id(self) -> UUID:
+        owner = self.team or self.person
+        return ORGANISATION_ID if owner is None else owner.id
 
 
 async def values_for(
@@ -70,18 +91,23 @@ async def save_own(session: AsyncSession, user_id: UUID, name: SettingName, valu
         await _merge(session, row, name, value, enforced=False)
 
 
-async def save_for_many(
+async def save_for(
     session: AsyncSession,
-    team_id: UUID | None,
+    owner: LevelOwner,
     name: SettingName,
     value: Any,
     *,
     enforced: bool,
     set_by: UUID,
 ) -> None:
-    """Sets the value for a team, or for the organisation if `team_id` is None."""
-    level = Level.ORGANISATION if team_id is None else Level.TEAM
-    row = LevelSetting(owner_id=owner_of(team_id), level=level, team_id=team_id, set_by=set_by)
+    """Sets the value of an owner."""
+    row = LevelSetting(
+        owner_id=owner.id,
+        level=owner.level,
+        team_id=owner.team and owner.team.id,
+        user_id=owner.person and owner.person.id,
+        set_by=set_by,
+    )
     await _merge(session, row, name, value, enforced=enforced)
 
 
@@ -93,13 +119,8 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 
 async def all_values(session: AsyncSession) -> Sequence[tuple[LevelSetting, str | None]]:
     """Returns the values of all levels, each with its team's name."""
-    rows = await session.execute(_with_team().order_by(LevelSetting.name, Team.name_key))
+    rows = await session.execute(_with_team().order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
     return [(row, team_name) for row, team_name in rows]
-
-
-def owner_of(team_id: UUID | None) -> UUID:
-    """Returns the owner of a team's settings, or of the organisation's if `team_id` is None."""
-    return ORGANISATION_ID if team_id is None else team_id
 
 
 def as_value(row: LevelSetting, team_name: str | None) -> LevelValue:

@@ -18,6 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import PROGRAM_KEY_HEADER
 from app_server.core.database import Database
 from app_server.core.errors import AppError, BadRequest, NotAuthenticated
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_of
+from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway import router as calls
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.limits.spending import Payer
@@ -71,7 +74,7 @@ async def list_models(sandbox: CurrentSandbox, request: Request) -> dict[str, An
     """Lists the only model that the key opens: the profile of its conversation. The reply has the fields that
     the packages of OpenAI and of Anthropic read.
     """
-    program, profile = await _program(sandbox, request)
+    program, profile, _ = await _program(sandbox, request)
     created = program.caller.user.created_at
     model = {
         "id": profile.name,
@@ -120,14 +123,15 @@ async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
 
 
 async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Response:
-    program, profile = await _program(sandbox, request)
+    program, profile, quota = await _program(sandbox, request)
     payer = Payer(sandbox.user_id, program.conversation_id, is_program=True)
-    return await calls.in_turn(paid, profile, payer, program.caller, sandbox, request)
+    return await calls.in_turn(paid, profile, payer, program.caller, sandbox, request, quota)
 
 
-async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile]:
-    """Returns the program that sends the request, with its profile. Raises NotAuthenticated
-    `model_key_invalid`.
+async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile, LevelValue | None]:
+    """Returns the program that sends the request, its profile, and the user's quota of calls at a time.
+
+    Raises NotAuthenticated `model_key_invalid`.
     """
     key = request.headers.get(PROGRAM_KEY_HEADER) or request.headers.get("x-api-key", "")
     database: Database = request.state.database
@@ -140,4 +144,5 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
                 code="model_key_invalid",
                 fix="Make a new model key for the conversation.",
             )
-        return program, await callable_profile(session, sandbox.user_id, program.profile_name)
+        profile = await callable_profile(session, sandbox.user_id, program.profile_name)
+        return program, profile, await quota_of(session, sandbox.user_id, SettingName.PARALLEL_MODEL_CALLS)

@@ -3,8 +3,9 @@ bodies.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -14,6 +15,9 @@ from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
 from app_server.core.errors import BadRequest, TooManyRequests
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_reached
+from app_server.levels.resolution import LevelValue
 
 CALLS_OF_A_SANDBOX = 24
 CALLS_OF_A_USER = 96
@@ -48,20 +52,24 @@ class CallCapacity:
         self._wait_seconds = wait_seconds
         self._sandboxes: WeakValueDictionary[UUID, _Share] = WeakValueDictionary()
         self._users: WeakValueDictionary[UUID, _Share] = WeakValueDictionary()
+        self._quotas: WeakValueDictionary[tuple[UUID, int], _Share] = WeakValueDictionary()
         self._large = asyncio.Semaphore(large_at_once)
         self._decoding = asyncio.Lock()
         self._decoding_share = decoding_share
 
-    async def enter(self, sandbox_id: UUID | None, user_id: UUID) -> "CallSlot":
+    async def enter(
+        self, sandbox_id: UUID | None, user_id: UUID, quota: LevelValue | None = None
+    ) -> "CallSlot":
         """Waits for a free place and returns the slot of one call. The caller leaves the slot when the reply
         has ended.
 
         `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
-        the user's sandboxes, so other users keep their places. Raises TooManyRequests `too_many_model_calls`
-        if no place becomes free within `wait_seconds`.
+        the user's sandboxes, so other users keep their places. `quota`: the user's quota of calls at a time,
+        which holds beside the limit. Raises TooManyRequests `too_many_model_calls` or `quota_reached` if no
+        place becomes free within `wait_seconds`.
         """
         until = asyncio.get_running_loop().time() + self._wait_seconds
-        shares = self._shares_of(sandbox_id, user_id)
+        shares = self._shares_of(sandbox_id, user_id, quota)
         async with AsyncExitStack() as taken:
             for share in shares:
                 await share.take(until)
@@ -69,12 +77,19 @@ class CallCapacity:
             taken.pop_all()
         return CallSlot(self, *shares)
 
-    def _shares_of(self, sandbox_id: UUID | None, user_id: UUID) -> "list[_Share]":
-        user = _Share("The sandboxes of this user have", self._of_a_user, large=LARGE_OF_A_USER)
+    def _shares_of(self, sandbox_id: UUID | None, user_id: UUID, quota: LevelValue | None) -> "list[_Share]":
+        of_user = partial(_too_many, "The sandboxes of this user have", self._of_a_user)
+        user = _Share(self._of_a_user, of_user, large=LARGE_OF_A_USER)
         shares = [self._users.setdefault(user_id, user)]
+        if quota is not None:
+            # A changed quota has a share to itself. Calls under the former one end with it.
+            refusal = partial(quota_reached, SettingName.PARALLEL_MODEL_CALLS, quota)
+            share = _Share(quota.value, refusal, large=LARGE_OF_A_USER)
+            shares.insert(0, self._quotas.setdefault((user_id, quota.value), share))
         if sandbox_id is not None:
             # The sandbox comes first: a call that waits for its sandbox takes no place of the user.
-            sandbox = _Share("This sandbox has", self._of_a_sandbox, large=1)
+            of_sandbox = partial(_too_many, "This sandbox has", self._of_a_sandbox)
+            sandbox = _Share(self._of_a_sandbox, of_sandbox, large=1)
             shares.insert(0, self._sandboxes.setdefault(sandbox_id, sandbox))
         return shares
 
@@ -138,30 +153,33 @@ class CallSlot:
 
 
 class _Share:
-    """The places of one sandbox or one user. `whose`: the beginning of the error text, such as "This sandbox
-    has".
-    """
+    """The places of one sandbox or one user. `refusal`: makes the error for a call that gets no place."""
 
-    def __init__(self, whose: str, limit: int, *, large: int) -> None:
-        self._words = f"{whose} {limit} calls of models under way."
+    def __init__(self, limit: int, refusal: Callable[[], TooManyRequests], *, large: int) -> None:
+        self._refusal = refusal
         self.calls = asyncio.Semaphore(limit)
         self.large = asyncio.Semaphore(large)
 
     async def take(self, until: float) -> None:
         """Takes a place; waits for a free one until the time `until` of the event loop's clock. Raises
-        TooManyRequests `too_many_model_calls`.
+        TooManyRequests.
         """
         try:
             async with asyncio.timeout_at(until):
                 await self.calls.acquire()
         except TimeoutError:
-            raise TooManyRequests(
-                self._words,
-                code="too_many_model_calls",
-                fix="Wait until some of them have ended. The limits are SLIPWAY_LLM_CALLS_PER_SANDBOX and "
-                "SLIPWAY_LLM_CALLS_PER_USER.",
-                headers={"Retry-After": "5"},
-            ) from None
+            raise self._refusal() from None
+
+
+def _too_many(whose: str, limit: int) -> TooManyRequests:
+    """`whose`: the beginning of the error text, such as "This sandbox has"."""
+    return TooManyRequests(
+        f"{whose} {limit} calls of models under way.",
+        code="too_many_model_calls",
+        fix="Wait until some of them have ended. The limits are SLIPWAY_LLM_CALLS_PER_SANDBOX and "
+        "SLIPWAY_LLM_CALLS_PER_USER.",
+        headers={"Retry-After": "5"},
+    )
 
 
 class _LeavingAfter(Response):

@@ -12,6 +12,9 @@ from fastapi.responses import JSONResponse
 
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_of
+from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.caller import Caller, require_caller
 from app_server.llm_gateway.forwarding import fields
@@ -92,7 +95,9 @@ async def _call(
         profile = await callable_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
-    return await in_turn(paid, profile, Payer(sandbox.user_id, conversation_id), caller, sandbox, request)
+        quota = await quota_of(session, sandbox.user_id, SettingName.PARALLEL_MODEL_CALLS)
+    payer = Payer(sandbox.user_id, conversation_id)
+    return await in_turn(paid, profile, payer, caller, sandbox, request, quota)
 
 
 async def in_turn(
@@ -102,10 +107,13 @@ async def in_turn(
     caller: Caller,
     sandbox: Sandbox,
     request: Request,
+    quota: LevelValue | None,
 ) -> Response:
-    """Waits for a place among the calls of the sandbox and makes the call."""
+    """Waits for a place among the calls of the sandbox and makes the call. `quota`: of the user's calls at a
+    time.
+    """
     room: CallCapacity = request.state.room_for_models
-    place = await room.enter(sandbox.id, sandbox.user_id)
+    place = await room.enter(sandbox.id, sandbox.user_id, quota)
     async with place.unless_left():
         return place.left_after(await paid(place, payer, profile, caller, request))
 

@@ -13,6 +13,8 @@ from agent_runtime.metering.counts import a_dict
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway, BadRequest
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_of
 from app_server.llm_gateway import trial
 from app_server.llm_gateway.ask import ask, with_usage
 from app_server.llm_gateway.limits import paid_call
@@ -63,13 +65,14 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
     # The session is closed before the vendor is called, because a reply may take minutes.
     async with database.read() as session:
         profile = await get_profile(session, user.id, name)
+        quota = await quota_of(session, user.id, SettingName.PARALLEL_MODEL_CALLS)
     if profile.is_recording:
         raise BadRequest("A recorded model is not tested: nothing is called.", code="llm_profile_recorded")
     began = monotonic()
     room: CallCapacity = request.state.room_for_models
     try:
         async with asyncio.timeout(profile.chosen.timeout or PATIENCE_SECONDS):
-            place = await room.enter(None, user.id)
+            place = await room.enter(None, user.id, quota)
             try:
                 return await _tried(profile, user, request, began)
             finally:

@@ -87,9 +87,11 @@ async def resume_sandbox(
 
     If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
     log (409 `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
+    429 `quota_reached`.
     """
     await find_own(request, user, sandbox_id)
     wanted = wanted or ResumeSandbox()
+    await sandboxes.require_quota(sandbox_id)
     await sandboxes.resume(sandbox_id, from_backup=wanted.from_backup)
     return SandboxResumed()
 

@@ -27,6 +27,7 @@ from app_server.sandbox_lifecycle.disk_quota import DiskQuota
 from app_server.sandbox_lifecycle.idle_sleep import Sleep
 from app_server.sandbox_lifecycle.machines import Machines, OnAddress, OnChange, OnRestored, log_report
 from app_server.sandbox_lifecycle.monitor import Monitor
+from app_server.sandbox_lifecycle.running_quota import UP, require_running_quota
 from app_server.sandbox_lifecycle.session_keys import SessionKeys
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_records.ownership import Ownership
@@ -258,28 +259,41 @@ class Sandboxes:
         """Wakes a sleeping sandbox if there is memory for it. Returns False while the caller should wait for
         it.
 
-        Also returns True for a sandbox that failed or is gone. Raises Unavailable.
+        Also returns True for a sandbox that failed or is gone. Raises Unavailable, TooManyRequests
+        `quota_reached`.
         """
         try:
-            await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS)
+            await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS, has_quota=True)
         except NoCapacityError:
             return False
         sandbox = await self._rows.find(sandbox_id)
         gave_up = sandbox is None or sandbox.status in {SandboxStatus.ERROR, SandboxStatus.MISSING}
         return gave_up or sandbox_id in self._machines.running
 
+    async def require_quota(self, sandbox_id: UUID) -> None:
+        """Checks that a sandbox that does not run may run now. Raises TooManyRequests `quota_reached`."""
+        async with self._database.read() as session:
+            sandbox = await session.get(Sandbox, sandbox_id)
+            if sandbox is not None and sandbox.status not in UP:
+                await require_running_quota(session, sandbox.user_id, sandbox_id)
+
     def leave_queue(self, sandbox_id: UUID) -> None:
         """Removes the sandbox from the queue for memory."""
         self._admission.drop(sandbox_id)
 
-    async def _wake(self, sandbox_id: UUID, patience_seconds: float) -> None:
-        """Starts a sleeping sandbox. Raises NoCapacityError if memory is short, or Unavailable."""
+    async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:
+        """Starts a sleeping sandbox. has_quota: the quotas of running sandboxes apply.
+
+        Raises NoCapacityError if memory is short, Unavailable, or TooManyRequests `quota_reached`.
+        """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:
             return
         self._rows.ownership.require(sandbox)
         if sandbox.status != SandboxStatus.PAUSED:
             return
+        if has_quota:
+            await self.require_quota(sandbox_id)
         try:
             await self._bring_up(sandbox_id, log_report(sandbox_id), patience_seconds)
         except StartFailure as failure:

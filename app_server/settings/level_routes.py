@@ -16,8 +16,10 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.errors import BadRequest, NotFound, invalid_body
 from app_server.levels import service
-from app_server.levels.models import Level, LevelSetting, SettingName
+from app_server.levels.models import ORGANISATION_ID, Level, LevelSetting, SettingName
+from app_server.levels.quotas import QUOTAS, TOTALS
 from app_server.levels.resolution import LevelValue
+from app_server.levels.service import LevelOwner
 from app_server.settings.level_schemas import (
     TYPES,
     AdministeredValue,
@@ -45,7 +47,7 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
 
 @administration_router.get("")
 async def list_administered_settings(session: ReadSession) -> list[AdministeredValue]:
-    """Returns all values of the organisation and of teams, and who overrides them."""
+    """Returns all values of the organisation and of teams, the quotas of people, and who overrides them."""
     rows = await service.all_values(session)
     people = {row.id: row.name for row in await session.execute(select(User.id, User.name))}
     members: dict[UUID, set[UUID]] = {}
@@ -54,7 +56,7 @@ async def list_administered_settings(session: ReadSession) -> list[AdministeredV
     return [
         _administered(row, team_name, rows, people, members)
         for row, team_name in rows
-        if row.level is not Level.USER
+        if row.level is not Level.USER or row.name in QUOTAS
     ]
 
 
@@ -67,13 +69,13 @@ async def set_setting_of_organisation(
 
     400 `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
     """
-    return await _save(user, trail, session, None, name, body)
+    return await _save(user, trail, session, LevelOwner(), name, body)
 
 
 @administration_router.delete("/organisation/{name}", status_code=204)
 async def delete_setting_of_organisation(trail: CurrentTrail, session: Session, name: SettingName) -> None:
     """Deletes the organisation's value. 404 `setting_not_set`."""
-    await _delete(trail, session, None, name)
+    await _delete(trail, session, LevelOwner(), name)
 
 
 @administration_router.put("/teams/{team_id}/{name}")
@@ -89,7 +91,7 @@ async def set_setting_of_team(
 
     400 `setting_must_be_enforced`, 404 `team_not_found`, `llm_profile_not_found`, 422 `invalid_request`.
     """
-    return await _save(user, trail, session, team_id, name, body)
+    return await _save(user, trail, session, LevelOwner(team=await find_team(session, team_id)), name, body)
 
 
 @administration_router.delete("/teams/{team_id}/{name}", status_code=204)
@@ -97,41 +99,87 @@ async def delete_setting_of_team(
     trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
 ) -> None:
     """Deletes a team's value. 404 `team_not_found`, `setting_not_set`."""
-    await _delete(trail, session, team_id, name)
+    await _delete(trail, session, LevelOwner(team=await find_team(session, team_id)), name)
+
+
+@administration_router.put("/people/{user_id}/{name}")
+async def set_quota_of_person(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    user_id: UUID,
+    name: SettingName,
+    body: SaveLevelValue,
+) -> LevelValueInfo:
+    """Sets a quota for one person. Other settings of a person are the person's own.
+
+    400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
+    """
+    owner = LevelOwner(person=await _person(session, user_id))
+    return await _save(user, trail, session, owner, name, body)
+
+
+@administration_router.delete("/people/{user_id}/{name}", status_code=204)
+async def delete_quota_of_person(
+    trail: CurrentTrail, session: Session, user_id: UUID, name: SettingName
+) -> None:
+    """Deletes a person's quota. 404 `person_not_found`, `setting_not_set`."""
+    owner = LevelOwner(person=await _person(session, user_id))
+    _require_level(owner, name)
+    await _delete(trail, session, owner, name)
+
+
+async def _person(session: Session, user_id: UUID) -> User:
+    person = await session.get(User, user_id)
+    if person is None:
+        raise NotFound("There is no such person.", code="person_not_found")
+    return person
 
 
 async def _save(
     user: User,
     trail: CurrentTrail,
     session: Session,
-    team_id: UUID | None,
+    owner: LevelOwner,
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    team = None if team_id is None else await find_team(session, team_id)
+    _require_level(owner, name)
     value = _checked(name, body)
     if name is SettingName.LLM_PROFILE:
         await shared_profile(session, value)
-    await service.save_for_many(session, team_id, name, value, enforced=body.enforced, set_by=user.id)
-    _record(trail, session, team_id, name, change="set", value=value, enforced=body.enforced)
-    level = Level.ORGANISATION if team is None else Level.TEAM
-    return _info(LevelValue(level, value, body.enforced, team_id, None if team is None else team.name))
+    await service.save_for(session, owner, name, value, enforced=body.enforced, set_by=user.id)
+    _record(trail, session, owner, name, change="set", value=value, enforced=body.enforced)
+    team_id, team_name = (owner.team.id, owner.team.name) if owner.team else (None, None)
+    return _info(LevelValue(owner.level, value, body.enforced, team_id, team_name))
 
 
-async def _delete(trail: CurrentTrail, session: Session, team_id: UUID | None, name: SettingName) -> None:
-    if team_id is not None:
-        await find_team(session, team_id)
-    if not await service.delete_value(session, service.owner_of(team_id), name):
+def _require_level(owner: LevelOwner, name: SettingName) -> None:
+    """Raises BadRequest `setting_not_at_level`."""
+    for_one = owner.level is Level.USER and name not in QUOTAS
+    for_all = owner.level is not Level.ORGANISATION and name in TOTALS.values()
+    if for_one or for_all:
+        raise BadRequest(
+            f"The setting `{name}` cannot be set for a {owner.level}.",
+            code="setting_not_at_level",
+            fix="Set it for the organisation."
+            if for_all
+            else "Each person sets it on the person's own page.",
+        )
+
+
+async def _delete(trail: CurrentTrail, session: Session, owner: LevelOwner, name: SettingName) -> None:
+    if not await service.delete_value(session, owner.id, name):
         raise NotFound(f"The setting `{name}` has no value at this level.", code="setting_not_set")
-    _record(trail, session, team_id, name, change="deleted")
+    _record(trail, session, owner, name, change="deleted")
 
 
 def _record(
-    trail: CurrentTrail, session: Session, team_id: UUID | None, name: SettingName, **details: Any
+    trail: CurrentTrail, session: Session, owner: LevelOwner, name: SettingName, **details: Any
 ) -> None:
     target = (AuditTarget.SETTING, name.value)
-    owner = "organisation" if team_id is None else team_id.hex
-    trail.record(session, AuditAction.SETTING_CHANGED, target, owner=owner, **details)
+    id_ = None if owner.id == ORGANISATION_ID else owner.id.hex
+    trail.record(session, AuditAction.SETTING_CHANGED, target, level=owner.level.value, owner=id_, **details)
 
 
 def _checked(name: SettingName, body: SaveLevelValue) -> Any:
@@ -192,6 +240,8 @@ def _administered(
     return AdministeredValue(
         **_info(service.as_value(row, team_name)).model_dump(),
         name=SettingName(row.name),
+        user_id=row.user_id,
+        user_name=people.get(row.user_id) if row.user_id else None,
         set_by=people.get(row.set_by) if row.set_by else None,
         updated_at=row.updated_at,
         overriding_teams=sorted(name for _, name in teams),

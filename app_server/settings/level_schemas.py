@@ -8,12 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from agent_runtime.wire import Dollars
 from app_server.core.database import Id, Timestamp
 from app_server.levels.models import Level, SettingName
+from app_server.levels.quotas import QUOTAS
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode
 from app_server.settings.grouping import GroupingStrategy
 from app_server.settings.schemas import ProfileName
 
 MaxIterations = Annotated[int, Field(ge=1, le=100_000)]
+Quota = Annotated[int, Field(ge=1, le=1_000_000)]
 
 TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
     SettingName.CONFIRMATION_MODE: TypeAdapter(ConfirmationMode),
@@ -22,6 +24,7 @@ TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
     SettingName.COMMIT_TRAILER: TypeAdapter(CommitTrailer),
     SettingName.MAX_BUDGET_PER_TASK: TypeAdapter(Dollars),
     SettingName.LLM_PROFILE: TypeAdapter(ProfileName),
+    **dict.fromkeys(QUOTAS, TypeAdapter(Quota)),
 }
 """What the value of each setting looks like in the API."""
 
@@ -62,13 +65,16 @@ class SaveLevelValue(BaseModel):
 
 
 class AdministeredValue(LevelValueInfo):
-    """A value of the organisation or a team, as administrators see it.
+    """A value of the organisation or a team, or a person's quota, as administrators see it.
 
-    `set_by`: the name of the administrator; null if the account is deleted. `overriding_teams`: the teams
-    with a value that holds instead. `overriding_people`: how many people have a value that holds instead.
+    `user_id`, `user_name`: the person who has the quota; null for the other levels. `set_by`: the name of the
+    administrator; null if the account is deleted. `overriding_teams`: the teams with a value that holds
+    instead. `overriding_people`: how many people have a value that holds instead.
     """
 
     name: SettingName
+    user_id: Id | None
+    user_name: str | None
     set_by: str | None
     updated_at: Timestamp
     overriding_teams: list[str]

@@ -1,12 +1,16 @@
 """The errors for model calls that a limit does not allow. The agent and its user read these texts."""
 
+from typing import Any
+
 from agent_runtime.metering.limits import (
     ADMINISTRATOR_LIMIT_WORDS,
     CONVERSATION_LIMIT_WORDS,
     USER_LIMIT_WORDS,
 )
+from app_server.core.database import now
 from app_server.core.errors import PaymentRequired
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
+from app_server.llm_gateway.limits.spending import end_of
 
 
 def price_unknown() -> PaymentRequired:
@@ -26,6 +30,7 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
             f"{CONVERSATION_LIMIT_WORDS}: {amounts}",
             code="llm_budget_reached",
             fix="Allow more for this conversation, or take its budget away.",
+            **_limit(account, set_by="conversation"),
         )
     span = "today" if account.period is Period.DAY else "this month"
     if account.is_administered:
@@ -33,12 +38,24 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
             f"{ADMINISTRATOR_LIMIT_WORDS}: {amounts[:-1]} {span}.",
             code="llm_administrator_limit_reached",
             fix="Ask an administrator to allow you more, or wait until the next period begins.",
+            **_limit(account, set_by="administrator"),
         )
     return PaymentRequired(
         f"{USER_LIMIT_WORDS}: {amounts[:-1]} {span}.",
         code="llm_spending_limit_reached",
         fix="Allow more for this period, or change the limit in the settings.",
+        **_limit(account, set_by="user"),
     )
+
+
+def _limit(account: SpendingAccount, set_by: str) -> dict[str, Any]:
+    """Returns what programs read: the limit in dollars, who has set it, and when the next period begins."""
+    ends = end_of(account.period, now())
+    return {
+        "limit": (account.limit or 0) / MICROS,
+        "set_by": set_by,
+        "frees_at": None if ends is None else ends.isoformat().replace("+00:00", "Z"),
+    }
 
 
 def _dollars(micros: int) -> str:

@@ -4,7 +4,7 @@ have spent.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
 from sqlalchemy import delete, select, update
@@ -182,6 +182,17 @@ def start_of(period: Period, moment: datetime) -> datetime:
             return midnight.replace(day=1)
         case Period.WHOLE:
             return datetime.min.replace(tzinfo=moment.tzinfo)
+
+
+def end_of(period: Period, moment: datetime) -> datetime | None:
+    """Returns the time in UTC at which the next period begins. Returns None for WHOLE."""
+    match period:
+        case Period.DAY:
+            return start_of(period, moment) + timedelta(days=1)
+        case Period.MONTH:
+            return start_of(period, start_of(period, moment) + timedelta(days=32))
+        case Period.WHOLE:
+            return None
 
 
 def to_micros(dollars: float) -> int:

@@ -38,6 +38,8 @@ export interface Problem {
   /** When the backup was taken that is older than the log, and how many events came after it. */
   backup_at?: string
   later_events?: number
+  /** When a limit that is reached has room again; null if that depends on what people do. */
+  frees_at?: string | null
   /** Secrets in what should be shared. */
   findings?: SecretFinding[]
 }
@@ -55,6 +57,8 @@ export class ApiError extends Error {
   readonly output: string | null
   readonly fieldErrors: FieldError[]
   readonly backup: OutdatedBackup | null
+  /** When a limit that is reached has room again. */
+  readonly freesAt: string | null
   readonly findings: readonly SecretFinding[]
   /** Whether the request may be sent again without doing its work twice. */
   readonly isIdempotent: boolean
@@ -66,6 +70,7 @@ export class ApiError extends Error {
     this.status = status
     this.isIdempotent = isIdempotent
     this.code = problem.code ?? `http_${status}`
+    this.freesAt = problem.frees_at ?? null
     this.detail = detail
     this.fix = problem.fix ?? null
     this.requestId = problem.request_id ?? null

@@ -152,8 +152,8 @@ async def test_only_administrators_set_values_and_only_possible_ones(
             select(AuditEntry.details).where(AuditEntry.action == "setting.changed").order_by(AuditEntry.id)
         )
         assert list(told) == [
-            {"owner": "organisation", "change": "set", "value": 3, "enforced": True},
-            {"owner": "organisation", "change": "deleted"},
+            {"level": "organisation", "change": "set", "value": 3, "enforced": True},
+            {"level": "organisation", "change": "deleted"},
         ]
 
 

@@ -35,10 +35,14 @@ export function administeredSettingsQuery() {
   })
 }
 
-export interface ValueAtLevel {
-  name: SettingName
-  /** Null for the organisation. */
+/** Whose a value is: a team's, a person's, or the organisation's if both are null. */
+export interface LevelOwner {
   teamId: string | null
+  userId: string | null
+}
+
+export interface ValueAtLevel extends LevelOwner {
+  name: SettingName
 }
 
 export interface SaveValueVariables extends ValueAtLevel {
@@ -46,8 +50,10 @@ export interface SaveValueVariables extends ValueAtLevel {
   enforced: boolean
 }
 
-const path = ({ name, teamId }: ValueAtLevel) =>
-  `${ADMINISTRATION}/${teamId === null ? 'organisation' : `teams/${teamId}`}/${name}`
+function path({ name, teamId, userId }: ValueAtLevel) {
+  const person = userId === null ? 'organisation' : `people/${userId}`
+  return `${ADMINISTRATION}/${teamId === null ? person : `teams/${teamId}`}/${name}`
+}
 
 /** Sets a value for the organisation or a team. The form shows the errors. */
 export function useSaveValue() {

@@ -1,7 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { administeredSettingsQuery, effectiveSettingsQuery } from '@/api/people/levels'
+import {
+  administeredSettingsQuery,
+  effectiveSettingsQuery,
+  type AdministeredValue,
+  type LevelOwner,
+  type SettingName,
+} from '@/api/people/levels'
+import { peopleQuery } from '@/api/people/people'
 import { teamsQuery } from '@/api/people/teams'
 import { currentUserQuery, isAdministrator } from '@/api/people/users'
 import { Card } from '@/ui/layout/card'
@@ -12,6 +19,23 @@ import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { EffectiveRow } from './effective-row'
 import { SettingRow } from './setting-row'
+
+/** What one person may use, and what everyone together may use. Only administrators set them. */
+const QUOTAS = [
+  'running_sandboxes',
+  'starts_per_hour',
+  'parallel_model_calls',
+  'organisation_running_sandboxes',
+  'organisation_starts_per_hour',
+] as const
+
+const isQuota = (name: SettingName) => (QUOTAS as readonly string[]).includes(name)
+
+/** Quotas of the organisation alone. */
+const TOTALS: ReadonlySet<string> = new Set([
+  'organisation_running_sandboxes',
+  'organisation_starts_per_hour',
+])
 
 const SETTINGS = [
   'llm_profile',
@@ -43,17 +67,28 @@ function Administered() {
   const { t } = useTranslation()
   const query = useQuery(administeredSettingsQuery())
   const teams = useQuery(teamsQuery()).data ?? []
-  const [teamId, setTeamId] = useState('')
-  const values = query.data?.filter((value) => (value.team_id ?? '') === teamId)
+  const people = useQuery(peopleQuery()).data ?? []
+  const [chosen, setChosen] = useState('')
+  const [level, id] = chosen.split(' ')
+  const owner: LevelOwner = { teamId: level === 'team' ? id! : null, userId: level === 'user' ? id! : null }
+  const values = query.data?.filter(
+    (value) => value.team_id === owner.teamId && value.user_id === owner.userId,
+  )
+  const quotas = level ? QUOTAS.filter((name) => !TOTALS.has(name)) : QUOTAS
   return (
     <>
       <Field label={t('organisation.level')} className="mb-4 max-w-sm">
         {(control) => (
-          <Select {...control} value={teamId} onChange={(event) => setTeamId(event.target.value)}>
+          <Select {...control} value={chosen} onChange={(event) => setChosen(event.target.value)}>
             <option value="">{t('organisation.everyone')}</option>
             {teams.map(({ id, name }) => (
-              <option key={id} value={id}>
+              <option key={id} value={`team ${id}`}>
                 {t('organisation.team', { name })}
+              </option>
+            ))}
+            {people.map(({ id, name }) => (
+              <option key={id} value={`user ${id}`}>
+                {t('organisation.person', { name })}
               </option>
             ))}
           </Select>
@@ -63,24 +98,35 @@ function Administered() {
       {query.isError && !query.data && (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
       )}
+      {values && level !== 'user' && <Settings names={SETTINGS} owner={owner} values={values} />}
       {values && (
-        <Card>
-          <ul className="divide-y divide-border">
-            {SETTINGS.map((name) => {
-              const value = values.find((each) => each.name === name)
-              return (
-                <SettingRow
-                  key={[teamId, name, value?.updated_at].join()}
-                  name={name}
-                  teamId={teamId || null}
-                  value={value}
-                />
-              )
-            })}
-          </ul>
-        </Card>
+        <>
+          <h3 className="mt-8 text-base font-semibold">{t('organisation.quotas')}</h3>
+          <p className="mt-1 mb-3 max-w-lg text-sm text-muted">{t('organisation.quotas_lead')}</p>
+          <Settings names={quotas} owner={owner} values={values} />
+        </>
       )}
     </>
+  )
+}
+
+interface SettingsProps {
+  names: readonly SettingName[]
+  owner: LevelOwner
+  values: AdministeredValue[]
+}
+
+function Settings({ names, owner, values }: SettingsProps) {
+  return (
+    <Card>
+      <ul className="divide-y divide-border">
+        {names.map((name) => {
+          const value = values.find((each) => each.name === name)
+          const key = [owner.teamId, owner.userId, name, value?.updated_at].join()
+          return <SettingRow key={key} name={name} owner={owner} value={value} />
+        })}
+      </ul>
+    </Card>
   )
 }
 
@@ -97,9 +143,10 @@ function Effective() {
       {query.data && (
         <Card>
           <ul className="divide-y divide-border">
-            {SETTINGS.map((name) => {
+            {[...SETTINGS, ...QUOTAS].map((name) => {
               const setting = query.data.find((each) => each.name === name)
-              return setting && <EffectiveRow key={name} setting={setting} />
+              const isShown = setting && (setting.value !== null || !isQuota(name))
+              return isShown && <EffectiveRow key={name} setting={setting} />
             })}
           </ul>
         </Card>

@@ -13,6 +13,8 @@ const VALUE: AdministeredValue = {
   team_name: null,
   value: 'risky',
   enforced: false,
+  user_id: null,
+  user_name: null,
   set_by: 'Ada',
   updated_at: '2026-01-01T10:00:00Z',
   overriding_teams: ['Core'],
@@ -35,6 +37,7 @@ function routes(sent: unknown[] = []) {
   return [
     http.get('*/api/v1/settings/levels', () => HttpResponse.json([EFFECTIVE])),
     http.get('*/api/v1/administration/settings', () => HttpResponse.json([VALUE])),
+    http.get('*/api/v1/people', () => HttpResponse.json([fakeUser({ id: 'u1', name: 'Grace' })])),
     http.get('*/api/v1/teams', () =>
       HttpResponse.json([
         { id: 't1', name: 'Core', created_at: VALUE.updated_at, member_count: 1, is_member: false },
@@ -85,6 +88,25 @@ test('the model of a team is one of the shared models and is always enforced', a
   expect(screen.queryByRole('checkbox')).toBeNull()
   await user.click(screen.getByRole('button', { name: 'Save' }))
   expect(sent).toEqual([['teams/t1/llm_profile', { value: 'ours', enforced: true }]])
+})
+
+test('a person has quotas alone, and a reached limit says when it frees', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/organisation',
+    user: OWNER,
+    extra: routes(sent),
+  })
+  const grace = await screen.findByRole('option', { name: 'Grace (quotas)' })
+  await user.selectOptions(screen.getByLabelText('Settings for'), grace)
+  expect(screen.queryByRole('button', { name: 'Change Confirmation' })).toBeNull()
+  expect(screen.queryByText('Running sandboxes of everyone together')).toBeNull()
+  await user.click(
+    await screen.findByRole('button', { name: 'Change Conversations that one person starts in an hour' }),
+  )
+  await user.type(screen.getByLabelText('Conversations that one person starts in an hour'), '3')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  expect(sent).toEqual([['people/u1/starts_per_hour', { value: 3, enforced: false }]])
 })
 
 test('a number is checked before it is sent, and a refusal is shown', async () => {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState, type SubmitEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useSaveValue, type AdministeredValue, type SettingName } from '@/api/people/levels'
+import { useSaveValue, type AdministeredValue, type LevelOwner, type SettingName } from '@/api/people/levels'
 import { profilesQuery } from '@/api/models/profiles'
 import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
@@ -12,14 +12,14 @@ import { CHOICES, useSettingTexts } from './use-setting-texts'
 
 export interface SettingFormProps {
   name: SettingName
-  teamId: string | null
+  owner: LevelOwner
   value: AdministeredValue | undefined
   label: string
   onSaved: () => void
 }
 
 /** Sets one value of the organisation or of a team. */
-export function SettingForm({ name, teamId, value, label, onSaved }: SettingFormProps) {
+export function SettingForm({ name, owner, value, label, onSaved }: SettingFormProps) {
   const { t } = useTranslation()
   const textOf = useSettingTexts()
   const save = useSaveValue()
@@ -32,13 +32,13 @@ export function SettingForm({ name, teamId, value, label, onSaved }: SettingForm
   const number = Number(text.trim().replace(',', '.'))
   const isValid = choices
     ? text !== ''
-    : number > 0 && (name !== 'max_iterations' || Number.isInteger(number))
+    : number > 0 && (name === 'max_budget_per_task' || Number.isInteger(number))
 
   function handleSubmit(event: SubmitEvent) {
     event.preventDefault()
     if (!isValid) return
     save.mutate(
-      { name, teamId, value: choices ? text : number, enforced: isAlwaysEnforced || isEnforced },
+      { name, ...owner, value: choices ? text : number, enforced: isAlwaysEnforced || isEnforced },
       { onSuccess: onSaved },
     )
   }

@@ -1,7 +1,7 @@
 import { Lock } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useDeleteValue, type AdministeredValue, type SettingName } from '@/api/people/levels'
+import { useDeleteValue, type AdministeredValue, type LevelOwner, type SettingName } from '@/api/people/levels'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
 import { SettingForm } from './setting-form'
@@ -9,14 +9,13 @@ import { useSettingTexts } from './use-setting-texts'
 
 export interface SettingRowProps {
   name: SettingName
-  /** Null for the organisation. */
-  teamId: string | null
+  owner: LevelOwner
   /** Left out if the setting has no value at this level. */
   value: AdministeredValue | undefined
 }
 
 /** One setting of the organisation or of a team, who overrides it, and the form that changes it. */
-export function SettingRow({ name, teamId, value }: SettingRowProps) {
+export function SettingRow({ name, owner, value }: SettingRowProps) {
   const { t } = useTranslation()
   const textOf = useSettingTexts()
   const remove = useDeleteValue()
@@ -45,7 +44,7 @@ export function SettingRow({ name, teamId, value }: SettingRowProps) {
             size="sm"
             aria-label={t('organisation.remove_named', { name: label })}
             isBusy={remove.isPending}
-            onClick={() => remove.mutate({ name, teamId })}
+            onClick={() => remove.mutate({ name, ...owner })}
           >
             {t('organisation.remove')}
           </Button>
@@ -60,13 +59,7 @@ export function SettingRow({ name, teamId, value }: SettingRowProps) {
         </Button>
       </div>
       {isOpen && (
-        <SettingForm
-          name={name}
-          teamId={teamId}
-          value={value}
-          label={label}
-          onSaved={() => setIsOpen(false)}
-        />
+        <SettingForm name={name} owner={owner} value={value} label={label} onSaved={() => setIsOpen(false)} />
       )}
     </li>
   )

@@ -9,6 +9,8 @@ interface ExplainedError {
   message?: string
   fix?: string | null
   requestId?: string | null
+  /** When a limit that is reached has room again, ISO 8601. */
+  freesAt?: string | null
 }
 
 export interface ErrorStateProps {
@@ -21,8 +23,8 @@ export interface ErrorStateProps {
 
 /** A failure with its cause, its fix where the server named one, and a way to try again. */
 export function ErrorState({ error, title, onRetry, className }: ErrorStateProps) {
-  const { t } = useTranslation()
-  const { message, fix, requestId } = explain(error)
+  const { t, i18n } = useTranslation()
+  const { message, fix, requestId, freesAt } = explain(error)
   return (
     <Notice
       tone="danger"
@@ -40,6 +42,16 @@ export function ErrorState({ error, title, onRetry, className }: ErrorStateProps
       {fix && (
         <p className="mt-1 text-text">
           <WithCode text={fix} />
+        </p>
+      )}
+      {freesAt && (
+        <p className="mt-1 text-text">
+          {t('error.frees_at', {
+            time: new Date(freesAt).toLocaleString(i18n.language, {
+              dateStyle: 'medium',
+              timeStyle: 'short',
+            }),
+          })}
         </p>
       )}
       {requestId && <p className="mt-1 font-mono text-2xs">{t('error.request_id', { id: requestId })}</p>}

@@ -1,0 +1,77 @@
+"""Holds starts of conversations to the quotas of their users."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.models import StartStatus, StartTask
+from app_server.core.database import now
+from app_server.levels.models import LevelSetting, SettingName
+from app_server.levels.quotas import QUOTAS, quota_of, quota_reached
+from app_server.sandbox_lifecycle.running_quota import UP
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.models import User
+
+_HOUR = timedelta(hours=1)
+
+
+async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
+    """Checks that the user may start one more conversation in this sandbox.
+
+    Starts at the same moment wait for each other, so that together they do not exceed a quota. Raises
+    TooManyRequests `quota_reached`.
+    """
+    await _lock(session, user_id)
+    for name, of_user in (
+        (SettingName.STARTS_PER_HOUR, True),
+        (SettingName.ORGANISATION_STARTS_PER_HOUR, False),
+    ):
+        await _require_starts(session, user_id, name, of_user=of_user)
+    for name, of_user in (
+        (SettingName.RUNNING_SANDBOXES, True),
+        (SettingName.ORGANISATION_RUNNING_SANDBOXES, False),
+    ):
+        await _require_sandboxes(session, user_id, sandbox_id, name, of_user=of_user)
+
+
+async def _lock(session: AsyncSession, user_id: UUID) -> None:
+    # NO KEY UPDATE, as rows that point to the user take a weaker lock on it.
+    await session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
+    totals = [name for name in sorted(QUOTAS) if name.startswith("organisation_")]
+    quotas = select(LevelSetting.name).where(LevelSetting.name.in_(totals)).order_by(LevelSetting.name)
+    await session.execute(quotas.with_for_update())
+
+
+async def _require_starts(session: AsyncSession, user_id: UUID, name: SettingName, *, of_user: bool) -> None:
+    quota = await quota_of(session, user_id, name)
+    if quota is None:
+        return
+    recent = select(StartTask.created_at).where(StartTask.created_at > now() - _HOUR)
+    if of_user:
+        recent = recent.where(StartTask.user_id == user_id)
+    # The oldest of the starts that fill the quota. One more may start when it is an hour old.
+    oldest = await session.scalar(
+        recent.order_by(StartTask.created_at.desc()).offset(quota.value - 1).limit(1)
+    )
+    if oldest is not None:
+        raise quota_reached(name, quota, frees_at=oldest + _HOUR)
+
+
+async def _require_sandboxes(
+    session: AsyncSession, user_id: UUID, sandbox_id: UUID, name: SettingName, *, of_user: bool
+) -> None:
+    quota = await quota_of(session, user_id, name)
+    if quota is None:
+        return
+    ended = (StartStatus.READY, StartStatus.ERROR)
+    up: Select[UUID] = select(Sandbox.id).where(Sandbox.status.in_(UP))
+    # A conversation that has just begun to start may have no sandbox yet.
+    coming: Select[UUID] = select(StartTask.sandbox_id).where(StartTask.status.not_in(ended))
+    if of_user:
+        up, coming = up.where(Sandbox.user_id == user_id), coming.where(StartTask.user_id == user_id)
+    both = up.union(coming).subquery()
+    count = await session.scalar(select(func.count()).select_from(both).where(both.c[0] != sandbox_id))
+    if (count or 0) >= quota.value:
+        raise quota_reached(name, quota)

@@ -1,0 +1,77 @@
+"""Quotas: how much a person, or everyone together, may use. Administrators set them at all levels."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import now
+from app_server.core.errors import TooManyRequests
+from app_server.levels.models import Level, SettingName
+from app_server.levels.resolution import LevelValue
+from app_server.levels.service import value_for
+
+TOTALS: Mapping[SettingName, SettingName] = MappingProxyType(
+    {
+        SettingName.RUNNING_SANDBOXES: SettingName.ORGANISATION_RUNNING_SANDBOXES,
+        SettingName.STARTS_PER_HOUR: SettingName.ORGANISATION_STARTS_PER_HOUR,
+    }
+)
+"""The quota for everyone together, by the quota for each person. Only the organisation has it."""
+
+QUOTAS = frozenset((*TOTALS, *TOTALS.values(), SettingName.PARALLEL_MODEL_CALLS))
+
+_WORDS: Mapping[SettingName, str] = MappingProxyType(
+    {
+        SettingName.RUNNING_SANDBOXES: "running sandboxes of one person",
+        SettingName.ORGANISATION_RUNNING_SANDBOXES: "running sandboxes of everyone together",
+        SettingName.STARTS_PER_HOUR: "conversations that one person starts in an hour",
+        SettingName.ORGANISATION_STARTS_PER_HOUR: "conversations that everyone together starts in an hour",
+        SettingName.PARALLEL_MODEL_CALLS: "model calls of one person at the same time",
+    }
+)
+_FIXES: Mapping[SettingName, str] = MappingProxyType(
+    {
+        SettingName.RUNNING_SANDBOXES: "Stop a conversation whose sandbox runs, or ask an administrator.",
+        SettingName.ORGANISATION_RUNNING_SANDBOXES: "Wait until another sandbox sleeps.",
+    }
+)
+
+
+async def quota_of(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
+    """Returns the quota that holds for a person. Returns None if there is no limit."""
+    return await value_for(session, user_id, name)
+
+
+def quota_reached(name: SettingName, quota: LevelValue, frees_at: datetime | None = None) -> TooManyRequests:
+    """Returns the error for a use that a quota does not allow.
+
+    frees_at: when there is room again; None if it depends on what people do.
+    """
+    set_by = "administrator" if quota.level is Level.USER else quota.level.value
+    headers = None
+    if frees_at is not None:
+        headers = {"Retry-After": str(max(1, round((frees_at - now()).total_seconds())))}
+    return TooManyRequests(
+        f"The limit is reached: {quota.value} {_WORDS[name]}. {_whose(quota)} set it.",
+        code="quota_reached",
+        fix=_FIXES.get(name, "Wait, or ask an administrator for a higher limit."),
+        headers=headers,
+        quota=name.value,
+        limit=quota.value,
+        set_by=set_by,
+        team=quota.team_name,
+        frees_at=None if frees_at is None else frees_at.isoformat().replace("+00:00", "Z"),
+    )
+
+
+def _whose(quota: LevelValue) -> str:
+    match quota.level:
+        case Level.ORGANISATION:
+            return "Your organisation has"
+        case Level.TEAM:
+            return f"The team {quota.team_name!r} has"
+        case Level.USER:
+            return "An administrator has"

@@ -1,0 +1,27 @@
+"""Holds running sandboxes to the quotas of their users."""
+
+from uuid import UUID
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_of, quota_reached
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+
+UP = (SandboxStatus.STARTING, SandboxStatus.RUNNING)
+
+
+async def require_running_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
+    """Checks that one more sandbox of the user may run. `sandbox_id`: this sandbox, which is not counted.
+
+    Raises TooManyRequests `quota_reached`.
+    """
+    others = select(func.count()).where(Sandbox.status.in_(UP), Sandbox.id != sandbox_id)
+    for name, counted in (
+        (SettingName.RUNNING_SANDBOXES, others.where(Sandbox.user_id == user_id)),
+        (SettingName.ORGANISATION_RUNNING_SANDBOXES, others),
+    ):
+        quota = await quota_of(session, user_id, name)
+        if quota is not None and (await session.scalar(counted) or 0) >= quota.value:
+            raise quota_reached(name, quota)
