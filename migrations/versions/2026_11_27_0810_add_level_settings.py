@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_level_settings"
-down_revision = "narrow_indexes"
+down_revision = "add_audit_streams"
 branch_labels = None
 depends_on = None
 
