@@ -225,6 +225,105 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Administered Settings
+         * @description Returns all values of the organisation and of teams, the quotas of people, and who overrides them.
+         */
+        get: operations["list_administered_settings_api_v1_administration_settings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/settings/organisation/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Setting Of Organisation
+         * @description Sets a value for everyone here. It applies to conversations that start from now on; an enforced model
+         *     applies to the next call of every conversation.
+         *
+         *     400 `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
+         */
+        put: operations["set_setting_of_organisation_api_v1_administration_settings_organisation__name__put"];
+        post?: never;
+        /**
+         * Delete Setting Of Organisation
+         * @description Deletes the organisation's value. 404 `setting_not_set`.
+         */
+        delete: operations["delete_setting_of_organisation_api_v1_administration_settings_organisation__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/settings/people/{user_id}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Quota Of Person
+         * @description Sets a quota for one person. Other settings of a person are the person's own.
+         *
+         *     400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
+         */
+        put: operations["set_quota_of_person_api_v1_administration_settings_people__user_id___name__put"];
+        post?: never;
+        /**
+         * Delete Quota Of Person
+         * @description Deletes a person's quota. 404 `person_not_found`, `setting_not_set`.
+         */
+        delete: operations["delete_quota_of_person_api_v1_administration_settings_people__user_id___name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/settings/teams/{team_id}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Setting Of Team
+         * @description Sets a value for the members of a team.
+         *
+         *     400 `setting_must_be_enforced`, 404 `team_not_found`, `llm_profile_not_found`, 422 `invalid_request`.
+         */
+        put: operations["set_setting_of_team_api_v1_administration_settings_teams__team_id___name__put"];
+        post?: never;
+        /**
+         * Delete Setting Of Team
+         * @description Deletes a team's value. 404 `team_not_found`, `setting_not_set`.
+         */
+        delete: operations["delete_setting_of_team_api_v1_administration_settings_teams__team_id___name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/spending-limits": {
         parameters: {
             query?: never;
@@ -632,7 +731,7 @@ export interface paths {
         put?: never;
         /**
          * Set Budget
-         * @description Sets the budget. Setting the same amount again changes nothing.
+         * @description Sets the budget. Setting the same amount again changes nothing. 403 `setting_enforced`.
          */
         post: operations["set_budget_api_v1_app_conversations__conversation_id__budget_post"];
         delete?: never;
@@ -743,7 +842,8 @@ export interface paths {
         put?: never;
         /**
          * Set Mode
-         * @description Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting.
+         * @description Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting. 403
+         *     `setting_enforced`.
          */
         post: operations["set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post"];
         delete?: never;
@@ -2905,6 +3005,7 @@ export interface paths {
          *
          *     If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
          *     log (409 `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
+         *     429 `quota_reached`.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
         delete?: never;
@@ -3106,7 +3207,7 @@ export interface paths {
         get: operations["get_confirmation_api_v1_settings_confirmation_get"];
         /**
          * Set Confirmation
-         * @description Sets the mode. It applies to tasks that start from now on.
+         * @description Sets the mode. It applies to tasks that start from now on. 403 `setting_enforced`.
          */
         put: operations["set_confirmation_api_v1_settings_confirmation_put"];
         post?: never;
@@ -3272,6 +3373,27 @@ export interface paths {
          *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
          */
         post: operations["finish_git_sign_in_api_v1_settings_git_sign_ins_finish_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/levels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Effective Settings
+         * @description Returns the settings that can be set at several levels, with the value that holds for the user and
+         *     where it comes from.
+         */
+        get: operations["list_effective_settings_api_v1_settings_levels_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3663,7 +3785,7 @@ export interface paths {
         /**
          * Set Sandbox Grouping
          * @description Sets the strategy. It applies to conversations that start from now on; existing conversations stay
-         *     where they are.
+         *     where they are. 403 `setting_enforced`.
          */
         put: operations["set_sandbox_grouping_api_v1_settings_sandbox_grouping_put"];
         post?: never;
@@ -4648,6 +4770,38 @@ export interface components {
             spent: number;
         };
         /**
+         * AdministeredValue
+         * @description A value of the organisation or a team, or a person's quota, as administrators see it.
+         *
+         *     `user_id`, `user_name`: the person who has the quota; null for the other levels. `set_by`: the name of the
+         *     administrator; null if the account is deleted. `overriding_teams`: the teams with a value that holds
+         *     instead. `overriding_people`: how many people have a value that holds instead.
+         */
+        AdministeredValue: {
+            /** Enforced */
+            enforced: boolean;
+            level: components["schemas"]["Level"];
+            name: components["schemas"]["SettingName"];
+            /** Overriding People */
+            overriding_people: number;
+            /** Overriding Teams */
+            overriding_teams: string[];
+            /** Set By */
+            set_by: string | null;
+            /** Team Id */
+            team_id: string | null;
+            /** Team Name */
+            team_name: string | null;
+            /** Updated At */
+            updated_at: string;
+            /** User Id */
+            user_id: string | null;
+            /** User Name */
+            user_name: string | null;
+            /** Value */
+            value: boolean | number | string;
+        };
+        /**
          * AgentAsked
          * @description The message that was sent to the agent. count: how many review threads or checks it is about.
          */
@@ -4860,7 +5014,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "setting.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -4928,7 +5082,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "spending_limit" | "marketplace" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -5519,8 +5673,8 @@ export interface components {
         ConfirmationMode: "always" | "risky" | "never";
         /**
          * ConfirmationSettings
-         * @description The user's setting. `default_mode`: the mode that null means here. The default is `never` if the
-         *     sandbox is isolated.
+         * @description The mode that holds for the user: the user's, a team's or the organisation's. `default_mode`: the mode
+         *     that null means here. The default is `never` if the sandbox is isolated.
          */
         ConfirmationSettings: {
             default_mode: components["schemas"]["ConfirmationMode"];
@@ -6143,6 +6297,24 @@ export interface components {
         Done: {
             /** Message */
             message: string;
+        };
+        /**
+         * EffectiveSetting
+         * @description A setting of the current user. `value`: the value that holds; null if no level sets one, so that the
+         *     server's default applies. `level`, `team_name`: where the value comes from. `enforced`: the user cannot
+         *     change it. `overridden`: the values that do not hold, the strongest first.
+         */
+        EffectiveSetting: {
+            /** Enforced */
+            enforced: boolean;
+            level: components["schemas"]["Level"] | null;
+            name: components["schemas"]["SettingName"];
+            /** Overridden */
+            overridden: components["schemas"]["LevelValueInfo"][];
+            /** Team Name */
+            team_name: string | null;
+            /** Value */
+            value: boolean | number | string | null;
         };
         /**
          * EgressMode
@@ -6833,10 +7005,16 @@ export interface components {
             /** Top P */
             top_p?: number | null;
         };
-        /** LLMProfiles */
+        /**
+         * LLMProfiles
+         * @description `callable_profiles`: the names of the profiles that agents may call. These are all of them, unless the
+         *     organisation or a team enforces a model.
+         */
         LLMProfiles: {
             /** Active Profile */
             active_profile: string | null;
+            /** Callable Profiles */
+            callable_profiles: string[];
             /** Profiles */
             profiles: components["schemas"]["LLMProfileInfo"][];
         };
@@ -6918,6 +7096,27 @@ export interface components {
             agent_profile_id: string;
             /** Revision */
             revision: number;
+        };
+        /**
+         * Level
+         * @description Who a value holds for: everyone here, the members of a team, or one person.
+         * @enum {string}
+         */
+        Level: "organisation" | "team" | "user";
+        /**
+         * LevelValueInfo
+         * @description A value at one level. `team_id`, `team_name`: null unless the level is `team`.
+         */
+        LevelValueInfo: {
+            /** Enforced */
+            enforced: boolean;
+            level: components["schemas"]["Level"];
+            /** Team Id */
+            team_id: string | null;
+            /** Team Name */
+            team_name: string | null;
+            /** Value */
+            value: boolean | number | string;
         };
         /**
          * Link
@@ -8448,7 +8647,8 @@ export interface components {
         };
         /**
          * SandboxGrouping
-         * @description The user's setting. `max_conversations_per_sandbox`: the most conversations that a sandbox takes.
+         * @description The strategy that holds for the user. `max_conversations_per_sandbox`: the most conversations that a
+         *     sandbox takes.
          */
         SandboxGrouping: {
             /** Max Conversations Per Sandbox */
@@ -8650,6 +8850,19 @@ export interface components {
             token: string;
             /** Username */
             username?: string | null;
+        };
+        /**
+         * SaveLevelValue
+         * @description A value for the organisation or a team. `enforced`: lower levels cannot override it.
+         */
+        SaveLevelValue: {
+            /**
+             * Enforced
+             * @default false
+             */
+            enforced: boolean;
+            /** Value */
+            value: boolean | number | string;
         };
         /**
          * SaveMcpServer
@@ -9041,6 +9254,12 @@ export interface components {
              */
             kind: "SetTitleCallbackProcessor";
         };
+        /**
+         * SettingName
+         * @description The settings that can be set at several levels. The last five are quotas: see quotas.py.
+         * @enum {string}
+         */
+        SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "max_budget_per_task" | "llm_profile" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour";
         /** SettingsChoice */
         SettingsChoice: {
             /** Label */
@@ -10861,6 +11080,231 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["JobInfo"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_administered_settings_api_v1_administration_settings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdministeredValue"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_setting_of_organisation_api_v1_administration_settings_organisation__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["schemas"]["SettingName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveLevelValue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LevelValueInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_setting_of_organisation_api_v1_administration_settings_organisation__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["schemas"]["SettingName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_quota_of_person_api_v1_administration_settings_people__user_id___name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+                name: components["schemas"]["SettingName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveLevelValue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LevelValueInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_quota_of_person_api_v1_administration_settings_people__user_id___name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: string;
+                name: components["schemas"]["SettingName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_setting_of_team_api_v1_administration_settings_teams__team_id___name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+                name: components["schemas"]["SettingName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveLevelValue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LevelValueInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_setting_of_team_api_v1_administration_settings_teams__team_id___name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+                name: components["schemas"]["SettingName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -16625,6 +17069,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GitCredentialInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_effective_settings_api_v1_settings_levels_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EffectiveSetting"][];
                 };
             };
             /** @description A problem (RFC 9457) */

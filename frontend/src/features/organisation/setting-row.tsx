@@ -1,7 +1,12 @@
 import { Lock } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useDeleteValue, type AdministeredValue, type LevelOwner, type SettingName } from '@/api/people/levels'
+import {
+  useDeleteValue,
+  type AdministeredValue,
+  type LevelOwner,
+  type SettingName,
+} from '@/api/people/levels'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
 import { SettingForm } from './setting-form'
