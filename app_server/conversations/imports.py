@@ -42,6 +42,7 @@ async def _store(session: AsyncSession, user: User, conversation_id: UUID, given
         llm_profile="",
         llm_model=given.model,
         last_seq=0,
+        folded_state=None,
         log_size=0,
     )
     task = StartTask(

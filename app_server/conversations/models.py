@@ -124,6 +124,8 @@ class Conversation(Base):
     open_questions: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     """How many questions of MCP servers wait for the user."""
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    folded_state: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
+    """Which events make up the state (log/folded_state.py). None or behind: it is made when it is read."""
     log_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     """Total length of the stored events in characters. Events from before this column may not be counted."""
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -14,6 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.errors import BadRequest, Conflict
 from app_server.core.pagination import decode_page_id, encode_page_id
 from app_server.core.pubsub import Frame
+from app_server.events import blobs
+from app_server.events.blobs import StoredForm
 from app_server.events.models import StoredEvent
 from app_server.events.schemas import DurableFrame, durable_frame
 
@@ -67,7 +69,10 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
         elif frame.envelope.id not in known:
             raise _seq_conflict(frame, last)
     if new:
-        await session.execute(insert(StoredEvent), [_row(conversation_id, frame) for frame in new])
+        kept = [frame.keep(conversation_id) for frame in new]
+        rows = [_row(conversation_id, *pair) for pair in zip(new, kept, strict=True)]
+        await session.execute(insert(StoredEvent), rows)
+        await blobs.add(session, conversation_id, (blob for one in kept for blob in one.blobs))
     return Appended(last + len(new), new)
 
 
@@ -80,9 +85,11 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """Returns up to `limit` events after `after_seq`, up to `through_seq`, as frames of the stream."""
+    """Returns up to `limit` events after `after_seq`, up to `through_seq`, as frames of the stream. They have
+    references in place of large parts (blobs.py).
+    """
     query = (
-        select(StoredEvent.seq, StoredEvent.body)
+        select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
         .where(
             StoredEvent.conversation_id == conversation_id,
             StoredEvent.seq > after_seq,
@@ -91,28 +98,31 @@ async def read_frames(
         .order_by(StoredEvent.seq)
         .limit(limit)
     )
-    return [durable_frame(seq, body) for seq, body in await session.execute(query)]
+    return [durable_frame(*row) for row in await session.execute(query)]
 
 
 async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
-    """Returns one event as JSON text. None: there is none at this position."""
-    query = select(StoredEvent.body).where(
-        StoredEvent.conversation_id == conversation_id, StoredEvent.seq == seq
-    )
-    return await session.scalar(query)
+    """Returns one event as it was reported, as JSON text. None: there is none at this position."""
+    bodies = await read_bodies(session, conversation_id, from_seq=seq, through_seq=seq, limit=1)
+    return bodies[0] if bodies else None
 
 
 async def read_bodies(
-    session: AsyncSession, conversation_id: UUID, *, from_seq: int, limit: int
+    session: AsyncSession, conversation_id: UUID, *, from_seq: int, through_seq: int = 2**53, limit: int
 ) -> list[str]:
-    """Returns up to `limit` events from a position on, as JSON texts."""
+    """Returns up to `limit` events from a position on, as they were reported, as JSON texts."""
     query = (
-        select(StoredEvent.body)
-        .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq >= from_seq)
+        select(StoredEvent.body, StoredEvent.blobs)
+        .where(
+            StoredEvent.conversation_id == conversation_id,
+            StoredEvent.seq >= from_seq,
+            StoredEvent.seq <= through_seq,
+        )
         .order_by(StoredEvent.seq)
         .limit(limit)
     )
-    return list(await session.scalars(query))
+    rows = [(body, references) for body, references in await session.execute(query)]
+    return await blobs.whole(session, conversation_id, rows)
 
 
 async def search(
@@ -123,19 +133,22 @@ async def search(
     order: EventSortOrder,
     page_id: str | None,
     limit: int,
+    full: bool = False,
 ) -> str:
-    """Returns one page of events as JSON text, in the order of the log.
+    """Returns one page of events as JSON text, in the order of the log. full: with their large parts, in
+    place of references to them.
 
     Timestamps are only for people: within a conversation the position decides, and both grow together.
     """
-    query = _filtered(select(StoredEvent.seq, StoredEvent.body), conversation_id, criteria)
+    query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
     if page_id is not None:
         at = _page_position(page_id)
         query = query.where(StoredEvent.seq > at if ascending else StoredEvent.seq < at)
     query = query.order_by(StoredEvent.seq.asc() if ascending else StoredEvent.seq.desc()).limit(limit + 1)
     rows = (await session.execute(query)).all()
-    items = ",".join(body for _, body in rows[:limit])
+    shown = [(body, references if full else None) for _, body, references in rows[:limit]]
+    items = ",".join(await blobs.whole(session, conversation_id, shown))
     next_page_id = f'"{encode_page_id("events", str(rows[limit - 1][0]))}"' if len(rows) > limit else "null"
     return f'{{"items":[{items}],"next_page_id":{next_page_id}}}'
 
@@ -145,26 +158,30 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
     return await session.scalar(query) or 0
 
 
-async def batch(session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str]) -> str:
-    """Returns the events with these ids as a JSON array; null for an unknown id."""
-    query = select(StoredEvent.event_id, StoredEvent.body).where(
+async def batch(
+    session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str], *, full: bool = False
+) -> str:
+    """Returns the events with these ids as a JSON array; null for an unknown id. full: see `search`."""
+    query = select(StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
     )
-    bodies = dict((await session.execute(query)).all())
+    rows = (await session.execute(query)).all()
+    shown = [(body, references if full else None) for _, body, references in rows]
+    whole = await blobs.whole(session, conversation_id, shown)
+    bodies = {event_id: body for (event_id, *_), body in zip(rows, whole, strict=True)}
     return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
 
 
 async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
-    """Returns the event with this id. Returns None if there is none."""
-    query = select(StoredEvent.body).where(
-        StoredEvent.conversation_id == conversation_id, StoredEvent.event_id == event_id
-    )
-    body = await session.scalar(query)
-    return None if body is None else json.loads(body)
+    """Returns the event with this id as it was reported. Returns None if there is none."""
+    [event] = json.loads(await batch(session, conversation_id, [event_id], full=True))
+    found: dict[str, Any] | None = event
+    return found
 
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
+    await blobs.delete_all(session, conversation_id)
 
 
 async def _known(
@@ -194,7 +211,7 @@ def _seq_conflict(frame: DurableFrame, last: int) -> Conflict:
     )
 
 
-def _row(conversation_id: UUID, frame: DurableFrame) -> dict[str, Any]:
+def _row(conversation_id: UUID, frame: DurableFrame, kept: StoredForm) -> dict[str, Any]:
     envelope = frame.envelope
     return {
         "conversation_id": conversation_id,
@@ -203,7 +220,8 @@ def _row(conversation_id: UUID, frame: DurableFrame) -> dict[str, Any]:
         "kind": envelope.kind,
         "source": envelope.source,
         "timestamp": envelope.timestamp,
-        "body": frame.body,
+        "body": kept.body,
+        "blobs": kept.references or None,
     }
 
 

@@ -1,9 +1,10 @@
 """The table of stored events."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base
@@ -11,7 +12,7 @@ from app_server.core.database import Base
 
 class StoredEvent(Base):
     """One event at its position. `body` is the event as JSON text. It is written once and
-    returned unchanged.
+    returned unchanged. `blobs`: the references in it to its large parts (blobs.py). None: it has none.
     """
 
     __tablename__ = "events"
@@ -27,3 +28,17 @@ class StoredEvent(Base):
     source: Mapped[str] = mapped_column(String(50))
     timestamp: Mapped[datetime]
     body: Mapped[str] = mapped_column(Text)
+    blobs: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class EventBlob(Base):
+    """A large part of one event or of several. `sha256`: of the part as it stood in the event. `content`: the
+    bytes of an image, or a text in UTF-8.
+    """
+
+    __tablename__ = "event_blobs"
+
+    conversation_id: Mapped[UUID] = mapped_column(primary_key=True)
+    sha256: Mapped[str] = mapped_column(String(64), primary_key=True)
+    media_type: Mapped[str] = mapped_column(String(100))
+    content: Mapped[bytes] = mapped_column(LargeBinary)

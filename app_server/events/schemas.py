@@ -1,8 +1,10 @@
 """Schemas of the frames that a sandbox reports, and of the replies of the log routes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticSerializationError, to_json
 
 from app_server.core.pubsub import Frame
+from app_server.events.blobs import Reference, StoredForm, shortened
 
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
@@ -58,9 +61,10 @@ class _Envelope(BaseModel):
     timestamp: Moment
 
 
-def durable_frame(seq: int, body: str) -> Frame:
-    """Returns the frame for a stored event. The body is not encoded again."""
-    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}}}', seq)
+def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
+    """Returns the frame for a stored event. The body is not encoded again. blobs: the references in it."""
+    told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
+    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
 
 
 class DurableFrame(BaseModel):
@@ -86,6 +90,12 @@ class DurableFrame(BaseModel):
 
     _envelope: _Envelope
     _body: str
+    _kept: StoredForm | None = None
+
+    def keep(self, conversation_id: UUID) -> StoredForm:
+        """Returns the event as the log of this conversation stores it. From now on, `frame` shows it so."""
+        self._kept = shortened(conversation_id, self.event, self._body)
+        return self._kept
 
     @property
     def envelope(self) -> _Envelope:
@@ -93,13 +103,14 @@ class DurableFrame(BaseModel):
 
     @property
     def body(self) -> str:
-        """Returns the event as JSON text."""
+        """Returns the event as JSON text, as it was reported."""
         return self._body
 
     @property
     def frame(self) -> Frame:
         """Returns the frame for subscribers."""
-        frame = durable_frame(self.seq, self.body)
+        kept = self._kept or StoredForm(self._body, [], [])
+        frame = durable_frame(self.seq, kept.body, kept.references)
         return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
 
     @property
@@ -214,3 +225,39 @@ class EventsReport(BaseModel):
 
 class Acknowledged(BaseModel):
     acknowledged_seq: int
+
+
+class BlobReference(BaseModel):
+    """A large part of an event that is kept beside it.
+
+    `path`: the keys and indexes that lead to it. `sha256`: of the part as it stood in the event, and its name
+    in the route of blobs. `size`: in bytes.
+    """
+
+    path: list[str | int]
+    sha256: str
+    media_type: str
+    size: int
+
+
+class WindowEvent(BaseModel):
+    """One event of the log, as in the stream. `blobs`: only if it has any."""
+
+    type: Literal["durable"]
+    seq: int
+    event: dict[str, Any]
+    blobs: list[BlobReference] = []
+
+
+class EventWindow(BaseModel):
+    """Consecutive events from `first_seq` to `last_seq`; none if `first_seq` is after `last_seq`.
+
+    `log_seq`: the last position of the log. `state`: the events outside the window that make up the folded
+    state of the log. It is null for a window beside a position.
+    """
+
+    first_seq: int
+    last_seq: int
+    log_seq: int
+    state: list[WindowEvent] | None
+    events: list[WindowEvent]

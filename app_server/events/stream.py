@@ -42,6 +42,7 @@ subscribers.
 
 SendText = Callable[[str], Awaitable[None]]
 Greeting = Callable[[], Awaitable[list[Frame]]]
+Opening = Callable[[], Awaitable[tuple[int, Frame]]]
 Shown = Callable[[Frame], Awaitable[Frame | None]]
 
 
@@ -53,14 +54,17 @@ async def serve(
     conversation_id: UUID,
     after_seq: int,
     greeting: Greeting,
+    opening: Opening | None = None,
     shown: Shown | None = None,
 ) -> None:
     """Sends frames over the accepted `websocket` until either side ends.
 
-    after_seq: the last position the client has. greeting: returns the frames that follow `sync`. shown:
-    returns what the client gets of a frame, None for nothing; without it, all frames are sent.
+    after_seq: the last position the client has. greeting: returns the frames that follow `sync`. opening:
+    returns the first position to send, and the frame that comes before all others; without it, the stream
+    begins after `after_seq`. shown: returns what the client gets of a frame, None for nothing; without it,
+    all frames are sent.
     """
-    source = _Source(database, conversation_id, after_seq, greeting)
+    source = _Source(database, conversation_id, after_seq, greeting, opening)
 
     async def send_all(send: SendText) -> None:
         async with pubsub.subscribe(conversation_id) as subscription:
@@ -138,17 +142,23 @@ class _Source:
     conversation_id: UUID
     after_seq: int
     greeting: Greeting
+    opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
         """Yields everything after `after_seq` until the subscription ends."""
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()
-        yield _sync(self.after_seq, through_seq)
+        after_seq = self.after_seq
+        if self.opening is not None:
+            first_seq, frame = await self.opening()
+            after_seq = first_seq - 1
+            yield frame
+        yield _sync(after_seq, through_seq)
         for frame in await self.greeting():
             yield frame
-        async for frame in self._stored(self.after_seq, through_seq):
+        async for frame in self._stored(after_seq, through_seq):
             yield frame
-        reached = max(self.after_seq, through_seq)
+        reached = max(after_seq, through_seq)
         live = _without_stale_pieces(subscription.drain(), reached)
         while True:
             for frame in live:

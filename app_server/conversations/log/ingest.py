@@ -8,10 +8,11 @@ from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import undefer
 
 from app_server.callbacks.matching import enqueue_matching
 from app_server.conversations.live.news import channels_of, tell
-from app_server.conversations.log import full_log, message_texts
+from app_server.conversations.log import folded_state, full_log, message_texts
 from app_server.conversations.log.full_log import LogFull, require_open, take_room
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
 from app_server.conversations.log.projection import Projection, fold
@@ -88,6 +89,7 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
             Conversation.sandbox_id == sandbox_id,
             Conversation.deleted_at.is_(None),
         )
+        .options(undefer(Conversation.folded_state))
         .with_for_update()
     )
     conversation = await session.scalar(query)
@@ -99,10 +101,11 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
 
 def project(conversation: Conversation, appended: Appended) -> bool:
     """Updates the conversation row from the new events. Returns whether it changed in anything but its
-    position.
+    position. The row must have its `folded_state` loaded.
     """
     if not appended.new:
         return False
+    _fold_state(conversation, appended)
     before = Projection(
         last_seq=conversation.last_seq,
         execution_status=conversation.execution_status,
@@ -127,6 +130,14 @@ def project(conversation: Conversation, appended: Appended) -> bool:
     conversation.open_questions = after.open_questions
     conversation.updated_at = now()
     return replace(after, last_seq=before.last_seq) != before
+
+
+def _fold_state(conversation: Conversation, appended: Appended) -> None:
+    state = folded_state.restored(conversation.folded_state)
+    # One that is behind belongs to a log from before this column (see log/window.py).
+    if state.seq == conversation.last_seq:
+        events = ((frame.seq, frame.event) for frame in appended.new)
+        conversation.folded_state = folded_state.fold_all(state, events).stored()
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:

@@ -3,26 +3,27 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, WebSocket
+from fastapi import APIRouter, Depends, Path, Query, WebSocket
 from fastapi.responses import Response
 
 from app_server.access.authentication import authenticate_websocket
 from app_server.access.credentials_in_use import CredentialEnded
 from app_server.access.permissions import Permission
 from app_server.conversations import service
+from app_server.conversations.log import window
 from app_server.conversations.routes.dependencies import SeenConversationId
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.sharing.followers import AccessEnded
 from app_server.conversations.view import Viewer
 from app_server.core.database import ReadSession, ServerDatabase
-from app_server.core.errors import NotFound
+from app_server.core.errors import BadRequest, NotFound
 from app_server.core.pagination import Limit, Page, PageId
 from app_server.core.pubsub import Frame, ServerPubSub
-from app_server.events import log, stream
+from app_server.events import blobs, log, stream, windows
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.open_streams import ServerOpenStreams
-from app_server.events.schemas import Moment
+from app_server.events.schemas import EventWindow, Moment
 from app_server.http.middleware import SUBPROTOCOL
 from app_server.sandboxes.service import ServerSandboxes
 
@@ -38,6 +39,18 @@ def _filter(
 
 
 Criteria = Annotated[EventFilter, Depends(_filter)]
+Position = Annotated[int, Query(ge=0, le=2**53)]
+Full = Annotated[
+    bool,
+    Query(description="Images and outputs over 64 KiB stand in the events, in place of references to them."),
+]
+_HARMLESS = {
+    # Written in a sandbox: nothing of it may run as a page of ours.
+    "Content-Disposition": "attachment",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    # Its name is its hash.
+    "Cache-Control": "private, max-age=31536000, immutable",
+}
 
 
 @router.get("/search", responses={200: {"model": Page[dict[str, Any]]}})
@@ -48,9 +61,10 @@ async def search_events(
     sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
     page_id: PageId = None,
     limit: Limit = 100,
+    full: Full = False,
 ) -> Response:
     page = await log.search(
-        session, conversation_id, criteria, order=sort_order, page_id=page_id, limit=limit
+        session, conversation_id, criteria, order=sort_order, page_id=page_id, limit=limit, full=full
     )
     return _json(page)
 
@@ -65,9 +79,50 @@ async def get_events(
     conversation_id: SeenConversationId,
     session: ReadSession,
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
+    full: Full = False,
 ) -> Response:
     """Returns one entry for each id; null for an unknown id."""
-    return _json(await log.batch(session, conversation_id, id))
+    return _json(await log.batch(session, conversation_id, id, full=full))
+
+
+@router.get("/blobs/{sha256}", response_class=Response, responses={200: {"content": {"*/*": {}}}})
+async def get_blob(
+    conversation_id: SeenConversationId,
+    session: ReadSession,
+    sha256: Annotated[PlainText, Path(max_length=64)],
+) -> Response:
+    """Returns a large part of an event: the bytes of an image, or a text. 404 `blob_not_found`."""
+    blob = await blobs.find(session, conversation_id, sha256)
+    if blob is None:
+        raise NotFound("The conversation has no such part of an event.", code="blob_not_found")
+    charset = "; charset=utf-8" if blob.media_type == blobs.TEXT else ""
+    return Response(blob.content, headers={"Content-Type": blob.media_type + charset, **_HARMLESS})
+
+
+@router.get("/window", responses={200: {"model": EventWindow}})
+async def get_window(
+    database: ServerDatabase,
+    conversation_id: SeenConversationId,
+    session: ReadSession,
+    before_seq: Position | None = None,
+    after_seq: Position | None = None,
+    limit: Annotated[int, Query(ge=1, le=windows.MAX_EVENTS)] = 200,
+) -> Response:
+    """Returns the newest events with the events before them that make up the folded state; or the events
+    before or after a position, without the state. A window holds up to `limit` events and about 192 KiB, at
+    least one event unless there is none.
+
+    400 `one_side_only` if both positions are given.
+    """
+    if before_seq is not None and after_seq is not None:
+        raise BadRequest("Give before_seq or after_seq, not both.", code="one_side_only")
+    if after_seq is not None:
+        return _json(window.to_json(await windows.after(session, conversation_id, after_seq, limit), None))
+    if before_seq is not None:
+        return _json(window.to_json(await windows.before(session, conversation_id, before_seq, limit), None))
+    state = await window.state_of(database, session, conversation_id)
+    newest = await windows.newest(session, conversation_id, limit)
+    return _json(window.to_json(newest, await window.state_frames(session, conversation_id, state, newest)))
 
 
 @router.websocket("/stream")
@@ -79,9 +134,10 @@ async def stream_events(
     websocket: WebSocket,
     conversation_id: str,
     after_seq: str = "0",
+    window_events: Annotated[str, Query(alias="window")] = "0",
 ) -> None:
     """Streams the frames of docs/protocol.md §2. Errors are sent after the handshake, where browsers can read
-    them.
+    them. `window`: how many events a reader gets who has none yet (`after_seq` is 0).
     """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.
@@ -93,6 +149,7 @@ async def stream_events(
         return
     try:
         position = _position(after_seq)
+        most_events = min(_position(window_events, "window"), windows.MAX_EVENTS)
         async with database.read() as session:
             conversation = await service.require(
                 session, signed_in.user.id, _uuid(conversation_id), Access.VIEW
@@ -110,6 +167,9 @@ async def stream_events(
         async with database.read() as session:
             return await viewer.frames(session, conversation.id)
 
+    async def opening() -> tuple[int, Frame]:
+        return await window.opening(database, conversation.id, most_events)
+
     try:
         async with (
             websocket.state.credentials_in_use.hold(signed_in.credential, Permission.READ),
@@ -122,6 +182,7 @@ async def stream_events(
                 conversation_id=conversation.id,
                 after_seq=position,
                 greeting=greeting,
+                opening=opening if position == 0 and most_events else None,
             )
     except AccessEnded:
         detail = "The conversation is no longer shared with you."
@@ -139,9 +200,9 @@ def _uuid(text: str) -> UUID:
         raise NotFound("No such conversation.") from None
 
 
-def _position(text: str) -> int:
+def _position(text: str, name: str = "after_seq") -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > 15:
-        raise NotFound("after_seq is not a position.", code="bad_after_seq")
+        raise NotFound(f"{name} is not a position.", code=f"bad_{name}")
     return int(text)
 
 

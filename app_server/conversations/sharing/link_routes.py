@@ -27,6 +27,8 @@ from app_server.core.errors import AppError, NotFound
 from app_server.core.pubsub import Frame, ServerPubSub
 from app_server.core.server_objects import ServerConfig
 from app_server.events import stream
+from app_server.events.log import read_body
+from app_server.events.schemas import durable_frame
 from app_server.http.middleware import SUBPROTOCOL
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/links", tags=["Conversations"])
@@ -168,10 +170,21 @@ class _Shown:
 
     async def frame(self, frame: Frame) -> Frame | None:
         """Returns what the link shows of a frame. None: nothing, as of unfinished replies and output."""
-        if frame.seq is None:
+        seq = frame.seq
+        if seq is None:
             return frame if frame.text.startswith('{"type":"sync"') else None
-        scan = await self._secrets() if frame.seq > self._link.scanned_through else None
+        frame = await self._whole(frame, seq)
+        scan = await self._secrets() if seq > self._link.scanned_through else None
         return await asyncio.to_thread(shown_frame, frame, scan)
+
+    async def _whole(self, frame: Frame, seq: int) -> Frame:
+        """Returns the frame with the large parts of its event: they are searched for secrets, too."""
+        if '"blobs":' not in frame.text:
+            return frame
+        async with self._database.read() as session:
+            body = await read_body(session, self._link.conversation_id, seq)
+        # Without one, the conversation was deleted meanwhile, and the stream is about to end.
+        return frame if body is None else durable_frame(seq, body)
 
     async def _secrets(self) -> SecretScan:
         # The owner may have saved another secret since.

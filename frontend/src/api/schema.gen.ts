@@ -1992,6 +1992,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conversation/{conversation_id}/events/blobs/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Blob
+         * @description Returns a large part of an event: the bytes of an image, or a text. 404 `blob_not_found`.
+         */
+        get: operations["get_blob_api_v1_conversation__conversation_id__events_blobs__sha256__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/conversation/{conversation_id}/events/count": {
         parameters: {
             query?: never;
@@ -2018,6 +2038,30 @@ export interface paths {
         };
         /** Search Events */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversation/{conversation_id}/events/window": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Window
+         * @description Returns the newest events with the events before them that make up the folded state; or the events
+         *     before or after a position, without the state. A window holds up to `limit` events and about 192 KiB, at
+         *     least one event unless there is none.
+         *
+         *     400 `one_side_only` if both positions are given.
+         */
+        get: operations["get_window_api_v1_conversation__conversation_id__events_window_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5147,6 +5191,23 @@ export interface components {
             /** Triggers */
             triggers: number;
         };
+        /**
+         * BlobReference
+         * @description A large part of an event that is kept beside it.
+         *
+         *     `path`: the keys and indexes that lead to it. `sha256`: of the part as it stood in the event, and its name
+         *     in the route of blobs. `size`: in bytes.
+         */
+        BlobReference: {
+            /** Media Type */
+            media_type: string;
+            /** Path */
+            path: (string | number)[];
+            /** Sha256 */
+            sha256: string;
+            /** Size */
+            size: number;
+        };
         /** Body_begin_device_sign_in_oauth_device_authorize_post */
         Body_begin_device_sign_in_oauth_device_authorize_post: {
             /**
@@ -6339,6 +6400,25 @@ export interface components {
          * @enum {string}
          */
         EventSortOrder: "TIMESTAMP" | "TIMESTAMP_DESC";
+        /**
+         * EventWindow
+         * @description Consecutive events from `first_seq` to `last_seq`; none if `first_seq` is after `last_seq`.
+         *
+         *     `log_seq`: the last position of the log. `state`: the events outside the window that make up the folded
+         *     state of the log. It is null for a window beside a position.
+         */
+        EventWindow: {
+            /** Events */
+            events: components["schemas"]["WindowEvent"][];
+            /** First Seq */
+            first_seq: number;
+            /** Last Seq */
+            last_seq: number;
+            /** Log Seq */
+            log_seq: number;
+            /** State */
+            state: components["schemas"]["WindowEvent"][] | null;
+        };
         /** ExecuteCommandRequest */
         ExecuteCommandRequest: {
             /** Command */
@@ -10694,6 +10774,28 @@ export interface components {
             user_agent: string | null;
         };
         /**
+         * WindowEvent
+         * @description One event of the log, as in the stream. `blobs`: only if it has any.
+         */
+        WindowEvent: {
+            /**
+             * Blobs
+             * @default []
+             */
+            blobs: components["schemas"]["BlobReference"][];
+            /** Event */
+            event: {
+                [key: string]: unknown;
+            };
+            /** Seq */
+            seq: number;
+            /**
+             * Type
+             * @constant
+             */
+            type: "durable";
+        };
+        /**
          * WorkspaceLimit
          * @description The size limit of a new workspace. `bytes`: the limit; null means no limit.
          *
@@ -14381,6 +14483,8 @@ export interface operations {
         parameters: {
             query: {
                 id: string[];
+                /** @description Images and outputs over 64 KiB stand in the events, in place of references to them. */
+                full?: boolean;
             };
             header?: never;
             path: {
@@ -14399,6 +14503,38 @@ export interface operations {
                     "application/json": ({
                         [key: string]: unknown;
                     } | null)[];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_blob_api_v1_conversation__conversation_id__events_blobs__sha256__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sha256: string;
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -14453,6 +14589,8 @@ export interface operations {
                 sort_order?: components["schemas"]["EventSortOrder"];
                 page_id?: string | null;
                 limit?: number;
+                /** @description Images and outputs over 64 KiB stand in the events, in place of references to them. */
+                full?: boolean;
                 kind__eq?: string | null;
                 timestamp__gte?: string | null;
                 timestamp__lt?: string | null;
@@ -14472,6 +14610,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_dict_str__Any__"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_window_api_v1_conversation__conversation_id__events_window_get: {
+        parameters: {
+            query?: {
+                before_seq?: number | null;
+                after_seq?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventWindow"];
                 };
             };
             /** @description A problem (RFC 9457) */

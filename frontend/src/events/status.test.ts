@@ -7,6 +7,7 @@ const state = (view: Partial<ConversationView>) => ({
   view: { ...emptyView, ...view },
   connection: { state: 'open' as const },
   outgoing: [],
+  older: { isLoading: false, error: null },
 })
 const running = { value: 'running' as const, seq: 5, since: '2026-01-02T03:04:05' }
 

@@ -3,10 +3,13 @@
  * However many frames arrive, the view changes at most once per animation frame.
  */
 import { createStore, type StoreApi } from 'zustand/vanilla'
-import { emptyView, fold, type ConversationView } from '@/events/fold/reduce'
+import { olderEvents, wholeEvent } from '@/api/conversations/events'
+import { emptyView, fold, withOlder, type ConversationView } from '@/events/fold/reduce'
 import type { Connection, EventSocket, SocketEnvironment } from '@/events/stream/frame-socket'
 import { openEventSocket } from '@/events/stream/socket'
-import { eventIs, type Frame } from '@/events/wire/types'
+import { withWhole } from '@/events/fold/shortened'
+import { eventIs, type ConversationEvent, type DurableFrame, type Frame } from '@/events/wire/types'
+import { readable } from '@/events/wire/well-formed'
 
 /** A message of the user that the log does not contain yet. `id` is that of the event it will become. */
 export interface OutgoingMessage {
@@ -20,12 +23,18 @@ export interface ConversationState {
   view: ConversationView
   connection: Connection
   outgoing: readonly OutgoingMessage[]
+  /** How it stands with the events before those of the view. */
+  older: { isLoading: boolean; error: unknown }
 }
 
 export interface ConversationStore extends StoreApi<ConversationState> {
   /** Opens the stream; the function returned closes it. The state stays, so that it can be opened again. */
   connect: () => () => void
   retryNow: () => void
+  /** Adds a page of events before those of the view, if there are any and none is under way. */
+  loadOlder: () => Promise<void>
+  /** Puts the whole of a shortened event in its place. Throws what the request throws. */
+  loadWhole: (eventId: string) => Promise<void>
   /** Folds a frame in; the stream's go this way, and what a reply already tells before the stream does. */
   receive: (frame: Frame) => void
   /** Adds or changes an outgoing message. One whose event is in the log already is not added again. */
@@ -49,6 +58,7 @@ export function createConversationStore(
     view: emptyView,
     connection: { state: 'connecting' },
     outgoing: options.outgoing ?? [],
+    older: { isLoading: false, error: null },
   }))
   const schedule = options.schedule ?? nextFrame
   const arrived = new Set<string>()
@@ -87,9 +97,33 @@ export function createConversationStore(
     return () => opened.close()
   }
 
+  async function loadOlder() {
+    const { view, older } = store.getState()
+    if (view.firstSeq <= 1 || older.isLoading) return
+    store.setState({ older: { isLoading: true, error: null } })
+    try {
+      const page = await olderEvents<DurableFrame>(conversationId, view.firstSeq)
+      store.setState((state) => ({
+        view: withOlder(state.view, page.events),
+        older: { isLoading: false, error: null },
+      }))
+    } catch (error) {
+      store.setState({ older: { isLoading: false, error } })
+    }
+  }
+
+  async function loadWhole(eventId: string) {
+    const event = await wholeEvent<ConversationEvent>(conversationId, eventId)
+    const seq = store.getState().view.history.find((each) => each.event.id === eventId)?.seq
+    if (event === null || seq === undefined) return
+    store.setState((state) => ({ view: withWhole(state.view, readable(event, seq)) }))
+  }
+
   return {
     ...store,
     connect,
+    loadOlder,
+    loadWhole,
     receive,
     retryNow: () => socket?.retryNow(),
     putOutgoing: (message) =>
@@ -105,11 +139,14 @@ export function createStillStore(): ConversationStore {
     view: emptyView,
     connection: { state: 'closed' },
     outgoing: [],
+    older: { isLoading: false, error: null },
   }))
   const ignore = () => undefined
   return {
     ...store,
     connect: () => ignore,
+    loadOlder: () => Promise.resolve(),
+    loadWhole: () => Promise.resolve(),
     retryNow: ignore,
     receive: ignore,
     putOutgoing: ignore,

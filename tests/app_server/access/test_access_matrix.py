@@ -47,8 +47,10 @@ NEEDS = {
         f"GET {ONE}/pull-requests",
         f"GET {ONE}/sub-conversations/{{sub_conversation_id}}/events",
         f"GET {EVENTS}",
+        f"GET {EVENTS}/blobs/{{sha256}}",
         f"GET {EVENTS}/count",
         f"GET {EVENTS}/search",
+        f"GET {EVENTS}/window",
         f"GET {WAITING}",
     ),
     Need.STEER: (

@@ -1,6 +1,7 @@
 """Read-only links: what they show, what is searched for secrets, and what ends with them."""
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -160,6 +161,28 @@ async def test_secrets_of_later_events_are_hidden(
         await say(app, conversation_id, 4, message(f"It is {GITHUB_TOKEN}."))
         frame = json.loads(await socket.recv())
         assert frame["event"]["llm_message"]["content"][0]["text"] == "It is <secret-hidden>."
+
+
+async def test_large_parts_of_events_are_shown_whole_without_secrets(
+    app: App, client: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    picture = f"data:image/png;base64,{base64.b64encode(bytes(90_000)).decode()}"
+    content = [
+        {"type": "text", "text": "line\n" * 20_000 + GITHUB_TOKEN + "\nline" * 20_000},
+        {"type": "image", "image_urls": [picture]},
+    ]
+    seen = {"kind": "ObservationEvent", "source": "environment", "observation": {"content": content}}
+    link = await made(client, conversation_id)
+    async with reading(app, token_of(link)) as socket:
+        await events(socket, 3)
+        await say(app, conversation_id, 4, seen)
+        live = json.loads(await socket.recv())
+    async with reading(app, token_of(link)) as socket:
+        assert (await events(socket, 4))[3] == live["event"]
+    shown_text, shown_image = live["event"]["observation"]["content"]
+    assert shown_image["image_urls"] == [picture]
+    assert len(shown_text["text"]) > 190_000
+    assert GITHUB_TOKEN not in shown_text["text"]
 
 
 @pytest.mark.parametrize("end", ["removed", "expired", "disabled"])

@@ -4,108 +4,33 @@
  * Positions decide everything. A durable frame counts once, whatever is sent again after a reconnect; how a
  * stream was cut into batches never shows in the result. A batch copies each list it touches once.
  */
-import { goalOf, goalStep, isOver, type GoalStep, type PursuedGoal } from './goal'
+import { goalOf, goalStep, isOver } from './goal'
 import { restoredOf } from './restored'
 import { branch, newLeaf, rewindOf, type Placed } from './rewind'
-import { tasksOf, type HandedTask } from './tasks'
-import { sightAfter, type Sight } from './sight'
-import { applyDelta, endStreaming, startItem, type StreamingItem } from './streaming'
+import { tasksOf } from './tasks'
+import { sightAfter } from './sight'
+import { applyDelta, endStreaming, startItem } from './streaming'
+import { shortenedAfter } from './shortened'
 import { mayTouchFiles } from './touched-files'
-import { mcpChangesOf, type McpChange } from './mcp-changes'
-import { mcpQuestionsOf, type McpQuestion } from './mcp-questions'
-import { outputsAfter, withoutOutput, type Outputs } from './output'
+import { mcpChangesOf } from './mcp-changes'
+import { mcpQuestionsOf } from './mcp-questions'
+import { outputsAfter, withoutOutput } from './output'
 import { readable } from '@/events/wire/well-formed'
-import { unreadAfter, type UnreadMessage } from './unread'
+import { unreadAfter } from './unread'
 import { asRecord, sumUsage } from './usage'
-import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
+import type { ConversationView, TimelineItem } from './view'
+import type { ExecutionStatus } from '@/api/types'
 import {
   eventIs,
   type ConversationEvent,
+  type DurableFrame,
   type EventOf,
   type Frame,
   type Outcome,
-  type Retry,
-  type UsageMetrics,
+  type WindowFrame,
 } from '@/events/wire/types'
 
-/** One row of the timeline: a single event, a step of a goal, or an action together with what answered it. */
-export type TimelineItem =
-  | { type: 'event'; seq: number; event: ConversationEvent }
-  | { type: 'goal'; seq: number; event: ConversationEvent; goal: PursuedGoal; step: GoalStep }
-  | {
-      type: 'tool'
-      seq: number
-      action: EventOf<'ActionEvent'>
-      outcome: Outcome | null
-      outcomeSeq: number | null
-    }
-
-export interface ConversationView {
-  /** Position of the last event folded in; the stream resumes after it. */
-  lastSeq: number
-  /** End of the replay that is under way; the history is complete once `lastSeq` reaches it. */
-  throughSeq: number | null
-  items: readonly TimelineItem[]
-  /** Every event there was, also those that were left behind by going back. */
-  history: readonly Placed[]
-  /** Actions without an answer yet: id of the action event → index in `items`. */
-  openActions: ReadonlyMap<string, number>
-  streaming: readonly StreamingItem[]
-  /** What open actions have printed so far: id of the action event → the end of it. */
-  outputs: Outputs
-  /** Messages of the user that the agent has not read yet. */
-  unread: readonly UnreadMessage[]
-  /** The model could not be asked and will be again. `at`: when, in milliseconds since the epoch. */
-  retry: { reason: Retry; at: number } | null
-  startTask: StartTask | null
-  conversation: AppConversation | null
-  /** How often the stream has said that something new of the network was refused. */
-  networkTold: number
-  /** What the log itself last said about the run, and where. */
-  loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
-  usage: UsageMetrics | null
-  /** Gone once the user has said something after its end. */
-  goal: PursuedGoal | null
-  /** Work that sub-agents do: id of the action event that handed it over → how it stands. */
-  tasks: ReadonlyMap<string, HandedTask>
-  /** Position of the last word about when the agent asks first; 0: as the conversation began. */
-  askingChangedSeq: number
-  /** Tools of MCP servers that are not as they were approved. */
-  mcpChanges: readonly McpChange[]
-  /** What MCP servers wait for in the middle of a call. */
-  mcpQuestions: readonly McpQuestion[]
-  /** Position of the last event that may have changed files: the change list is refetched when it moves. */
-  filesTouchedSeq: number
-  /** Null until the agent has used a browser. */
-  sight: Sight | null
-  /** Ids of the latest agent events, so that a repeated delta does not revive a reply that has ended. */
-  endedItems: readonly string[]
-}
-
-export const emptyView: ConversationView = {
-  lastSeq: 0,
-  throughSeq: null,
-  items: [],
-  history: [],
-  openActions: new Map(),
-  streaming: [],
-  outputs: new Map(),
-  unread: [],
-  retry: null,
-  startTask: null,
-  conversation: null,
-  networkTold: 0,
-  loggedStatus: null,
-  usage: null,
-  goal: null,
-  tasks: new Map(),
-  askingChangedSeq: 0,
-  mcpChanges: [],
-  mcpQuestions: [],
-  filesTouchedSeq: 0,
-  sight: null,
-  endedItems: [],
-}
+export { emptyView, type ConversationView, type TimelineItem } from './view'
 
 type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & {
   items: TimelineItem[]
@@ -119,7 +44,9 @@ type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & 
  */
 export function fold(view: ConversationView, frames: readonly Frame[], now = Date.now()): ConversationView {
   if (frames.length === 0) return view
-  const hasEvents = frames.some((frame) => frame.type === 'durable' && frame.seq > view.lastSeq)
+  const hasEvents = frames.some(
+    (frame) => frame.type === 'window' || (frame.type === 'durable' && frame.seq > view.lastSeq),
+  )
   const draft = {
     ...view,
     // Deltas come up to sixty times a second: they must not copy a long history.
@@ -133,13 +60,18 @@ export function fold(view: ConversationView, frames: readonly Frame[], now = Dat
 
 function apply(draft: Draft, frame: Frame, now: number): void {
   switch (frame.type) {
+    case 'window':
+      openWindow(draft, frame)
+      return
     case 'sync':
       draft.throughSeq = frame.through_seq
       draft.retry = null
       draft.streaming = draft.streaming.map((item) => ({ ...item, isStale: true }))
       return
     case 'durable':
-      if (frame.seq === draft.lastSeq + 1) applyEvent(draft, frame.seq, readable(frame.event, frame.seq))
+      if (frame.seq !== draft.lastSeq + 1) return
+      draft.shortened = shortenedAfter(draft.shortened, [frame])
+      applyEvent(draft, frame.seq, readable(frame.event, frame.seq))
       return
     case 'item_started':
       draft.retry = null
@@ -173,6 +105,46 @@ function apply(draft: Draft, frame: Frame, now: number): void {
   }
 }
 
+/** The log up to the window, of which only what makes up the state is known. */
+function openWindow(draft: Draft, frame: WindowFrame): void {
+  if (draft.lastSeq > 0) return
+  draft.firstSeq = frame.first_seq
+  draft.lastSeq = frame.first_seq - 1
+  for (const told of frame.state) {
+    const { seq } = told
+    const event = readable(told.event, seq)
+    if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
+    draft.goal = goalOf(event) ?? draft.goal
+    draft.sight = sightAfter(draft.sight, seq, event)
+    if (!eventIs(event, 'ActionEvent')) continue
+    draft.earlierActions = [...draft.earlierActions, { seq, event }]
+    place(draft, seq, event)
+  }
+}
+
+/** The view with the events right before those that it has. What the log says last stays as it is. */
+export function withOlder(view: ConversationView, frames: readonly DurableFrame[]): ConversationView {
+  const older = frames.filter(({ seq }) => seq < view.firstSeq)
+  if (older.length === 0 || older.at(-1)?.seq !== view.firstSeq - 1) return view
+  const firstSeq = older[0]?.seq ?? view.firstSeq
+  const placed = older.map(({ seq, event }) => ({ seq, event: readable(event, seq) }))
+  const earlierActions = view.earlierActions.filter(({ seq }) => seq < firstSeq)
+  const draft: Draft = {
+    ...view,
+    firstSeq,
+    earlierActions,
+    goal: null,
+    items: [],
+    history: [],
+    openActions: new Map(),
+  }
+  for (const { seq, event } of earlierActions) place(draft, seq, event)
+  for (const { seq, event } of [...placed, ...view.history]) putOnBranch(draft, seq, event)
+  const { items, history, openActions } = draft
+  const shortened = shortenedAfter(view.shortened, older)
+  return { ...view, firstSeq, earlierActions, shortened, items, history, openActions }
+}
+
 function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   draft.lastSeq = seq
   if (event.source === 'agent') endStreaming(draft, event.id)
@@ -185,6 +157,10 @@ function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   const isOtherFiles = rewindOf(event) !== null || restoredOf(event) !== null
   if (mayTouchFiles(event) || isOtherFiles) draft.filesTouchedSeq = seq
   draft.sight = sightAfter(draft.sight, seq, event)
+  putOnBranch(draft, seq, event)
+}
+
+function putOnBranch(draft: Draft, seq: number, event: ConversationEvent): void {
   draft.history.push({ seq, event })
   const leaf = newLeaf(event)
   if (leaf !== null) goBack(draft, leaf.id)
@@ -196,7 +172,8 @@ function goBack(draft: Draft, leaf: string | null): void {
   draft.items = []
   draft.openActions = new Map()
   draft.outputs = new Map()
-  draft.goal = null
+  // Of a window, the goal may have been told of before it.
+  if (draft.firstSeq === 1) draft.goal = null
   draft.unread = []
   for (const { seq, event } of branch(draft.history, leaf)) place(draft, seq, event)
 }
@@ -227,7 +204,9 @@ function place(draft: Draft, seq: number, event: ConversationEvent): void {
   const index = actionId === null ? undefined : draft.openActions.get(actionId)
   const item = index === undefined ? undefined : draft.items[index]
   if (actionId === null || index === undefined || item?.type !== 'tool') {
-    draft.items.push({ type: 'event', seq, event })
+    // The action of an answer at the beginning of a window comes with the older events.
+    const isBeforeWindow = draft.firstSeq > 1 && actionId !== null
+    if (!isBeforeWindow) draft.items.push({ type: 'event', seq, event })
     return
   }
   draft.items[index] = { ...item, outcome: event as Outcome, outcomeSeq: seq }

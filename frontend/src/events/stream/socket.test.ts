@@ -96,7 +96,7 @@ describe('the event socket', () => {
     expect(streamUrl('ws://host:3000', 'a b', 7)).toBe(
       'ws://host:3000/api/v1/conversation/a%20b/events/stream?after_seq=7',
     )
-    expect(open().socket.url).toBe('wss://host:3000/api/v1/conversation/c1/events/stream?after_seq=0')
+    expect(open().socket.url).toBe('wss://host:3000/api/v1/conversation/c1/events/stream?window=200')
   })
 
   it('is open once the server has said what it will replay', () => {
@@ -226,4 +226,17 @@ describe('the event socket', () => {
     world.socket.send(...stream(world.socket.afterSeq))
     expect(world.seqs()).toEqual(log.map((_, index) => index + 1))
   })
+})
+
+it('goes on after the window when the connection is lost within it', () => {
+  const world = open()
+  world.socket.send(
+    { type: 'window', first_seq: 41, last_seq: 42, state: [] },
+    { type: 'sync', from_seq: 40, through_seq: 42 },
+    { type: 'durable', seq: 41, event: log[0]! },
+  )
+  expect(world.frames.map((frame) => frame.type)).toEqual(['window', 'sync', 'durable'])
+  world.socket.drop(1006)
+  world.elapse()
+  expect(world.socket.afterSeq).toBe(41)
 })

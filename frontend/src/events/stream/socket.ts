@@ -14,8 +14,12 @@ export interface SocketOptions {
   environment?: Partial<SocketEnvironment>
 }
 
+/** How many events a page gets that has none yet. */
+const WINDOW_EVENTS = 200
+
 export function streamUrl(origin: string, conversationId: string, afterSeq: number): string {
-  return `${origin}/api/v1/conversation/${encodeURIComponent(conversationId)}/events/stream?after_seq=${afterSeq}`
+  const path = `${origin}/api/v1/conversation/${encodeURIComponent(conversationId)}/events/stream`
+  return afterSeq > 0 ? `${path}?after_seq=${afterSeq}` : `${path}?window=${WINDOW_EVENTS}`
 }
 
 export function openEventSocket(options: SocketOptions): EventSocket {
@@ -27,6 +31,7 @@ export function openEventSocket(options: SocketOptions): EventSocket {
     },
     take: (frame, setOpen) => {
       if (frame.type === 'sync') setOpen()
+      if (frame.type === 'window' && delivered === 0) delivered = frame.first_seq - 1
       if (frame.type === 'durable') {
         if (frame.seq <= delivered) return true
         if (frame.seq !== delivered + 1) return false

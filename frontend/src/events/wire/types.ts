@@ -135,10 +135,27 @@ export type Retry = Schemas['PendingRetry']
 
 export type ErrorFrame = Schemas['ErrorFrame']
 
+/** One event of the log at its position. `blobs`: large parts of the event that are kept beside it. */
+export interface DurableFrame {
+  type: 'durable'
+  seq: number
+  event: ConversationEvent
+  blobs?: readonly { media_type: string }[]
+}
+
+/** The stream begins in the middle of the log. `state`: earlier events, which make up the folded state. */
+export interface WindowFrame {
+  type: 'window'
+  first_seq: number
+  last_seq: number
+  state: readonly DurableFrame[]
+}
+
 /** The frames of the agent server, and those that the app server adds. `network`: something new was refused. */
 export type Frame =
   | Exclude<Schemas['Frame'], { event: unknown }>
-  | { type: 'durable'; seq: number; event: ConversationEvent }
+  | WindowFrame
+  | DurableFrame
   | { type: 'transient'; event: ConversationEvent }
   | { type: 'start_task'; task: StartTask }
   | { type: 'conversation'; conversation: AppConversation }

@@ -3,14 +3,15 @@ import { AppWindow, Globe, RefreshCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { browserQuery, type BrowserTab } from '@/api/sandboxes/browser'
 import { isApiError } from '@/api/errors'
+import { isEventImage, useEventImage } from '@/events/event-image'
 import type { Sight } from '@/events/fold/sight'
 import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { IconButton } from '@/ui/form/icon-button'
+import { LoadingImage } from '@/ui/overlay/loading-image'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { ZoomableImage } from '@/ui/overlay/zoomable-image'
 import { Tabs } from './tabs'
 import { useRefreshWithSteps } from './use-refresh'
 
@@ -58,13 +59,17 @@ export function Browser({ conversationId }: { conversationId: string }) {
 
 function Picture({ url }: { url: string | null | undefined }) {
   const { t } = useTranslation()
-  if (!url?.startsWith('data:image/'))
-    return <EmptyState icon={<AppWindow />} title={t('browser.no_picture')} />
+  if (!isEventImage(url)) return <EmptyState icon={<AppWindow />} title={t('browser.no_picture')} />
   return (
     <div className="overflow-hidden rounded-md border border-border">
-      <ZoomableImage src={url} alt={t('browser.picture')} className="w-full" />
+      <Shown url={url} />
     </div>
   )
+}
+
+function Shown({ url }: { url: string }) {
+  const { t } = useTranslation()
+  return <LoadingImage picture={useEventImage(url)} alt={t('browser.picture')} className="w-full" />
 }
 
 function lastPage(sight: Sight | null): BrowserTab | null {

@@ -106,11 +106,12 @@ const NO_SLOTS: ChatSlots = {}
 const START_ROW: Row = { type: 'start', key: 'start' }
 
 function useRows(showsTechnical: boolean): Row[] {
-  const { items, history, streaming, startTask } = useConversation((state) => state.view)
+  const { items, history, streaming, startTask, firstSeq } = useConversation((state) => state.view)
   const outgoing = useConversation((state) => state.outgoing)
-  const settled = useMemo(
-    () => [START_ROW, ...firstMessageRow(startTask, history), ...itemRows(items, showsTechnical)],
-    [startTask, history, items, showsTechnical],
-  )
+  const settled = useMemo(() => {
+    // The start and the first message stand before the first event, which may not be loaded yet.
+    const before = firstSeq > 1 ? [] : [START_ROW, ...firstMessageRow(startTask, history)]
+    return [...before, ...itemRows(items, showsTechnical)]
+  }, [startTask, history, items, firstSeq, showsTechnical])
   return useMemo(() => [...settled, ...liveRows(streaming, outgoing)], [settled, streaming, outgoing])
 }

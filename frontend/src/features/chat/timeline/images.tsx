@@ -1,14 +1,17 @@
 import { useTranslation } from 'react-i18next'
-import { ZoomableImage } from '@/ui/overlay/zoomable-image'
+import { isEventImage, useEventImage } from '@/events/event-image'
+import { LoadingImage } from '@/ui/overlay/loading-image'
 
-/** Only pictures that travelled inside the event: a remote one would tell its host who reads here. */
+/** The pictures of an event. */
 export function Images({ urls, label }: { urls: readonly string[]; label?: string }) {
   const { t } = useTranslation()
-  return urls
-    .filter((url) => url.startsWith('data:image/'))
-    .map((url) => (
-      <div key={url} className="mt-2">
-        <ZoomableImage src={url} alt={label ?? t('chat.attached_image')} className="max-h-80" />
-      </div>
-    ))
+  return urls.filter(isEventImage).map((url) => (
+    <div key={url} className="mt-2">
+      <Picture url={url} alt={label ?? t('chat.attached_image')} />
+    </div>
+  ))
+}
+
+function Picture({ url, alt }: { url: string; alt: string }) {
+  return <LoadingImage picture={useEventImage(url)} alt={alt} className="max-h-80" />
 }

@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/ui/form/button'
 import { KeptRow } from './kept-state'
+import { OlderEvents, useOlderEvents } from './older-events'
 import { rowOfEvent, type Row } from './rows'
 import { TimelineRow } from './timeline-row'
 import { AT_END_PX, useFollowedEnd } from './use-followed-end'
@@ -39,7 +40,9 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
     initialRect: { width: 800, height: 900 },
   })
 
-  const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, rows.length)
+  const lastKey = rows.at(-1)?.key ?? ''
+  const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, lastKey)
+  const loadNear = useOlderEvents(scroller, rows)
 
   // Who sends a message wants to see it arrive, wherever they had scrolled to.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
@@ -60,7 +63,10 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
     <div className="relative min-h-0 flex-1">
       <div
         ref={scroller}
-        onScroll={handleScroll}
+        onScroll={() => {
+          handleScroll()
+          loadNear()
+        }}
         role="log"
         aria-live="off"
         aria-label={t('chat.timeline')}
@@ -101,6 +107,7 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
           })}
         </div>
       </div>
+      <OlderEvents />
       {leftAt !== null && (
         <Button
           size="sm"
@@ -108,7 +115,7 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
           icon={<ArrowDown aria-hidden className="size-3.5" />}
           onClick={() => virtualizer.scrollToEnd()}
         >
-          {t(rows.length > leftAt ? 'chat.new_messages' : 'chat.to_end')}
+          {t(lastKey !== leftAt ? 'chat.new_messages' : 'chat.to_end')}
         </Button>
       )}
     </div>

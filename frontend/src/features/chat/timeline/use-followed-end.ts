@@ -5,8 +5,8 @@ import { useCallback, useLayoutEffect, useRef, useState, type RefObject } from '
 export const AT_END_PX = 60
 
 export interface FollowedEnd {
-  /** How many rows there were when the user left the end; null while it is followed. */
-  leftAt: number | null
+  /** The last row when the user left the end; null while it is followed. */
+  leftAt: string | null
   handleScroll: () => void
   /** Stops following the end, before something else is scrolled to. */
   leave: () => void
@@ -22,9 +22,9 @@ export function useFollowedEnd(
   scroller: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
   virtualizer: Virtualizer<HTMLDivElement, Element>,
-  rowCount: number,
+  lastKey: string,
 ): FollowedEnd {
-  const [leftAt, setLeftAt] = useState<number | null>(null)
+  const [leftAt, setLeftAt] = useState<string | null>(null)
   const isFollowing = useRef(true)
   const lastTop = useRef(0)
   const lastHeight = useRef(0)
@@ -40,7 +40,7 @@ export function useFollowedEnd(
     else if (top < lastTop.current && element.scrollHeight >= lastHeight.current) isFollowing.current = false
     lastTop.current = top
     lastHeight.current = element.scrollHeight
-    setLeftAt((before) => (isFollowing.current ? null : (before ?? rowCount)))
+    setLeftAt((before) => (isFollowing.current ? null : (before ?? lastKey)))
   }
 
   useLayoutEffect(() => {

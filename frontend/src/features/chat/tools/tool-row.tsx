@@ -9,6 +9,7 @@ import { givenRules } from '../timeline/given-rules'
 import { Reasoning } from '../timeline/reasoning'
 import { contentText } from '../timeline/rows'
 import { RegisteredTool } from './registry'
+import { ShortenedNote } from './shortened-note'
 import { SkillBadges } from '../timeline/skill-badges'
 
 /** An action, what the agent said to it, and what came of it. */
@@ -25,6 +26,7 @@ export function ToolRow({ item }: { item: Extract<TimelineItem, { type: 'tool' }
         </div>
       )}
       <Tool item={item} />
+      <ShortenedNote eventId={item.outcome?.id} />
       <CriticMark result={item.action.critic_result} />
       {rules.length > 0 && (
         <p className="mt-1.5 flex flex-wrap gap-1">

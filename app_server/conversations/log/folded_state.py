@@ -1,0 +1,138 @@
+"""Notes which events make up the folded state of a log, so that a reader of the last events need not read
+all. A pure fold, one event at a time.
+
+A part of the state is what the last event about it says. Who folds these events in their order, and then the
+events of a window, has the state of the whole log.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+_MAX_TASKS = 200
+_MAX_OPEN_CALLS = 200
+_MAX_ID = 128
+_GOAL_HAS_ENDED = frozenset(("complete", "capped"))
+_ANSWERS = frozenset(("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"))
+_TOLD_OF_TOOLS = ("mcp_changes", "mcp_questions")
+
+
+@dataclass(frozen=True)
+class FoldedState:
+    """The positions of the events that make up the state, as it is after `seq`.
+
+    parts: by name of the part. tasks: by id of the task. calls: actions without an answer, by id of the tool
+    call: the id of the action and its position. status: the last execution status.
+    """
+
+    seq: int = 0
+    parts: Mapping[str, int] = field(default_factory=dict)
+    tasks: Mapping[str, int] = field(default_factory=dict)
+    calls: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    status: str | None = None
+    goal_has_ended: bool = False
+
+    @property
+    def positions(self) -> set[int]:
+        return {*self.parts.values(), *self.tasks.values(), *(seq for _, seq in self.calls.values())}
+
+    def stored(self) -> dict[str, Any]:
+        """Returns the state as JSON."""
+        return {
+            "seq": self.seq,
+            "parts": dict(self.parts),
+            "tasks": dict(self.tasks),
+            "calls": {call: list(action) for call, action in self.calls.items()},
+            "status": self.status,
+            "goal_has_ended": self.goal_has_ended,
+        }
+
+
+def restored(stored: Mapping[str, Any] | None) -> FoldedState:
+    """Returns the state that `stored()` has written. None: that of an empty log."""
+    if stored is None:
+        return FoldedState()
+    calls = {call: (action, seq) for call, (action, seq) in stored["calls"].items()}
+    return FoldedState(**{**stored, "calls": calls})
+
+
+def fold(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
+    """Returns the state after `event`, which has the position `seq`. Accepts events of any kind and shape."""
+    state = replace(state, seq=seq)
+    match event:
+        case {"kind": "ActionEvent", "id": str(id_), "tool_call_id": str(call)} if len(call) <= _MAX_ID:
+            return replace(state, calls=_newest({**state.calls, call: (id_, seq)}, _MAX_OPEN_CALLS))
+        case {"kind": str(kind)} if kind in _ANSWERS:
+            return _with_answer(state, seq, event)
+        case {"kind": "MessageEvent", "source": "user"} if state.goal_has_ended:
+            parts = {name: at for name, at in state.parts.items() if name != "goal"}
+            return replace(state, parts=parts, goal_has_ended=False)
+        case {"kind": "ConversationStateUpdateEvent", "key": str(key), "value": value}:
+            return _with_update(state, seq, key, value)
+        case _:
+            return state
+
+
+def _with_answer(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
+    answered, call = event.get("action_id"), event.get("tool_call_id")
+    left = {
+        known: action
+        for known, action in state.calls.items()
+        if action[0] != answered and not (answered is None and known == call)
+    }
+    state = replace(state, calls=left)
+    match event.get("observation"):
+        case {"kind": "BrowserObservation", "content": list(content)}:
+            has_image = any(isinstance(part, Mapping) and part.get("type") == "image" for part in content)
+            return _with_parts(state, seq, "page", *(["picture"] if has_image else []))
+        case _:
+            return state
+
+
+def _with_update(state: FoldedState, seq: int, key: str, value: Any) -> FoldedState:
+    match key, value:
+        case "execution_status", str(status):
+            return _with_status(state, seq, status)
+        case "full_state", {"execution_status": str(status)}:
+            return _with_status(_with_parts(state, seq, "stats"), seq, status)
+        case "stats" | "confirmation_policy", _:
+            return _with_parts(state, seq, key)
+        case "goal", {"status": str(status)}:
+            return replace(_with_parts(state, seq, key), goal_has_ended=status in _GOAL_HAS_ENDED)
+        case "agent_state", dict(told):
+            return _with_agent_state(state, seq, told)
+        case _:
+            # After going back, what was called has been undone.
+            return replace(state, calls={}) if key == "leaf_event_id" else state
+
+
+def _with_status(state: FoldedState, seq: int, status: str) -> FoldedState:
+    # The first of equal ones says since when.
+    status = status[:_MAX_ID]
+    return (
+        state
+        if status == state.status
+        else replace(_with_parts(state, seq, "execution_status"), status=status)
+    )
+
+
+def _with_agent_state(state: FoldedState, seq: int, told: Mapping[str, Any]) -> FoldedState:
+    tasks = told.get("tasks")
+    if isinstance(tasks, Mapping):
+        named = {id_: seq for id_ in tasks if len(id_) <= _MAX_ID}
+        state = replace(state, tasks=_newest({**state.tasks, **named}, _MAX_TASKS))
+    return _with_parts(state, seq, *(name for name in _TOLD_OF_TOOLS if name in told))
+
+
+def _with_parts(state: FoldedState, seq: int, *names: str) -> FoldedState:
+    return replace(state, parts={**state.parts, **dict.fromkeys(names, seq)}) if names else state
+
+
+def _newest(entries: dict[str, Any], most: int) -> dict[str, Any]:
+    return dict(list(entries.items())[-most:])
+
+
+def fold_all(state: FoldedState, events: Iterator[tuple[int, Mapping[str, Any]]]) -> FoldedState:
+    for seq, event in events:
+        state = fold(state, seq, event)
+    return state

@@ -1,0 +1,87 @@
+"""What a reader needs to open a long conversation: the folded state, and the last events of its log."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+import orjson
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.log.folded_state import FoldedState, fold_all, restored
+from app_server.conversations.models import Conversation
+from app_server.core.database import Database
+from app_server.core.pubsub import Frame
+from app_server.events import log, windows
+from app_server.events.windows import Window
+
+_PAGE = 500
+
+
+async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
+    """Returns the folded state of the log. If its events have not been folded yet, reads them and keeps the
+    result.
+    """
+    state = await _stored(session, conversation_id)
+    last_seq = await log.last_seq(session, conversation_id)
+    if state.seq >= last_seq:
+        return state
+    while state.seq < last_seq:
+        bodies = await log.read_bodies(session, conversation_id, from_seq=state.seq + 1, limit=_PAGE)
+        if not bodies:
+            return state
+        state = await asyncio.to_thread(_folded, state, bodies)
+    async with database.session() as writing:
+        # Only if nothing came meanwhile, which would have to be folded, too.
+        await writing.execute(
+            update(Conversation)
+            .where(Conversation.id == conversation_id, Conversation.last_seq == state.seq)
+            .values(folded_state=state.stored())
+        )
+    return state
+
+
+async def state_frames(
+    session: AsyncSession, conversation_id: UUID, state: FoldedState, window: Window
+) -> list[Frame]:
+    """Returns the events that make up the state and are not in the window."""
+    wanted = {seq for seq in state.positions if not window.first_seq <= seq <= window.last_seq}
+    return await windows.read_at(session, conversation_id, wanted)
+
+
+async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
+    """Returns the position of the first event of the newest window, and the frame that tells of the state
+    before it.
+    """
+    async with database.read() as session:
+        state = await state_of(database, session, conversation_id)
+        window = await windows.newest(session, conversation_id, limit)
+        told = await state_frames(session, conversation_id, state, window)
+    before = [frame for frame in told if (frame.seq or 0) < window.first_seq]
+    span = f'"first_seq":{window.first_seq},"last_seq":{window.last_seq}'
+    text = f'{{"type":"window",{span},"state":{_array(before)}}}'
+    return window.first_seq, Frame(text)
+
+
+def to_json(window: Window, state: Sequence[Frame] | None) -> str:
+    """Returns the reply with a window. state: None leaves it out."""
+    shown = "null" if state is None else _array(state)
+    return (
+        f'{{"first_seq":{window.first_seq},"last_seq":{window.last_seq},"log_seq":{window.log_seq},'
+        f'"state":{shown},"events":{_array(window.frames)}}}'
+    )
+
+
+async def _stored(session: AsyncSession, conversation_id: UUID) -> FoldedState:
+    query = select(Conversation.folded_state).where(Conversation.id == conversation_id)
+    return restored(await session.scalar(query))
+
+
+def _folded(state: FoldedState, bodies: Sequence[str]) -> FoldedState:
+    return fold_all(
+        state, ((seq, orjson.loads(body)) for seq, body in enumerate(bodies, start=state.seq + 1))
+    )
+
+
+def _array(frames: Sequence[Frame]) -> str:
+    return f"[{','.join(frame.text for frame in frames)}]"

@@ -1,0 +1,186 @@
+"""Keeps large parts of events beside the log: images and long outputs of tools, once for each conversation.
+
+In the event stands a reference that readers of the protocol understand: for an image, the address of a route
+of this server; for a text, its beginning and its end with that address between them. `restored` gives back
+exactly the event that was reported.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pydantic_core import from_json, to_json
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.events.models import EventBlob
+
+MAX_INLINE_CHARACTERS = 64 * 1024
+SHOWN_CHARACTERS = 4000
+"""How much of the beginning and of the end of a long text stands in the event."""
+
+TEXT = "text/plain"
+_IMAGE = re.compile(r"data:(image/[A-Za-z0-9.+-]{1,80});base64,")
+
+Reference = dict[str, Any]
+"""`path`: the keys and indexes that lead to the part; `sha256`: of the part as it stood in the event;
+`media_type`; `size`: in bytes.
+"""
+
+
+@dataclass(frozen=True)
+class Blob:
+    sha256: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class StoredForm:
+    """An event as it is stored: its JSON text, the references in it, and what they lead to."""
+
+    body: str
+    references: list[Reference]
+    blobs: list[Blob]
+
+
+def address_of(conversation_id: UUID, sha256: str) -> str:
+    return f"/api/v1/conversation/{conversation_id.hex}/events/blobs/{sha256}"
+
+
+def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> StoredForm:
+    """Returns the event with references in place of its large parts. body: the event as JSON text."""
+    kept = StoredForm(body, [], [])
+    if len(body) <= MAX_INLINE_CHARACTERS:
+        return kept
+    changed = dict(event)
+    if "observation" in event:
+        changed["observation"] = _without_large(conversation_id, event["observation"], ("observation",), kept)
+    message = event.get("llm_message")
+    if isinstance(message, Mapping) and "content" in message:
+        # The text of a message stays: it is what was said.
+        content = _without_large(conversation_id, message["content"], ("llm_message", "content"), kept)
+        changed["llm_message"] = {**message, "content": content}
+    return StoredForm(_encoded(changed), kept.references, kept.blobs) if kept.blobs else kept
+
+
+def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
+    """Returns the event as JSON text with its large parts. parts: by their hash."""
+    event = from_json(body)
+    for reference in references:
+        *way, last = reference["path"]
+        place = event
+        for step in way:
+            place = place[step]
+        place[last] = parts[reference["sha256"]]
+    return _encoded(event)
+
+
+async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
+    """Stores those that the conversation does not have yet. The caller holds the conversation's row lock."""
+    new = {blob.sha256: blob for blob in blobs}
+    if not new:
+        return
+    known = select(EventBlob.sha256).where(
+        EventBlob.conversation_id == conversation_id, EventBlob.sha256.in_(new)
+    )
+    for sha256 in (await session.scalars(known)).all():
+        del new[sha256]
+    rows = [
+        {
+            "conversation_id": conversation_id,
+            "sha256": blob.sha256,
+            "media_type": blob.media_type,
+            "content": blob.content,
+        }
+        for blob in new.values()
+    ]
+    if rows:
+        await session.execute(insert(EventBlob), rows)
+
+
+async def find(session: AsyncSession, conversation_id: UUID, sha256: str) -> Blob | None:
+    row = await session.get(EventBlob, (conversation_id, sha256))
+    return Blob(row.sha256, row.media_type, row.content) if row else None
+
+
+async def whole(
+    session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
+) -> list[str]:
+    """Returns events as they were reported. rows: their JSON texts with their references."""
+    wanted = {reference["sha256"] for _, references in rows for reference in references or ()}
+    if not wanted:
+        return [body for body, _ in rows]
+    query = select(EventBlob.sha256, EventBlob.media_type, EventBlob.content).where(
+        EventBlob.conversation_id == conversation_id, EventBlob.sha256.in_(wanted)
+    )
+    parts = {
+        sha256: _part(media_type, content) for sha256, media_type, content in await session.execute(query)
+    }
+    return [restored(body, references, parts) if references else body for body, references in rows]
+
+
+async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
+    await session.execute(delete(EventBlob).where(EventBlob.conversation_id == conversation_id))
+
+
+def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], kept: StoredForm) -> Any:
+    """Returns a copy of `value` with references, and adds what they lead to to `kept`."""
+    if isinstance(value, dict):
+        return {key: _without_large(conversation_id, one, (*path, key), kept) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_large(conversation_id, one, (*path, index), kept) for index, one in enumerate(value)]
+    is_text = path[0] == "observation" and "image_urls" not in path
+    blob = _blob(value, is_text) if isinstance(value, str) and len(value) > MAX_INLINE_CHARACTERS else None
+    if blob is None:
+        return value
+    reference = {
+        "path": list(path),
+        "sha256": blob.sha256,
+        "media_type": blob.media_type,
+        "size": len(blob.content),
+    }
+    kept.references.append(reference)
+    kept.blobs.append(blob)
+    address = address_of(conversation_id, blob.sha256)
+    return _beginning_and_end(value, address) if blob.media_type == TEXT else address
+
+
+def _blob(value: str, is_text: bool) -> Blob | None:
+    """Returns what is stored in place of the value. Returns None if the value has to stay in the event: a
+    text of a message, or a URL that is no canonical base64.
+    """
+    encoded = value.encode()
+    sha256 = hashlib.sha256(encoded).hexdigest()
+    if is_text:
+        return Blob(sha256, TEXT, encoded)
+    head = _IMAGE.match(value)
+    if head is None:
+        return None
+    try:
+        content = base64.b64decode(value[head.end() :], validate=True)
+    except binascii.Error:
+        return None
+    blob = Blob(sha256, head[1], content)
+    return blob if _part(blob.media_type, blob.content) == value else None
+
+
+def _part(media_type: str, content: bytes) -> str:
+    if media_type == TEXT:
+        return content.decode()
+    return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
+
+
+def _beginning_and_end(text: str, address: str) -> str:
+    left_out = len(text) - 2 * SHOWN_CHARACTERS
+    note = f"[{left_out} characters are left out here. The whole text: GET {address}]"
+    return f"{text[:SHOWN_CHARACTERS]}\n\n{note}\n\n{text[-SHOWN_CHARACTERS:]}"
+
+
+def _encoded(event: Any) -> str:
+    return to_json(event, inf_nan_mode="null").decode()

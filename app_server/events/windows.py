@@ -1,0 +1,87 @@
+"""Windows of a log: consecutive events of bounded number and size, from the end or beside a position."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.pubsub import Frame
+from app_server.events import log
+from app_server.events.models import StoredEvent
+from app_server.events.schemas import durable_frame
+
+MAX_EVENTS = 500
+MAX_CHARACTERS = 192 * 1024
+"""Maximum size of the events of a window. A window has one event more than fits if it would be empty."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The events from `first_seq` to `last_seq`. An empty window has `first_seq` after `last_seq`.
+
+    log_seq: the last position of the log.
+    """
+
+    first_seq: int
+    last_seq: int
+    log_seq: int
+    frames: list[Frame]
+
+
+async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Window:
+    """Returns the last events of the log."""
+    return await before(session, conversation_id, None, limit)
+
+
+async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, limit: int) -> Window:
+    """Returns the events right before a position. None: the last events of the log."""
+    log_seq = await log.last_seq(session, conversation_id)
+    end = log_seq + 1 if seq is None else min(seq, log_seq + 1)
+    query = _sizes(conversation_id).where(StoredEvent.seq < end).order_by(StoredEvent.seq.desc())
+    fitting = _fitting(await session.scalars(query.limit(limit)))
+    return await _read(session, conversation_id, end - fitting, end - 1, log_seq)
+
+
+async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: int) -> Window:
+    """Returns the events right after a position."""
+    log_seq = await log.last_seq(session, conversation_id)
+    begin = min(seq, log_seq) + 1
+    query = _sizes(conversation_id).where(StoredEvent.seq >= begin).order_by(StoredEvent.seq)
+    fitting = _fitting(await session.scalars(query.limit(limit)))
+    return await _read(session, conversation_id, begin, begin + fitting - 1, log_seq)
+
+
+async def read_at(session: AsyncSession, conversation_id: UUID, positions: Collection[int]) -> list[Frame]:
+    """Returns the events at these positions, in their order."""
+    query = (
+        select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
+        .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq.in_(positions))
+        .order_by(StoredEvent.seq)
+    )
+    return [durable_frame(*row) for row in await session.execute(query)]
+
+
+async def _read(
+    session: AsyncSession, conversation_id: UUID, first_seq: int, last_seq: int, log_seq: int
+) -> Window:
+    frames = await log.read_frames(
+        session, conversation_id, after_seq=first_seq - 1, through_seq=last_seq, limit=MAX_EVENTS
+    )
+    return Window(first_seq, last_seq, log_seq, frames)
+
+
+def _sizes(conversation_id: UUID) -> Select[int]:
+    return select(func.length(StoredEvent.body)).where(StoredEvent.conversation_id == conversation_id)
+
+
+def _fitting(sizes: Iterable[int]) -> int:
+    """Returns how many of the events fit into a window."""
+    room, count = MAX_CHARACTERS, 0
+    for size in sizes:
+        room -= size
+        if room < 0 and count:
+            break
+        count += 1
+    return count

@@ -1,0 +1,39 @@
+import { skipToken, useQuery } from '@tanstack/react-query'
+import { requestBlob } from '@/api/client'
+import { isKeptImage } from '@/events/fold/shortened'
+
+export interface LoadedPicture {
+  /** Undefined while it is loaded. */
+  source: string | undefined
+  error: unknown
+  retry: () => void
+}
+
+const KEPT_MS = 60_000
+
+/** Only pictures of events themselves: a remote one would tell its host who reads here. */
+export const isEventImage = (url: string | null | undefined): url is string =>
+  url != null && (url.startsWith('data:image/') || isKeptImage(url))
+
+/** A picture of an event. One that is kept beside the log is loaded when it is shown. */
+export function useEventImage(url: string): LoadedPicture {
+  const isKept = isKeptImage(url)
+  const query = useQuery({
+    queryKey: ['event-image', isKept ? url : null],
+    // A cookie alone opens nothing, so that the address cannot be the source of the picture.
+    queryFn: isKept ? async ({ signal }) => asDataUrl(await requestBlob(url, { signal })) : skipToken,
+    staleTime: Infinity,
+    gcTime: KEPT_MS,
+  })
+  return { source: isKept ? query.data : url, error: query.error, retry: () => void query.refetch() }
+}
+
+const CHUNK_BYTES = 32_768
+
+async function asDataUrl(content: Blob): Promise<string> {
+  const bytes = new Uint8Array(await content.arrayBuffer())
+  let text = ''
+  for (let begin = 0; begin < bytes.length; begin += CHUNK_BYTES)
+    text += String.fromCharCode(...bytes.subarray(begin, begin + CHUNK_BYTES))
+  return `data:${content.type};base64,${btoa(text)}`
+}

@@ -1,0 +1,209 @@
+"""Windows of a conversation's log: the newest events with the folded state, and pages to both sides."""
+
+import base64
+import io
+import json
+import zipfile
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import func, select, update
+
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.start.tasks import new_stages
+from app_server.events.models import EventBlob
+from app_server.sandbox_records.models import Sandbox
+from app_server.users.service import find_owner
+from app_server.users.tokens import token_hash
+from tests.app_server.conversations.conftest import ROOT, Home
+from tests.app_server.conversations.feeds import Feed, durable, read_until, state_update
+
+pytestmark = pytest.mark.both_databases
+
+
+@pytest.fixture
+async def feed(home: Home) -> Any:
+    conversation_id = uuid4()
+    key = f"session-{conversation_id.hex}"
+    await home.state["start_worker"].close()
+    async with home.database.session() as session:
+        owner = await find_owner(session)
+        assert owner is not None
+        ids = {"id": conversation_id, "user_id": owner.id}
+        session.add(Conversation(**ids, llm_profile="demo", last_seq=0))
+        session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
+        sandbox: Sandbox = await home.state["sandboxes"].create(
+            session, sandbox_id=conversation_id, user_id=owner.id
+        )
+        sandbox.session_key_hash = token_hash(key)
+    feed = Feed(home, conversation_id, key)
+    yield feed
+    await feed.inner.aclose()
+
+
+def call(seq: int, name: str) -> dict[str, Any]:
+    action = {"kind": "TerminalAction", "command": "ls"}
+    return durable(
+        seq, kind="ActionEvent", id=name, tool_name="terminal", tool_call_id=f"call-{name}", action=action
+    )
+
+
+def answer(seq: int, name: str) -> dict[str, Any]:
+    observation = {"kind": "TerminalObservation", "command": "ls", "content": []}
+    return durable(
+        seq, kind="ObservationEvent", source="environment", action_id=name, observation=observation
+    )
+
+
+STORY = [
+    state_update(1, "execution_status", "running"),
+    state_update(2, "stats", {"usage_to_metrics": {}}),
+    call(3, "open"),
+    call(4, "answered"),
+    answer(5, "answered"),
+    state_update(6, "execution_status", "running"),
+    state_update(7, "agent_state", {"tasks": {"one": {"status": "running"}, "two": {"status": "running"}}}),
+    state_update(8, "agent_state", {"tasks": {"one": {"status": "completed"}}}),
+    state_update(9, "goal", {"status": "complete", "objective": "x"}),
+    durable(10, source="user"),
+    state_update(11, "stats", {"usage_to_metrics": {}}),
+]
+FOLDED = [1, 3, 7, 8, 11]
+
+
+async def window(feed: Feed, **params: int) -> Any:
+    url = f"/api/v1/conversation/{feed.id}/events/window"
+    reply = await feed.home.client.get(url, params=params)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def positions(frames: list[dict[str, Any]]) -> list[int]:
+    return [frame["seq"] for frame in frames]
+
+
+async def test_the_newest_window_comes_with_the_events_that_make_up_the_state(feed: Feed) -> None:
+    await feed.report(*STORY[:6])
+    await feed.report(*STORY[6:])
+    await feed.report_events(12, 20)
+
+    newest = await window(feed, limit=4)
+    assert (newest["first_seq"], newest["last_seq"], newest["log_seq"]) == (17, 20, 20)
+    assert newest["events"] == [durable(seq) for seq in range(17, 21)]
+    assert positions(newest["state"]) == FOLDED
+
+    whole = await window(feed)
+    assert (whole["first_seq"], whole["state"]) == (1, [])
+
+
+async def test_pages_lead_to_both_ends_of_the_log(feed: Feed) -> None:
+    await feed.report_events(1, 10)
+    older = await window(feed, before_seq=9, limit=5)
+    assert positions(older["events"]) == [4, 5, 6, 7, 8]
+    assert older["state"] is None
+    assert positions((await window(feed, before_seq=4, limit=5))["events"]) == [1, 2, 3]
+    first = await window(feed, before_seq=1)
+    assert (first["first_seq"], first["last_seq"], first["events"]) == (1, 0, [])
+    assert positions((await window(feed, after_seq=8, limit=5))["events"]) == [9, 10]
+    assert (await window(feed, after_seq=99))["events"] == []
+    assert (await window(feed, before_seq=99, limit=1))["last_seq"] == 10
+
+    url = f"/api/v1/conversation/{feed.id}/events/window"
+    both = await feed.home.client.get(url, params={"before_seq": 1, "after_seq": 1})
+    assert (both.status_code, both.json()["code"]) == (400, "one_side_only")
+
+
+async def test_large_events_make_a_window_shorter_but_never_empty(feed: Feed) -> None:
+    await feed.report_events(1, 2)
+    await feed.report(*(durable(seq, text="x" * 80_000) for seq in (3, 4, 5)))
+    await feed.report(durable(6, text="x" * 400_000))
+    assert positions((await window(feed))["events"]) == [6]
+    assert positions((await window(feed, before_seq=6))["events"]) == [4, 5]
+    assert positions((await window(feed, after_seq=2))["events"]) == [3, 4]
+
+
+async def test_the_state_of_a_log_from_before_is_made_when_it_is_asked_for(feed: Feed) -> None:
+    await feed.report(*STORY)
+    async with feed.home.database.session() as session:
+        forget = update(Conversation).where(Conversation.id == UUID(feed.id)).values(folded_state=None)
+        await session.execute(forget)
+    await feed.report_events(12, 20)
+    assert positions((await window(feed, limit=4))["state"]) == FOLDED
+    await feed.report(state_update(21, "stats", {"usage_to_metrics": {}}))
+    assert positions((await window(feed, limit=1))["state"]) == [1, 3, 7, 8]
+
+
+async def test_a_stream_begins_with_a_window_and_goes_on_live(feed: Feed) -> None:
+    await feed.report(*STORY)
+    await feed.report_events(12, 20)
+    async with feed.watch("0&window=3") as socket:
+        frames = await read_until(socket, type="durable", seq=20)
+        assert (frames[0]["type"], frames[0]["first_seq"], frames[0]["last_seq"]) == ("window", 18, 20)
+        assert positions(frames[0]["state"]) == FOLDED
+        assert frames[1] == {"type": "sync", "from_seq": 17, "through_seq": 20}
+        assert positions([frame for frame in frames if frame["type"] == "durable"]) == [18, 19, 20]
+        await feed.report_events(21, 21)
+        await read_until(socket, type="durable", seq=21)
+    async with feed.watch("19&window=3") as socket:
+        assert (await read_until(socket, type="durable", seq=21))[0]["type"] == "sync"
+
+
+PICTURE = f"data:image/png;base64,{base64.b64encode(bytes(90_000)).decode()}"
+LONG = "a long output\n" * 10_000
+
+
+def seen(seq: int) -> dict[str, Any]:
+    content = [{"type": "text", "text": LONG}, {"type": "image", "image_urls": [PICTURE]}]
+    return durable(
+        seq, kind="ObservationEvent", observation={"kind": "BrowserObservation", "content": content}
+    )
+
+
+async def test_large_parts_are_references_in_rows_replies_and_frames(feed: Feed) -> None:
+    client, url = feed.home.client, f"/api/v1/conversation/{feed.id}/events"
+    async with feed.watch() as socket:
+        await read_until(socket, type="conversation")
+        await feed.report(seen(1))
+        live = (await read_until(socket, type="durable", seq=1))[-1]
+    async with feed.watch() as socket:
+        assert (await read_until(socket, type="durable", seq=1))[-1] == live
+    assert (await window(feed))["events"] == [live]
+    long_text, picture = live["blobs"]
+    shown = live["event"]["observation"]["content"]
+    assert len(shown[0]["text"]) < 10_000
+    [address] = shown[1]["image_urls"]
+
+    reply = await client.get(address)
+    assert (reply.status_code, reply.content) == (200, bytes(90_000))
+    assert reply.headers["content-type"] == picture["media_type"] == "image/png"
+    assert "sandbox" in reply.headers["content-security-policy"]
+    assert (await client.get(f"{url}/blobs/{long_text['sha256']}")).text == LONG
+    missing = await client.get(f"{url}/blobs/{'0' * 64}")
+    assert (missing.status_code, missing.json()["code"]) == (404, "blob_not_found")
+
+    whole = seen(1)["event"]
+    assert (await client.get(f"{url}/search")).json()["items"] == [live["event"]]
+    assert (await client.get(f"{url}/search", params={"full": True})).json()["items"] == [whole]
+    assert (await client.get(url, params={"id": whole["id"], "full": True})).json() == [whole]
+    assert (await client.get(url, params={"id": whole["id"]})).json() == [live["event"]]
+
+    assert (await feed.report(seen(1))).json() == {"acknowledged_seq": 1}
+    async with feed.home.database.read() as session:
+        assert await session.scalar(select(func.count()).select_from(EventBlob)) == 2
+
+
+async def test_a_conversation_with_large_parts_is_exported_and_imported_exactly(feed: Feed) -> None:
+    content = [{"type": "text", "text": "See."}, {"type": "image", "image_urls": [PICTURE]}]
+    said = durable(1, source="user", llm_message={"role": "user", "content": content})
+    await feed.report(said)
+    client, zipped = feed.home.client, {"Content-Type": "application/zip"}
+    first = await client.get(f"{ROOT}/{feed.id}/download")
+    copy = (await client.post(f"{ROOT}/import", content=first.content, headers=zipped)).json()["id"]
+    second = await client.get(f"{ROOT}/{copy}/download")
+    for export in (first, second):
+        with zipfile.ZipFile(io.BytesIO(export.content)) as archive:
+            [name] = [name for name in archive.namelist() if name.startswith("event_")]
+            assert json.loads(archive.read(name)) == said["event"]
+    [shown] = (await client.get(f"/api/v1/conversation/{copy}/events/search")).json()["items"]
+    assert copy in shown["llm_message"]["content"][1]["image_urls"][0]
