@@ -1,8 +1,9 @@
 """Keep the texts of messages where a search over conversations finds them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from alembic import op
@@ -69,26 +70,46 @@ def downgrade() -> None:
 
 def _take_over(connection: sa.Connection, texts: sa.Table) -> None:
     """Adds the texts of the events that are stored already."""
-    events = sa.table(
-        "events",
-        sa.column("conversation_id", sa.Uuid()),
-        sa.column("kind", sa.String()),
-        sa.column("body", sa.Text()),
-    )
     conversations = sa.table("conversations", sa.column("id", sa.Uuid()))
     ids = connection.execute(sa.select(conversations.c.id)).scalars().all()
     for conversation_id in ids:
-        query = sa.select(events.c.body).where(
-            events.c.conversation_id == conversation_id, events.c.kind.in_(("MessageEvent", "ActionEvent"))
-        )
         found: list[dict[str, Any]] = []
-        for body in connection.execute(query.execution_options(yield_per=_BATCH)).scalars():
+        for body in _bodies(connection, conversation_id):
             if '"MessageEvent"' in body or '"FinishAction"' in body:
                 said = _text_of(json.loads(body))
                 if said:
                     found.append({"conversation_id": conversation_id, "text": said})
         for start in range(0, len(found), _BATCH):
             connection.execute(sa.insert(texts), found[start : start + _BATCH])
+
+
+def _bodies(connection: sa.Connection, conversation_id: UUID) -> Iterator[str]:
+    """Yields the bodies of messages and actions in pages. A cursor of the server would stay open until the
+    end of all migrations, and PostgreSQL would refuse to alter its table.
+    """
+    events = sa.table(
+        "events",
+        sa.column("conversation_id", sa.Uuid()),
+        sa.column("seq", sa.Integer()),
+        sa.column("kind", sa.String()),
+        sa.column("body", sa.Text()),
+    )
+    last = 0
+    while True:
+        page = connection.execute(
+            sa.select(events.c.seq, events.c.body)
+            .where(
+                events.c.conversation_id == conversation_id,
+                events.c.seq > last,
+                events.c.kind.in_(("MessageEvent", "ActionEvent")),
+            )
+            .order_by(events.c.seq)
+            .limit(_BATCH)
+        ).all()
+        if not page:
+            return
+        yield from (body for _, body in page)
+        last = page[-1].seq
 
 
 def _text_of(event: Mapping[str, Any]) -> str | None:

@@ -68,15 +68,16 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
             own: dict[str, Any] = {"id": conversation_id, "user_id": user_id, "sandbox_id": conversation_id}
             own |= {"llm_profile": "demo", "last_seq": 0, "created_at": now(), "updated_at": now()}
             person = {"id": user_id, "name": "Ada", "role": Role.MEMBER, "created_at": now()}
-            for model, values in ((User, person), (Conversation, own)):
+            rows: list[tuple[type[Any], dict[str, Any]]] = [(User, person), (Conversation, own)]
+            for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
+                place = {"conversation_id": conversation_id, "seq": seq, "event_id": f"event-{seq}"}
+                kind = {"kind": body["kind"], "source": "user", "timestamp": now()}
+                rows.append((StoredEvent, {**place, **kind, "body": json.dumps(body)}))
+            for model, values in rows:
                 # Only these columns: later migrations add others, also with defaults.
                 types = model.__table__.c
                 columns = (column(name, types[name].type) for name in values)
                 await session.execute(insert(table(model.__tablename__, *columns)).values(values))
-            for seq, body in enumerate((said, {"kind": "ActionEvent", "tool_name": "MessageEvent"}), 1):
-                place = {"conversation_id": conversation_id, "seq": seq, "event_id": f"event-{seq}"}
-                kind = {"kind": body["kind"], "source": "user", "timestamp": now()}
-                session.add(StoredEvent(**place, **kind, body=json.dumps(body)))
         await migrate(database)
         wanted = with_words("repair cran", database.engine.dialect.name)
         assert wanted is not None
