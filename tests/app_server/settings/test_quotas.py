@@ -69,6 +69,16 @@ async def test_starts_per_hour_free_when_the_oldest_is_an_hour_old(
     await start(ada)
 
 
+async def test_starts_of_everyone_together_fill_the_quota_of_all(
+    client: httpx.AsyncClient, ada: httpx.AsyncClient
+) -> None:
+    await put(client, f"{ORGANISATION}/organisation_starts_per_hour", 1)
+    await start(ada)
+    refused = await client.post(STARTS, json={"llm_profile": "demo"})
+    assert_reached(refused, "organisation_starts_per_hour", 1, "organisation")
+    assert_reached(await ada.post(STARTS, json={}), "organisation_starts_per_hour", 1, "organisation")
+
+
 async def test_a_persons_quota_comes_before_the_teams_and_the_organisations(
     client: httpx.AsyncClient, ada: httpx.AsyncClient
 ) -> None:
