@@ -104,9 +104,9 @@ locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock --extra jupyter pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements.lock --extra server --extra jupyter pyproject.toml
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-dev.lock --extra server --extra jupyter --group dev pyproject.toml
-	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/node.lock containers/sandbox/node.in
-	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/python.lock containers/sandbox/python.in
-	$(UV) pip compile -q --python-version 3.12 --override tests/compat/overrides.txt --generate-hashes --no-header --no-annotate -o tests/compat/requirements.lock tests/compat/requirements.in
+	$(UV) pip compile --no-config -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/node.lock containers/sandbox/node.in
+	$(UV) pip compile --no-config -q --universal --generate-hashes --no-header --no-annotate -o containers/sandbox/python.lock containers/sandbox/python.in
+	$(UV) pip compile --no-config -q --python-version 3.12 --override tests/compat/overrides.txt --generate-hashes --no-header --no-annotate -o tests/compat/requirements.lock tests/compat/requirements.in
 
 clean: ## Remove what was built and installed here (never your data in ~/.slipway)
 	rm -rf $(VENV) .venv-compat frontend/node_modules frontend/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

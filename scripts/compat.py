@@ -69,8 +69,9 @@ def _prepare(interpreter: str) -> None:
         return
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, "venv", "--quiet", "--clear", "--python", interpreter, ENVIRONMENT], check=True)
-    # The lock is complete, and overrides one of the requirements in it: nothing is to be resolved again.
-    install = ["pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", LOCK]
+    # The lock is complete, and overrides one of the requirements in it: nothing is to be resolved again. The
+    # configuration in pyproject.toml is for the product's own packages.
+    install = ["pip", "install", "--no-config", "--quiet", "--no-deps", "--require-hashes", "-r", LOCK]
     subprocess.run([uv, *install, "--python", ENVIRONMENT / "bin" / "python"], check=True)
     stamp.write_text(wanted)
 

@@ -2,6 +2,7 @@
 who may view it.
 """
 
+from pathlib import Path
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -26,10 +27,11 @@ async def change(
     viewer: Viewer,
     user: User,
     trail: AuditTrail,
+    home: Path,
     conversation_id: UUID,
     update: UpdateConversation,
 ) -> AppConversation:
-    """Makes the changes and returns the conversation.
+    """Makes the changes and returns the conversation. `home`: the server's own directory.
 
     Raises what `service.require` raises, InvalidRepository (422), and Forbidden `repository_not_allowed`.
     """
@@ -42,7 +44,7 @@ async def change(
         conversation.archived_at = (conversation.archived_at or now()) if update.archived else None
         await session.flush()
     if named := update.model_fields_set & _REPOSITORY:
-        await _name_repository(user, conversation, {name: getattr(update, name) for name in named})
+        await _name_repository(user, home, conversation, {name: getattr(update, name) for name in named})
     if update.title is not None or update.tags is not None or named:
         conversation.updated_at = now()
         await session.flush()
@@ -53,7 +55,9 @@ async def change(
     return shown
 
 
-async def _name_repository(user: User, conversation: Conversation, named: dict[str, str | None]) -> None:
+async def _name_repository(
+    user: User, home: Path, conversation: Conversation, named: dict[str, str | None]
+) -> None:
     began_with = identity_of(conversation)
     for name, value in named.items():
         setattr(conversation, name, value)
@@ -66,6 +70,6 @@ async def _name_repository(user: User, conversation: Conversation, named: dict[s
                 code="repository_has_password",
                 fix="Save the token for its host, and give the address without it.",
             )
-        await checked(address, user)
+        await checked(address, user, home)
     if conversation.first_repository is None:
         conversation.first_repository = began_with or ""

@@ -98,8 +98,8 @@ async def start(
             session, user.id, SettingName.CONFIRMATION_MODE, request.confirmation_mode.value
         )
     request = await with_origin(session, user, request)
-    address = await checked_address(request, user)
-    more = await checked_more(request, address, user)
+    address = await checked_address(request, user, config.home)
+    more = await checked_more(request, address, user, config.home)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})

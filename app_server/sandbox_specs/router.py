@@ -147,7 +147,7 @@ async def _new(request: Request, user: User, body: CreateSandboxSpec) -> NewSpec
 async def _pack(request: Request, user: User, given: FromRepository) -> PackedSpec:
     address = parse_address(given.selected_repository, given.git_provider)
     try:
-        refuse_foreign_path(address, user.role)
+        refuse_foreign_path(address, user.role, request.state.config.home)
     except StartFailure as failure:
         raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
     await asyncio.to_thread(check_exists, address)

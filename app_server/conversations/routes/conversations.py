@@ -174,7 +174,7 @@ async def update_conversation(
     state = request.state
     async with state.database.session() as session:
         before = await channels_of(session, conversation_id)
-        shown = await labels.change(session, viewer, user, trail, conversation_id, body)
+        shown = await labels.change(session, viewer, user, trail, state.config.home, conversation_id, body)
         channels = before | await channels_of(session, conversation_id)
     state.pubsub.publish(conversation_id, [conversation_frame(shown)])
     tell(state.pubsub, channels, conversation_id)

@@ -19,6 +19,7 @@ from app_server.core.database import ReadSession, ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 from app_server.core.pubsub import ServerPubSub
+from app_server.core.server_objects import ServerConfig
 from app_server.events.schemas import Moment
 
 router = APIRouter(prefix="/api/v1/app-conversations/start-tasks", tags=["Conversations"])
@@ -89,6 +90,7 @@ async def retry_start(
     start_worker: ServerStartWorker,
     database: ServerDatabase,
     cipher: ServerCipher,
+    config: ServerConfig,
     body: RetryStart | None = None,
 ) -> StartTaskInfo:
     """Retries a failed start at the stage that failed.
@@ -96,7 +98,7 @@ async def retry_start(
     The body can name another branch or repository, as long as the repository was not fetched yet.
     """
     async with database.session() as session:
-        task = await retry(session, cipher, user, task_id, body)
+        task = await retry(session, cipher, config.home, user, task_id, body)
         channels = await channels_of(session, task_id)
     pubsub.publish(task_id, [start_task_frame(task)])
     tell(pubsub, channels, task_id)

@@ -1,6 +1,7 @@
 """Completes a start request: its first message, its repository and the sandbox spec."""
 
 import asyncio
+from pathlib import Path
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -130,17 +131,19 @@ async def with_spec(
     return request.model_copy(update={"sandbox_spec_id": spec_id})
 
 
-async def checked_address(request: StartRequest, user: User) -> Address | None:
+async def checked_address(request: StartRequest, user: User, home: Path) -> Address | None:
     """Returns the address of the repository after checking it. Returns None if there is no repository.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """
     if request.selected_repository is None:
         return None
-    return await checked(parse_address(request.selected_repository, request.git_provider), user)
+    return await checked(parse_address(request.selected_repository, request.git_provider), user, home)
 
 
-async def checked_more(request: StartRequest, first: Address | None, user: User) -> list[KeptRepository]:
+async def checked_more(
+    request: StartRequest, first: Address | None, user: User, home: Path
+) -> list[KeptRepository]:
     """Returns the further repositories after checking them. Raises InvalidRepository, Forbidden
     `repository_not_allowed`, and the errors of with_directories.
     """
@@ -148,17 +151,17 @@ async def checked_more(request: StartRequest, first: Address | None, user: User)
     addresses = [parse_address(one.repository, one.git_provider) for one in given]
     kept = with_directories(given, addresses, first)
     for address in addresses:
-        await checked(address, user)
+        await checked(address, user, home)
     return kept
 
 
-async def checked(address: Address, user: User) -> Address:
+async def checked(address: Address, user: User, home: Path) -> Address:
     """Returns the address if this user may name it.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """
     try:
-        refuse_foreign_path(address, user.role)
+        refuse_foreign_path(address, user.role, home)
     except StartFailure as failure:
         raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
     await asyncio.to_thread(check_exists, address)

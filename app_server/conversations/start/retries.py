@@ -1,5 +1,6 @@
 """Retries a failed start, if wanted on another branch or with another repository."""
 
+from pathlib import Path
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,10 +18,10 @@ from app_server.users.models import User
 
 
 async def retry(
-    session: AsyncSession, cipher: Cipher, user: User, task_id: UUID, change: RetryStart | None
+    session: AsyncSession, cipher: Cipher, home: Path, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
     """Retries a failed start, with the change if there is one. Without a change, a start that did not fail
-    stays as it is.
+    stays as it is. `home`: the server's own directory.
 
     Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
     `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`.
@@ -31,7 +32,7 @@ async def retry(
     if changed.get("selected_repository") is None:
         changed.pop("selected_repository", None)
     if changed:
-        await _change(session, cipher, user, task, conversation, changed)
+        await _change(session, cipher, home, user, task, conversation, changed)
     if task.status == StartStatus.ERROR:
         start_tasks.retry(task)
         await session.flush()
@@ -41,6 +42,7 @@ async def retry(
 async def _change(
     session: AsyncSession,
     cipher: Cipher,
+    home: Path,
     user: User,
     task: StartTask,
     conversation: Conversation,
@@ -51,7 +53,7 @@ async def _change(
     request = before.model_copy(update=changed)
     if request.selected_repository != before.selected_repository:
         await _require_alone(session, conversation)
-        address = await checked_address(request, user)
+        address = await checked_address(request, user, home)
         is_secret = address is not None and address.has_credentials
         if address and is_secret:
             request = request.model_copy(update={"selected_repository": address.public_url})

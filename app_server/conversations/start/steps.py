@@ -305,7 +305,7 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 async def _bring_in(
     start: Start, address: Address, branch: str | None, client: AgentClient, directory: str
 ) -> None:
-    refuse_foreign_path(address, start.role)
+    refuse_foreign_path(address, start.role, start.config.home)
     await asyncio.to_thread(check_exists, address)
     scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
     try:

@@ -1,0 +1,54 @@
+"""The owner enforces a setting and sets a quota. A member's page is locked, and a start is refused."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import DESKTOP, Visitor, visitor
+from tests.support.server import AppServerProcess
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_member_sees_what_the_organisation_has_set(tmp_path: Path) -> None:
+    with AppServerProcess(tmp_path / "home", sandbox="process") as server, server.client() as client:
+        invited = client.post("/people", json={"name": "Ada", "role": "member"}).raise_for_status().json()
+        _set_up(client)
+        with visitor() as owner:
+            owner.sign_in(server)
+            page = owner.page
+            page.goto(f"{server.url}/settings/organisation")
+            page.get_by_role("button", name="Change Confirmation").click()
+            page.get_by_label("Confirmation", exact=True).select_option("Ask when risky")
+            page.get_by_label("Enforce: lower levels cannot change it").check()
+            owner.photograph("organisation-form")
+            page.get_by_role("button", name="Save").click()
+            expect(page.get_by_text("Ask when risky · set by")).to_be_visible()
+            owner.photograph("organisation")
+
+            assert page.context.browser is not None
+            ada = Visitor(page.context.browser.new_context(viewport=DESKTOP))
+            ada.page.goto(invited["sign_in_link"]["url"])
+            ada.page.get_by_role("button", name="Not now").click()
+            ada.page.goto(f"{server.url}/settings/confirmation")
+            expect(ada.page.get_by_text("set by your organisation")).to_be_visible()
+            expect(ada.page.get_by_role("radio", name="Run freely in the sandbox")).to_be_disabled()
+            ada.photograph("organisation-locked")
+            ada.page.goto(f"{server.url}/settings/organisation")
+            expect(ada.page.get_by_text("Enforced")).to_be_visible()
+            ada.photograph("organisation-member")
+            ada.page.goto(server.url)
+            ada.page.get_by_role("button", name="Start the demo").click()
+            expect(ada.page.get_by_text("Your organisation has set it")).to_be_visible()
+            ada.photograph("organisation-quota")
+            assert owner.complaints == []
+
+
+def _set_up(client: httpx.Client) -> None:
+    """The organisation's only start of this hour is the owner's."""
+    path = "/administration/settings/organisation"
+    client.put(f"{path}/commit_trailer", json={"value": "assisted_by"}).raise_for_status()
+    client.put(f"{path}/organisation_starts_per_hour", json={"value": 1}).raise_for_status()
+    client.post("/app-conversations", json={"llm_profile": "demo"}).raise_for_status()
