@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 PROFILE = "demo"
-TASK = "The test suite fails. Find the bug, mend it, and show that all tests pass."
+TASK = "The test suite fails. Find the bug, fix it, and show that all tests pass."
 VERIFY_COMMAND = "python3 -m unittest"
 
 _SOURCE = Path(__file__).with_name("sample_repository")
