@@ -23,8 +23,8 @@ UNFINISHED = re.compile(
 
 
 def unescaped(base: TextView) -> TextView | None:
-    """Returns a view of the text with the backslash escapes of JSON, Python, C and shells decoded. Returns
-    None if it has no backslash.
+    """Decodes the backslash escapes of JSON, Python, C and shells. Returns the result as a View, which also
+    knows the positions in the original text. Returns None if the text has no backslash.
     """
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 

@@ -18,11 +18,11 @@ class IdentityProvider(BaseModel):
     name: stands in the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
     title: what the button on the sign-in page says after "Continue with".
     client_secret_file: None for a public client, which PKCE alone protects.
-    roles: the role that each group of the provider gives. The strongest one counts.
-    default_role: for people in none of these groups; null: they are refused.
-    teams: the team here of each group of the provider. Teams that do not exist are created.
-    knows_scim_people: whether the verified e-mail addresses of this provider are the user names that come by
-    SCIM. A person's first sign-in then leads to the account that SCIM has made.
+    roles: the role for each group of the provider. A person in several groups gets the strongest role.
+    default_role: the role of people in none of these groups. If it is null, they cannot sign in.
+    teams: the Slipway team for each group of the provider. A team that does not exist is created.
+    knows_scim_people: if true, the first sign-in of a person opens the account that SCIM has made with the
+    person's verified e-mail address as its user name.
     allowed_domains: when not empty, only people whose verified e-mail address is in one of these domains.
     """
 

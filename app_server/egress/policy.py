@@ -42,7 +42,8 @@ ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))
 
 @dataclass(frozen=True)
 class Policy:
-    """A network policy. `rules`: the allowed hosts; with OPEN they only allow additional ports.
+    """A network policy. `rules`: the allowed hosts. In the mode OPEN all public hosts are allowed on the
+    default ports, and `rules` allow further ports.
 
     `others`: further policies that must also allow a request.
     """

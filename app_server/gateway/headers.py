@@ -40,9 +40,10 @@ _OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups a
 def request_headers(
     given: Iterable[Header], place: PreviewLocation, port: int, session_key: str
 ) -> list[Header]:
-    """Returns the headers of a browser's request as the agent server gets them.
+    """Returns the headers that the agent server gets for a browser's request.
 
-    The program in the sandbox sees a visit from pages on its own machine.
+    `Origin` and `Referer` name the sandbox's own address, so the program in the sandbox takes the request for
+    one from its own pages.
     """
     headers = end_to_end(given)
     passed = [

@@ -32,7 +32,9 @@ SettingValue = bool | int | float | str
 
 
 class LevelValueInfo(BaseModel):
-    """A value at one level. `team_id`, `team_name`: null unless the level is `team`."""
+    """The value of a setting at one level: organisation, team or user. `team_id`, `team_name`: null unless
+    the level is `team`.
+    """
 
     level: Level
     team_id: Id | None

@@ -144,7 +144,9 @@ async def open_session(
 
 
 async def sign_out(session: AsyncSession, cookie: str, page_proof: str, *, address: str | None) -> None:
-    """Ends the session. Does nothing if the proof is wrong: the cookie alone cannot end a session."""
+    """Ends the session. `page_proof`: the secret of the page. Does nothing if it is wrong, because the cookie
+    alone must not end a session.
+    """
     ended = delete(WebSession).where(
         WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)
     )

@@ -17,7 +17,7 @@ from app_server.core.jobs.queue import enqueue
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.webhooks.events import Headers, HostEvent
 from app_server.git_hosts.webhooks.reading import read
-from app_server.git_hosts.webhooks.verifying import verify
+from app_server.git_hosts.webhooks.signatures import verify
 from app_server.triggers.models import Trigger, TriggerDelivery
 
 KIND: Final = "triggers.handle"

@@ -40,8 +40,8 @@ def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Revie
 
 
 def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
-    """Returns the events to log together with the actions, in one transaction, so that no crash can separate
-    the actions from the question.
+    """Decides whether the user must approve the actions. Returns the events for the log. The caller logs them
+    and the actions in one transaction, so that no crash leaves actions without the question.
     """
     found = reviewer.review(actions)
     waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []

@@ -200,7 +200,9 @@ def _kept(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def _program_key(lines: list[bytes]) -> Iterator[bytes]:
-    """Yields the header with the program's key, which OpenAI's programs send as a bearer token."""
+    """Yields the model key of a program as the header that the app server reads. Programs for OpenAI's
+    protocols send their key as a bearer token, where the relay puts its session key.
+    """
     for line in lines:
         name, _, value = line.partition(b":")
         if name.lower() == b"authorization" and (bearer := _BEARER.fullmatch(value)):

@@ -309,7 +309,9 @@ class Browser:
 
 
 async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -> Browser:
-    """Starts a browser, without Chromium's sandbox if this is not possible here. Raises ChromiumError."""
+    """Starts a browser. It runs in Chromium's sandbox if the system allows it, otherwise without it. Raises
+    ChromiumError.
+    """
     executable = await asyncio.to_thread(find_chromium)
     if executable is None:
         raise ChromiumError("There is no Chromium on PATH any more.")

@@ -43,7 +43,7 @@ class OutputCollector:
     def take(self, *, is_last: bool = True) -> str:
         """Returns the text since the previous call.
 
-        is_last: the command has ended, so text that might have become a secret is no longer held back.
+        is_last: the command has ended. Text that could be the beginning of a secret is held back until then.
         """
         self._keep(self._hide.feed(self._cleaner.flush()))
         if is_last:

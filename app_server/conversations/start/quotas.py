@@ -20,8 +20,8 @@ _HOUR = timedelta(hours=1)
 async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
     """Checks that the user may start one more conversation in this sandbox.
 
-    Starts at the same moment wait for each other, so that together they do not exceed a quota. Raises
-    TooManyRequests `quota_reached`.
+    If several conversations start at the same moment, they are checked one after the other. So together they
+    cannot exceed a quota. Raises TooManyRequests `quota_reached`.
     """
     await _lock(session, user_id)
     for name, of_user in (

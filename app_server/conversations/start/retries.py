@@ -20,8 +20,8 @@ from app_server.users.models import User
 async def retry(
     session: AsyncSession, cipher: Cipher, home: Path, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
-    """Retries a failed start, with the change if there is one. Without a change, a start that did not fail
-    stays as it is. `home`: the server's own directory.
+    """Retries a start that has failed. `change`: another branch or repository. `home`: the data directory of
+    the app server. A start that has not failed stays as it is; with a change it is an error.
 
     Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
     `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`.

@@ -197,7 +197,9 @@ def begin_anew(task: StartTask) -> None:
 
 
 def only_waits(task: StartTask) -> bool:
-    """Returns whether the start only waits for the sandbox of a conversation that was READY before."""
+    """Returns True if the conversation was READY before and the start only waits until its sandbox runs
+    again.
+    """
     before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
     return task.status is StartStatus.WAITING_FOR_SANDBOX and before.state == "done"
 

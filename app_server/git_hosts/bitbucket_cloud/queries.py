@@ -22,7 +22,9 @@ def name_contains(query: str) -> str | None:
 
 
 def pull_requests(repository: str, state: PullRequestState, head: str | None) -> str:
-    """Asks for pull requests, with `head` only for those from this branch of the repository."""
+    """Returns the query for the pull requests of the repository. `head`: a branch; if given, only its pull
+    requests.
+    """
     if head is None:
         return _STATES[state]
     own = f"source.branch.name={quoted(head)} AND source.repository.full_name={quoted(repository)}"

@@ -54,8 +54,8 @@ class HostedSandbox(BaseModel):
 
 
 class WorkspaceSize(BaseModel):
-    """bytes: the size of a running sandbox's workspace; null if a
-    disk limits it, or if it cannot be measured.
+    """bytes: the size of a running sandbox's workspace. It is null if it cannot be measured, or if the
+    workspace is a disk of a fixed size.
     """
 
     bytes: int | None

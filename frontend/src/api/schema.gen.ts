@@ -7185,7 +7185,8 @@ export interface components {
         Level: "organisation" | "team" | "user";
         /**
          * LevelValueInfo
-         * @description A value at one level. `team_id`, `team_name`: null unless the level is `team`.
+         * @description The value of a setting at one level: organisation, team or user. `team_id`, `team_name`: null unless
+         *     the level is `team`.
          */
         LevelValueInfo: {
             /** Enforced */

@@ -175,7 +175,9 @@ def _receive(conversation: ConversationEngine, text: str) -> None:
 
 
 def _refusal(error: Exception) -> ServerErrorEvent | None:
-    """Returns the error event for the sender. Returns None for unexpected errors."""
+    """Returns the event that tells a client why its message was refused. Returns None for an unexpected
+    error.
+    """
     if isinstance(error, orjson.JSONDecodeError | ValidationError):
         return ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))
     problem = problem_of(error)

@@ -32,8 +32,8 @@ class Place(BaseModel):
 class HomeResponse(BaseModel):
     """home: the user's home directory.
 
-    favorites: the directories in it; empty if clients may not reach it.
-    locations: the directories that clients may reach.
+    favorites: the directories inside the home directory; empty if clients may not access it.
+    locations: the directories that clients may access.
     """
 
     home: str

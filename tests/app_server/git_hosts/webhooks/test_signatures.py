@@ -7,7 +7,7 @@ import hmac
 import pytest
 
 from app_server.git.providers import GitProvider
-from app_server.git_hosts.webhooks.verifying import verify
+from app_server.git_hosts.webhooks.signatures import verify
 
 NOW = 1_800_000_000.0
 BODY = '{"text": "grün"}'.encode()
