@@ -1,6 +1,7 @@
 """kill -9 of the agent server, fifty times, at random moments."""
 
 import random
+import sys
 import time
 from pathlib import Path
 
@@ -41,6 +42,7 @@ def test_nothing_is_lost_or_doubled_however_often_the_server_is_killed(
     chance = random.Random(seed)  # noqa: S311 (a test that can be repeated)
     scripted_llm.fallback = work = Work()
     own_server.report_url = receiver.url
+    own_server.python = sys.executable  # each start is a new process, as in a sandbox
     own_server.start()
     request = start_request(scripted_llm, tmp_path, "Go.", stuck_detection=False, max_iterations=5_000)
     conversation = own_server.call("POST", "/api/conversations", json=request)["id"]

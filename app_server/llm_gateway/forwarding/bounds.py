@@ -77,7 +77,7 @@ def bounded(litellm: Any, model: str, base_url: str | None, guard: Guard | None)
     try:
         yield
     finally:
-        _under_way.remove(call)
+        _under_way.discard(call)
         _send.reset(token)
 
 
