@@ -81,7 +81,7 @@ def secrets_of(agent: Agent) -> Mapping[str, Any]:
 def _description(tool: AnyTool) -> dict[str, object]:
     return {
         "description": tool.description,
-        "action_type": tool.action_type.__name__,
+        "action_type": tool.action_type.wire_kind(),
         "observation_type": tool.observation_type.__name__,
         "annotations": tool.annotations.model_dump(exclude_none=True),
         **tool.reported(),

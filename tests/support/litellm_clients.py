@@ -2,13 +2,15 @@
 
 litellm drops them without closing. A test that runs later in this process would then fail for an open socket.
 
-The gateway's calls that a test has abandoned are forgotten, too. While one is under way, litellm's calls on
-the event loop are refused, and tests of the engine run in the same process.
+The gateway's clients for the whole process are removed with them: the gateway makes them again, and tests of
+the engine run in the same process.
 """
 
 import asyncio
 import sys
+from typing import Any
 
+import httpx
 import pytest
 
 from agent_runtime.llm.litellm_transport import started_loop
@@ -17,11 +19,12 @@ from tests.support.patience import PATIENCE_SECONDS
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    if (bounds := sys.modules.get("app_server.llm_gateway.forwarding.bounds")) is not None:
-        bounds._under_way.clear()
-    if "litellm" not in sys.modules or not started_loop.cache_info().currsize:
+    if "litellm" not in sys.modules:
         return
-    asyncio.run_coroutine_threadsafe(_close_all(), started_loop()).result(PATIENCE_SECONDS)
+    if started_loop.cache_info().currsize:
+        asyncio.run_coroutine_threadsafe(_close_all(), started_loop()).result(PATIENCE_SECONDS)
+    if (bounds := sys.modules.get("app_server.llm_gateway.forwarding.bounds")) is not None:
+        _remove_clients_of_the_gateway(bounds)
 
 
 async def _close_all() -> None:
@@ -29,3 +32,11 @@ async def _close_all() -> None:
 
     await litellm.close_litellm_async_clients()
     litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def _remove_clients_of_the_gateway(bounds: Any) -> None:
+    import litellm
+
+    bounds._under_way.clear()  # calls that the test has abandoned
+    if isinstance(litellm.aclient_session, httpx.AsyncClient) and litellm.aclient_session.is_closed:
+        litellm.sync_transport = litellm.client_session = litellm.aclient_session = None
