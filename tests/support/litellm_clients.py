@@ -10,11 +10,13 @@ import asyncio
 import sys
 from typing import Any
 
-import httpx
 import pytest
 
 from agent_runtime.llm.litellm_transport import started_loop
 from tests.support.patience import PATIENCE_SECONDS
+
+_removed: list[object] = []
+"""Kept until the end: a client that is forgotten while it is open counts as a fault of the next test."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -38,5 +40,5 @@ def _remove_clients_of_the_gateway(bounds: Any) -> None:
     import litellm
 
     bounds._under_way.clear()  # calls that the test has abandoned
-    if isinstance(litellm.aclient_session, httpx.AsyncClient) and litellm.aclient_session.is_closed:
-        litellm.sync_transport = litellm.client_session = litellm.aclient_session = None
+    _removed.append(litellm.aclient_session)
+    litellm.sync_transport = litellm.client_session = litellm.aclient_session = None
