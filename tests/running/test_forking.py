@@ -1,4 +1,4 @@
-"""App servers and agent servers that tests fork: processes of their own, as those of the commands are."""
+"""App servers and agent servers that tests fork: separate processes, like those of the commands."""
 
 import os
 import sys

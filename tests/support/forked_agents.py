@@ -2,8 +2,8 @@
 
 agent = ForkedAgentServer(["--port", "8123"], environment, {1: log, 2: log})    # much like `subprocess.Popen`
 
-`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's. What judges a start, or what a process shows of
-itself there, needs an interpreter of its own.
+`/proc/ID/cmdline` and `/proc/ID/environ` are the nursery's. A test that judges a start, or what a
+process shows there, starts a new interpreter instead.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """App servers without the seconds that their start takes: forked from a process that has done most of it.
 
 server = ForkedAppServer(["serve"], environment, output)    # much like `subprocess.Popen`
-server.kill()                                               # a process of its own, with its own id
+server.kill()                                               # a separate process, with another id
 run_slipway(["doctor"], environment).stdout                 # much like `subprocess.run`
 
 Each process that runs tests has one nursery: a process that has loaded what `slipway serve` loads, has
@@ -47,7 +47,7 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 
 class ForkedProcess:
-    """A process of its own. `files`: its open files, by the numbers that they have there."""
+    """A forked process. `files`: its open files, by their numbers in it."""
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ as the host would: signed, with its headers.
 
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -89,7 +90,7 @@ class Items:
         return [text for at, who, text in self.comments.values() if (at, who) == (number, author)]
 
 
-class StandingHost:
+class StandingHost(ABC):
     """`provider`, `scheme` (of the Authorization header) and `base` (of the API's paths) differ by host."""
 
     provider: ClassVar[str]
@@ -121,8 +122,9 @@ class StandingHost:
         self._thread.join(PATIENCE_SECONDS)
         self.git.__exit__(kind, error, trace)
 
+    @abstractmethod
     def _contract(self) -> HostContract:
-        raise NotImplementedError
+        """Returns the host's OpenAPI document and what its requests are checked for."""
 
     @property
     def api_url(self) -> str:

@@ -62,7 +62,7 @@ def retainer(
 
 
 async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
-    """Applies the rule to those of the conversations that are still due. Returns what is to be published."""
+    """Applies the rule to the given conversations that are still due. Returns the news to publish."""
     news: list[News] = []
     for conversation_id in ids:
         # One after the other: a parent is due once its sub-conversations are gone.

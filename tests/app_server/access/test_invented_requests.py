@@ -1,4 +1,7 @@
-"""Invented requests to each operation of the app server, by each role: all answers are documented.
+"""Invented requests to each operation of the app server, by each role.
+
+No answer is a server error. Each success has a documented status. Each body matches its documented schema. All
+operations document their errors together, as `default`, so each status of 400 to 499 is documented.
 
 The operations take turns until the time is over, at least once each. SLIPWAY_FUZZ_SECONDS=600 gives them more
 time, and new requests.
@@ -22,11 +25,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.schemas import APIOperation
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.users.models import Role, User
@@ -36,14 +35,9 @@ from tests.app_server.conftest import App, listening
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi" / "app_server.json"
 MORE_SECONDS = os.environ.get("SLIPWAY_FUZZ_SECONDS")
 SECONDS = float(MORE_SECONDS or 30)
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-]
+CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 PATIENCE_SECONDS = 20
-SOMEBODY_ELSE_FAILED = {502, 503, 504}
+OTHER_SERVER_FAILED = {502, 503, 504}
 """A git host, a model, a registry or a sandbox that is not there."""
 NOT_TRIED = {
     "GET /api/v1/users/me/stream": "it never ends",
@@ -80,8 +74,11 @@ class Tried:
                 reply = case.call(
                     self.base_url, session=self.session, headers=headers, timeout=PATIENCE_SECONDS
                 )
-                answered = {not_a_server_error} if reply.status_code in SOMEBODY_ELSE_FAILED else set()
+                answered = {not_a_server_error} if reply.status_code in OTHER_SERVER_FAILED else set()
                 case.validate_response(reply, checks=[each for each in CHECKS if each not in answered])
+                documented = case.operation.definition.raw["responses"]
+                if reply.ok and str(reply.status_code) not in documented:
+                    self.failures.setdefault(f"{name} as {identity}", f"answers {reply.status_code}")
             except (FailureGroup, Failure, requests.RequestException) as failure:
                 self.failures.setdefault(f"{name} as {identity}", _told(failure))
 
@@ -119,7 +116,7 @@ def _try_all(operations: list[APIOperation], tried: Tried) -> None:
 
 
 async def _identities(app: App, owner: User) -> dict[str, dict[str, str]]:
-    keys: dict[str, dict[str, str]] = {"nobody": {}}
+    keys: dict[str, dict[str, str]] = {"unauthenticated": {}}
     async with app.database.session() as session:
         people = {"owner": owner}
         for role in (Role.MEMBER, Role.VIEWER):

@@ -4,42 +4,25 @@ import base64
 import io
 import json
 import zipfile
+from collections.abc import AsyncIterator
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from sqlalchemy import func, select, update
 
-from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.start.tasks import new_stages
+from app_server.conversations.models import Conversation
 from app_server.events.models import EventBlob
-from app_server.sandbox_records.models import Sandbox
-from app_server.users.service import find_owner
-from app_server.users.tokens import token_hash
 from tests.app_server.conversations.conftest import ROOT, Home
-from tests.app_server.conversations.feeds import Feed, durable, read_until, state_update
+from tests.app_server.conversations.feeds import Feed, durable, feed_of, read_until, state_update
 
 pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
-async def feed(home: Home) -> Any:
-    conversation_id = uuid4()
-    key = f"session-{conversation_id.hex}"
-    await home.state["start_worker"].close()
-    async with home.database.session() as session:
-        owner = await find_owner(session)
-        assert owner is not None
-        ids = {"id": conversation_id, "user_id": owner.id}
-        session.add(Conversation(**ids, llm_profile="demo", last_seq=0))
-        session.add(StartTask(**ids, status=StartStatus.READY, request={}, stages=new_stages()))
-        sandbox: Sandbox = await home.state["sandboxes"].create(
-            session, sandbox_id=conversation_id, user_id=owner.id
-        )
-        sandbox.session_key_hash = token_hash(key)
-    feed = Feed(home, conversation_id, key)
-    yield feed
-    await feed.inner.aclose()
+async def feed(home: Home) -> AsyncIterator[Feed]:
+    async with feed_of(home) as feed:
+        yield feed
 
 
 def call(seq: int, name: str) -> dict[str, Any]:

@@ -65,7 +65,7 @@ async def test_writers_have_their_turn_in_the_order_in_which_they_ask(
     await asyncio.gather(*writers.values(), return_exceptions=True)
     assert order == ["a", "c", "d"]
 
-    # A turn that was never given back stops nobody.
+    # A turn that was never given back does not stop other writers.
     monkeypatch.setattr(sqlite, "_TURN_SECONDS", 0.01)
     await turns.take("lost")
     await write("next")

@@ -192,6 +192,10 @@ def host_left_open(probing: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     subprocess.run([*iptables, "-D", *rule], check=True)
 
 
+async def nothing() -> None:
+    return
+
+
 async def eventually(what: Callable[[], Awaitable[bool]], *, step: Callable[[], Awaitable[None]]) -> None:
     """Repeats `step` until `what` holds."""
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -1,7 +1,6 @@
-"""Sandboxes that are containers: what holds them in, and what brings them back."""
+"""Sandboxes that are containers: their isolation."""
 
 import asyncio
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,11 +8,10 @@ from uuid import UUID
 import pytest
 from docker import DockerClient
 
-from app_server.agent_client.calls import NoAnswer
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.core.config import Config
 from app_server.core.database import Database
-from app_server.core.errors import Conflict, StartFailure
+from app_server.core.errors import StartFailure
 from app_server.sandbox_backends.docker.network import BRIDGE
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.sandboxes.service import Sandboxes
@@ -26,6 +24,7 @@ from tests.app_server.sandboxes.conftest import (
     eventually,
     name_of,
     new_house,
+    nothing,
     shell,
     ways_to,
 )
@@ -189,10 +188,6 @@ async def test_a_way_to_the_host_is_found_at_start_and_announced(docker_house: H
     assert f"iptables -I INPUT -i {BRIDGE}" in warning
 
 
-async def nothing() -> None:
-    return
-
-
 async def addresses_of_this_host() -> list[str]:
     process = await asyncio.create_subprocess_exec("hostname", "-I", stdout=asyncio.subprocess.PIPE)
     output, _ = await process.communicate()
@@ -332,38 +327,12 @@ async def test_what_the_agent_puts_first_on_its_path_is_not_run_as_another_user(
     assert "No such file" in seen
 
 
-async def test_a_killed_container_comes_back_with_its_workspace_and_its_calls_are_answered(
-    docker_house: House, engine: DockerClient
-) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        await shell(running, "echo kept > file")
-        container = engine.containers.get(name_of(running.id))
-        call = asyncio.create_task(running.client.execute_command("touch begun; sleep 600"))
+async def test_sandboxes_say_that_they_isolate_and_where_they_report_to(visit: Visit) -> None:
+    kind = visit.sandboxes.describe()
+    [address] = visit.sandboxes.inner_addresses()
 
-        async def is_under_way() -> bool:
-            return await shell(running, "ls") == "begun\nfile\n"
-
-        await eventually(is_under_way, step=nothing)
-        say_no_more(container.attrs["State"]["Pid"])
-        container.kill("SIGKILL")
-
-        async def is_back() -> bool:
-            container.reload()
-            return container.status == "running" and await is_up(sandboxes, running.id)
-
-        await eventually(is_back, step=sandboxes.check)
-        with pytest.raises(NoAnswer):
-            await asyncio.wait_for(call, 1)
-        revived = await sandboxes.bring_up(running.id, docker_house.reports.append)
-
-        assert await shell(revived, "cat file") == "kept\n"
-
-
-def say_no_more(pid: int) -> None:
-    """No packet leaves the network of this process, as when it is gone before the connections are closed."""
-    inside = ["nsenter", f"--target={pid}", "--net", "iptables", "-w", "10"]
-    subprocess.run([*inside, "-A", "OUTPUT", "-j", "DROP"], check=True)
+    assert (kind.backend, kind.is_isolated, kind.warning) == ("docker", True, None)
+    assert visit.running.inner_url == f"http://{address}:{visit.house.config.inner_port}"
 
 
 async def test_a_restarted_app_server_adopts_the_running_container(
@@ -383,50 +352,6 @@ async def test_a_restarted_app_server_adopts_the_running_container(
     assert len(seen) == 1
 
 
-async def test_containers_that_are_to_end_with_the_server_do_and_come_back_with_it(
-    docker_house: House, engine: DockerClient
-) -> None:
-    docker_house.config = docker_house.config.model_copy(update={"stop_sandboxes_on_exit": True})
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        await shell(running, "echo kept > kept.txt")
-    assert engine.containers.get(name_of(running.id)).status == "exited"
-
-    async with docker_house.open_sandboxes() as sandboxes:
-
-        async def is_back() -> bool:
-            try:
-                return await sandboxes.client(running.id).is_healthy()
-            except Conflict:
-                return False
-
-        await eventually(is_back, step=sandboxes.check)
-        again = await sandboxes.bring_up(running.id, docker_house.reports.append)
-        assert await shell(again, "cat kept.txt") == "kept\n"
-
-
-async def test_deleting_removes_container_and_volume_and_may_be_repeated(
-    docker_house: House, engine: DockerClient
-) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        await sandboxes.delete(running.id)
-        await sandboxes.delete(running.id)
-        name = name_of(running.id)
-
-        assert not engine.containers.list(all=True, filters={"name": name})
-        assert not engine.volumes.list(filters={"name": name})
-        assert await docker_house.row(running.id) is None
-
-
-async def test_sandboxes_say_that_they_isolate_and_where_they_report_to(visit: Visit) -> None:
-    kind = visit.sandboxes.describe()
-    [address] = visit.sandboxes.inner_addresses()
-
-    assert (kind.backend, kind.is_isolated, kind.warning) == ("docker", True, None)
-    assert visit.running.inner_url == f"http://{address}:{visit.house.config.inner_port}"
-
-
 async def test_an_unknown_image_is_named_with_its_fix(docker_house: House) -> None:
     docker_house.config = docker_house.config.model_copy(update={"sandbox_image": "nowhere/no-such-image:1"})
     async with docker_house.open_sandboxes() as sandboxes:
@@ -440,11 +365,3 @@ async def test_an_unknown_image_is_named_with_its_fix(docker_house: House) -> No
         assert row is not None
         assert row.status == SandboxStatus.ERROR
         await sandboxes.delete(sandbox_id)
-
-
-async def is_up(sandboxes: Sandboxes, sandbox_id: UUID) -> bool:
-    try:
-        sandboxes.client(sandbox_id)
-    except Conflict:
-        return False
-    return True

@@ -110,8 +110,8 @@ async def test_quotas_that_cannot_be_are_refused(client: httpx.AsyncClient, ada:
         f"{PEOPLE}/{person}/max_iterations",
     ):
         assert_problem(await client.put(path, json={"value": 3}), 400, "setting_not_at_level")
-    nobody = f"{PEOPLE}/{team}/starts_per_hour"
-    assert_problem(await client.put(nobody, json={"value": 3}), 404, "person_not_found")
+    unknown = f"{PEOPLE}/{team}/starts_per_hour"
+    assert_problem(await client.put(unknown, json={"value": 3}), 404, "person_not_found")
     own = f"{PEOPLE}/{person}/starts_per_hour"
     assert (await client.put(own, json={"value": 0})).status_code == 422
     assert_problem(await ada.put(own, json={"value": 99}), 403, "permission_missing")

@@ -6,7 +6,7 @@ export interface TaskInput {
   /** Path on the server, git URL, or empty for an empty workspace. */
   repository: string
   branch: string
-  /** Further repositories, each with a directory of its own. */
+  /** Further repositories. Each one is cloned into a separate directory. */
   more?: { repository: string; branch: string }[]
   profile: string
   /** US dollars, or empty for what the model's profile says. */

@@ -3,7 +3,7 @@ import type { EffectiveSetting } from '@/api/people/levels'
 import { Notice } from '@/ui/feedback/notice'
 import { useSettingTexts } from './use-setting-texts'
 
-/** Above a setting that the organisation or a team has set: by whom, and whether the user can change it. */
+/** Says who has set a setting, the organisation or a team, and whether the user can change it. */
 export function LevelNotice({ setting }: { setting: EffectiveSetting }) {
   const { t } = useTranslation()
   const textOf = useSettingTexts()

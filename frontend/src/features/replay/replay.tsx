@@ -18,7 +18,7 @@ const NONE: readonly Placed[] = []
 export interface ReplayProps {
   /** The position to begin at; null: the end. */
   from: number | null
-  /** Events that are no step of their own. */
+  /** Returns true for events that the replay does not show as a step. */
   isHidden: (event: ConversationEvent) => boolean
   /** Shows the conversation. In here, it is as it was at the chosen position. */
   children: ReactNode
