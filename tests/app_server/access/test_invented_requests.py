@@ -1,7 +1,7 @@
 """Invented requests to each operation of the app server, by each role.
 
-No answer is a server error. Each success has a documented status. Each body matches its documented schema. All
-operations document their errors together, as `default`, so each status of 400 to 499 is documented.
+No answer is a server error. Each success has a documented status. Each body matches its documented schema.
+All operations document their errors together, as `default`, so each status of 400 to 499 is documented.
 
 The operations take turns until the time is over, at least once each. SLIPWAY_FUZZ_SECONDS=600 gives them more
 time, and new requests.
