@@ -16,6 +16,7 @@ from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess, add_model, wait_until
 from tests.support.standing_host import LOGIN, OpenIssue, OpenThread, StandingHost
+from tests.support.trigger_calls import deliveries, until_said
 
 REPOSITORY = "team/harbour"
 HOSTS: list[type[StandingHost]] = [GitHubHost, GitLabHost, ForgejoHost]
@@ -134,22 +135,3 @@ def said_in(threads: list[OpenThread]) -> list[tuple[str, str]]:
 
 def posted(client: httpx.Client, route: str, body: Any = None) -> Any:
     return client.post(route, json=body).raise_for_status().json()
-
-
-def until_said(host: StandingHost, words: str) -> str:
-    def found() -> str | None:
-        return next((text for text in host.issues.texts(4, LOGIN) if words in text), None)
-
-    wait_until(lambda: found() is not None, lambda: f"{words}: {host.issues.comments} {host.violations}")
-    text = found()
-    assert text is not None
-    return text
-
-
-def deliveries(client: httpx.Client, trigger: dict[str, Any]) -> list[dict[str, Any]]:
-    def page() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = client.get(f"/triggers/{trigger['id']}/deliveries").json()["items"]
-        return found
-
-    wait_until(lambda: all(one["state"] != "waiting" for one in page()), lambda: f"the deliveries: {page()}")
-    return page()

@@ -9,8 +9,9 @@ from tests.support.github_host import GitHubHost
 from tests.support.github_issues import deliver, issue_event
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
-from tests.support.server import AppServerProcess, wait_until
+from tests.support.server import AppServerProcess
 from tests.support.standing_host import LOGIN, OpenIssue, OpenThread
+from tests.support.trigger_calls import deliveries, until_said
 
 REPOSITORY = "team/harbour"
 TOKEN = "canary-token-77bd"
@@ -124,25 +125,3 @@ def added(client: httpx.Client, host: GitHubHost) -> dict[str, Any]:
     (listed,) = client.get("/triggers").raise_for_status().json()
     assert listed == {name: value for name, value in trigger.items() if name != "secret"}
     return trigger
-
-
-def until_said(host: GitHubHost, words: str) -> str:
-    def found() -> str | None:
-        return next((text for text in host.issues.texts(4, LOGIN) if words in text), None)
-
-    wait_until(lambda: found() is not None, lambda: f"{words}: {host.issues.comments} {host.violations}")
-    text = found()
-    assert text is not None
-    return text
-
-
-def deliveries(client: httpx.Client, trigger: dict[str, Any]) -> list[dict[str, Any]]:
-    def all_handled() -> bool:
-        return all(one["state"] != "waiting" for one in page())
-
-    def page() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = client.get(f"/triggers/{trigger['id']}/deliveries").json()["items"]
-        return found
-
-    wait_until(all_handled, lambda: f"the deliveries: {page()}")
-    return page()

@@ -6,13 +6,10 @@ agent = ForkedAgentServer(["--port", "8123"], environment, {1: log, 2: log})    
 process shows there, starts a new interpreter instead.
 """
 
-import gc
 import importlib
 import os
-import signal
 import socket
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -21,7 +18,7 @@ from typing import IO, Any
 
 import pytest
 
-from tests.support.forking import ForkedProcess, Nursery, fork_on_demand
+from tests.support.forking import ForkedProcess, Nursery, load_and_fork
 
 _COMMAND = ["-s", "-m", "agent_runtime.server"]
 _MODULES = (
@@ -93,20 +90,16 @@ def _nursery(_owner: int) -> Nursery:
     return Nursery("tests.support.forked_agents")
 
 
-def _main(orders: socket.socket) -> None:
+def _load() -> None:
     from agent_runtime.server.startup.lazy_modules import leave_out_unused
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
-    orders.set_inheritable(False)
-    gc.disable()
     leave_out_unused()
     for name in _MODULES:
         importlib.import_module(name)
-    assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
-    gc.freeze()
-    arguments = fork_on_demand(orders)
-    gc.enable()
-    if arguments is not None:
+
+
+def _main(orders: socket.socket) -> None:
+    if (arguments := load_and_fork(orders, _load)) is not None:
         from agent_runtime.server.__main__ import main
 
         sys.argv = ["agent_runtime.server", *arguments]

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -174,7 +174,22 @@ def _nursery(_owner: int) -> Nursery:
     return Nursery("tests.support.forking")
 
 
-def fork_on_demand(orders: socket.socket) -> list[str] | None:
+def load_and_fork(orders: socket.socket, load: Callable[[], None]) -> list[str] | None:
+    """Calls `load` and then forks on demand. In what was forked: returns the arguments of its command. In the
+    nursery: None, at the end.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
+    orders.set_inheritable(False)
+    gc.disable()
+    load()
+    assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
+    gc.freeze()
+    arguments = _fork_on_demand(orders)
+    gc.enable()
+    return arguments
+
+
+def _fork_on_demand(orders: socket.socket) -> list[str] | None:
     """In what was forked: the arguments of its command. In the nursery: None, at the end."""
     while True:
         message, files, _, _ = socket.recv_fds(orders, _LARGEST_MESSAGE, _MOST_FILES)
@@ -256,19 +271,15 @@ async def _warm_up(home: Path) -> None:
                     await client.get(f"/api/v1/{path}")
 
 
-def _main(orders: socket.socket) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for those that were forked
-    orders.set_inheritable(False)
-    gc.disable()
+def _load() -> None:
     for name in MODULES:
         importlib.import_module(name)
     with TemporaryDirectory() as home:
         asyncio.run(_warm_up(Path(home)))
-    assert threading.enumerate() == [threading.main_thread()], "what is forked would lack threads"
-    gc.freeze()
-    arguments = fork_on_demand(orders)
-    gc.enable()
-    if arguments is not None:
+
+
+def _main(orders: socket.socket) -> None:
+    if (arguments := load_and_fork(orders, _load)) is not None:
         from app_server.cli.main import app
 
         sys.argv = ["slipway", *arguments]
