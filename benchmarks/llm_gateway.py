@@ -43,6 +43,8 @@ from benchmarks.app_process import running
 TOKENS = 100
 TOKENS_PER_SECOND = 20
 _WARM_UP = 10
+_NO_LIMITS = {"SLIPWAY_LLM_CALLS_PER_SANDBOX": "1000", "SLIPWAY_LLM_CALLS_PER_USER": "1000"}
+"""All streams come from one sandbox here."""
 _MESSAGES = [{"role": "user", "content": "x" * 4000}]
 
 
@@ -63,7 +65,7 @@ async def _measure(calls: int, streams: int) -> None:
             config = Config(
                 home=Path(directory) / "home", sandbox="process", port=port, inner_port=inner_port
             )
-            async with running(config) as pid:
+            async with running(config, environment=_NO_LIMITS) as pid:
                 direct = Way("direct", vendor_port, "/v1", "any")
                 gateway = partial(Way, port=inner_port, path="/llm/bench/v1")
                 free, limited = await _set_up(config, f"http://127.0.0.1:{vendor_port}/v1")

@@ -24,6 +24,10 @@ LOOKED_UP_AT_ONCE = 2
 """How many requests with the same key are looked up at the same time. Hundreds of requests that a sandbox
 sends at once would otherwise go to the database ahead of all others.
 """
+SPACING_SECONDS = 0.01
+"""How long a look-up keeps its turn after its end. Requests of one sandbox that come at the same moment are
+spread by it, and the event loop serves others in between. A request that comes alone does not wait.
+"""
 _look_ups = Turns(LOOKED_UP_AT_ONCE)
 
 _REVOKED = {SandboxStatus.ERROR, SandboxStatus.MISSING}
@@ -65,12 +69,15 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
     turn = _look_ups.of(token_hash(session_key))
     while True:
+        await turn.acquire()
         try:
-            async with turn, database.brief_read() as session:
+            async with database.brief_read() as session:
                 return await authenticate(session, session_key)
         except Unavailable:
             if time.monotonic() > deadline:
                 raise
+        finally:
+            asyncio.get_running_loop().call_later(SPACING_SECONDS, turn.release)
         await asyncio.sleep(RENEWAL_POLL_SECONDS)
 
 
