@@ -1,6 +1,8 @@
 """App servers and agent servers that tests fork: separate processes, like those of the commands."""
 
+import fcntl
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import httpx
 import pytest
 
 from tests.support.agent_server import KEY, AgentServer
+from tests.support.forked_agents import ForkedAgentServer
 from tests.support.forking import can_fork
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server import AppServerProcess
 
 
@@ -74,3 +78,20 @@ def test_an_agent_server_of_a_named_interpreter_is_not_forked(tmp_path: Path) ->
     assert server.process is not None
     assert b"-m\0agent_runtime.server" in Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
     server.stop()
+
+
+def test_a_socket_with_a_large_number_keeps_it_in_what_is_forked(tmp_path: Path) -> None:
+    largest = 503  # the fourth one from 500, where the files once were kept meanwhile
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        (tmp_path / "log").open("wb") as log,
+        os.fdopen(fcntl.fcntl(server, fcntl.F_DUPFD_CLOEXEC, largest)) as listener,
+    ):
+        files = {0: log.fileno(), 1: log.fileno(), 2: log.fileno(), listener.fileno(): listener.fileno()}
+        agent = ForkedAgentServer(["--fd", str(listener.fileno())], {**os.environ}, files)
+        try:
+            port = server.getsockname()[1]
+            assert httpx.get(f"http://127.0.0.1:{port}/health", timeout=PATIENCE_SECONDS).is_success
+        finally:
+            agent.kill()
+            agent.wait()

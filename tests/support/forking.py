@@ -36,7 +36,6 @@ from tests.support.patience import PATIENCE_SECONDS
 MODULES = ("app_server.cli.main", "app_server.serve", "app_server.core.logs")
 _LARGEST_MESSAGE = 1024**2
 _MOST_FILES = 8
-_ABOVE_ALL = 500
 _OF_THE_INTERPRETER = ("PYTHON", "LD_")
 
 
@@ -211,7 +210,8 @@ def _fork_on_demand(orders: socket.socket) -> list[str] | None:
 
 def _become(order: dict[str, Any], received: list[int]) -> None:
     # First out of the way: a number that is asked for may be that of another one.
-    files = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _ABOVE_ALL) for file in received]
+    above_all = max(*order["numbers"], *received) + 1
+    files = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above_all) for file in received]
     for file in received:
         os.close(file)
     for number, file in zip(order["numbers"], files, strict=True):

@@ -1,6 +1,7 @@
 """A served app server with process sandboxes, real repositories, and starts that are waited for."""
 
 import asyncio
+import json
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -81,7 +82,7 @@ class Home:
 
     async def ready(self, **request: Any) -> dict[str, Any]:
         task = await self.ended((await self.start(**request))["id"])
-        assert task["status"] == "READY", task["error"]
+        assert task["status"] == "READY", json.dumps(task["error"], indent=2)
         return task
 
     async def task(self, task_id: str) -> dict[str, Any]:
