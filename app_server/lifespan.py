@@ -99,6 +99,7 @@ from app_server.triggers import handling, progress, retention
 from app_server.triggers.handling import Handling
 from app_server.triggers.progress import TriggerProgress
 from app_server.triggers.receiving import KIND as HANDLE_KIND
+from app_server.triggers.receiving import Receiving
 from app_server.triggers.room import HELD_KIND, releaser
 from app_server.triggers.setting import Setting
 from app_server.users.models import Role
@@ -253,6 +254,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             git_moves=Moves(),
             git_rate_limits=triggers.limits,
             suggested_tasks=SuggestedTasks(),
+            receiving_deliveries=Receiving(database, cipher),
             fairness=Fairness(),
             open_streams=OpenStreams(),
             users_with_address=users_with_address,

@@ -91,6 +91,7 @@ from app_server.triggers import webhook_route as git_webhooks
 from app_server.trust_grants import router as consents
 
 PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
+    (git_webhooks.router, OPEN),  # first: hosts send many at once, and routes are tried in order
     (status.router, OPEN),
     (key_routes.router, KEYS),
     (web_session_routes.router, KEYS),
@@ -140,7 +141,6 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (retention_routes.router, ADMINISTER),
     (callbacks.router, SETTINGS),
     (triggers.router, SETTINGS),
-    (git_webhooks.router, OPEN),
     (memory.router, SETTINGS),
     (memory.proposal_router, SETTINGS),
     (consents.router, SETTINGS),

@@ -43,6 +43,7 @@ from app_server.sandboxes.service import Sandboxes
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
+from app_server.triggers.receiving import Receiving
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +94,7 @@ class ServerState:
     git_moves: Moves
     git_rate_limits: RateLimits
     suggested_tasks: SuggestedTasks
+    receiving_deliveries: Receiving
 
     git_work_of: WorkOf
     llm_caller_of: CallerOf

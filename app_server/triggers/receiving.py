@@ -1,19 +1,28 @@
-"""Accepts deliveries of git hosts: each is verified, remembered, and handed to one job."""
+"""Accepts deliveries of git hosts: each is verified, remembered, and handed to one job.
+
+A push to a busy repository sends many deliveries at once. Those that arrive while others are being stored are
+stored together, in one transaction. Each is answered after its transaction has committed.
+"""
 
 import hashlib
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 from uuid import UUID, uuid4
 
-from sqlalchemy import update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Table, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.core.database import Database, now
+from app_server.core.batches import Batches
+from app_server.core.database import UNAVAILABLE, Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import NotAuthenticated, NotFound
-from app_server.core.jobs.queue import enqueue
+from app_server.core.jobs.queue import NewJob, enqueue_all
+from app_server.core.server_objects import from_server
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.webhooks.events import Headers, HostEvent
 from app_server.git_hosts.webhooks.reading import read
@@ -21,62 +30,132 @@ from app_server.git_hosts.webhooks.signatures import verify
 from app_server.triggers.models import Trigger, TriggerDelivery
 
 KIND: Final = "triggers.handle"
+_AT_ONCE: Final = 50
+
+# Plain tables and ready statements: a host waits for these few.
+_triggers, _deliveries = Trigger.__table__, TriggerDelivery.__table__
+assert isinstance(_triggers, Table)
+assert isinstance(_deliveries, Table)
+_FIND = select(
+    _triggers.c.id,
+    _triggers.c.provider,
+    _triggers.c.secret_encrypted,
+    _triggers.c.previous_secret_encrypted,
+    _triggers.c.previous_secret_until,
+).where(_triggers.c.id.in_(bindparam("ids", expanding=True)))
+_TOUCH = (
+    update(_triggers).where(_triggers.c.id == bindparam("trigger")).values(last_delivery_at=bindparam("at"))
+)
+_REMEMBER: Final = {
+    name: insert(_deliveries).on_conflict_do_nothing().returning(_deliveries.c.id)
+    for name, insert in (("sqlite", sqlite_insert), ("postgresql", postgres_insert))
+}
 
 
-async def receive(database: Database, cipher: Cipher, hook_id: UUID, headers: Headers, body: bytes) -> int:
-    """Accepts a delivery and returns the status to answer: 202, also for one that was accepted before; 200
-    for the unsigned ping of Bitbucket Data Center.
+@dataclass(frozen=True)
+class _Genuine:
+    """What is stored of a verified delivery. `row`, `job`: None if nothing that it tells matters here."""
 
-    `hook_id`: of the trigger. `body`: as it arrived. Raises NotFound, NotAuthenticated
-    `webhook_signature_wrong`, and the errors of reading.read.
+    trigger_id: UUID
+    row: dict[str, Any] | None = None
+    job: NewJob | None = None
+
+
+class Receiving:
+    """Accepts deliveries. One for each server."""
+
+    def __init__(self, database: Database, cipher: Cipher) -> None:
+        self._database = database
+        self._cipher = cipher
+        self._finding: Batches[UUID, Any] = Batches(self._find, at_most=_AT_ONCE)
+        self._storing: Batches[_Genuine, None] = Batches(self._store_each, at_most=_AT_ONCE)
+
+    async def receive(self, hook_id: UUID, headers: Headers, body: bytes) -> int:
+        """Accepts a delivery and returns the status to answer: 202, also for one that was accepted before;
+        200 for the unsigned ping of Bitbucket Data Center.
+
+        `hook_id`: of the trigger. `body`: as it arrived. Raises NotFound, NotAuthenticated
+        `webhook_signature_wrong`, and the errors of reading.read.
+        """
+        trigger = await self._finding.do(hook_id)
+        if trigger is None:
+            raise NotFound("There is no such webhook.")
+        is_ping = headers.get("x-event-key") == "diagnostics:ping"
+        if trigger.provider is GitProvider.BITBUCKET_DATA_CENTER and is_ping:
+            return 200
+        if not verify(trigger.provider, headers, body, self._secrets(trigger), time.time()):
+            raise NotAuthenticated(
+                "The signature of the webhook is wrong.",
+                code="webhook_signature_wrong",
+                fix="Give the git host the trigger's secret.",
+            )
+        events = read(trigger.provider, headers, body)
+        await self._storing.do(_to_store(hook_id, events, body) if events else _Genuine(hook_id))
+        return 202
+
+    async def _find(self, hook_ids: Sequence[UUID]) -> list[Any]:
+        async with self._database.brief_read() as session:
+            found = {row.id: row for row in await session.execute(_FIND, {"ids": list(set(hook_ids))})}
+        return [found.get(each) for each in hook_ids]
+
+    def _secrets(self, trigger: Any) -> list[str]:
+        found = [self._cipher.decrypt(trigger.secret_encrypted)]
+        until = trigger.previous_secret_until
+        if trigger.previous_secret_encrypted and until is not None and until > now():
+            found.append(self._cipher.decrypt(trigger.previous_secret_encrypted))
+        return found
+
+    async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
+        """Stores the deliveries together; one by one if that fails, so that one harms no other."""
+        try:
+            await self._store(genuine)
+        except UNAVAILABLE:
+            raise
+        except DBAPIError as error:
+            if len(genuine) == 1:
+                return [error]
+            return [outcome for one in genuine for outcome in await self._store_each([one])]
+        return [None] * len(genuine)
+
+    async def _store(self, genuine: Sequence[_Genuine]) -> None:
+        async with self._database.brief_session() as session:
+            new = await _remember(session, [one.row for one in genuine if one.row is not None])
+            jobs = [one.job for one in genuine if one.job is not None and one.job.id in new]
+            await enqueue_all(session, KIND, jobs)
+            # In one order, so that two servers do not wait for each other.
+            touched = sorted({one.trigger_id for one in genuine})
+            await session.execute(_TOUCH, [{"trigger": each, "at": now()} for each in touched])
+
+
+ServerReceiving = Annotated[Receiving, from_server("receiving_deliveries")]
+
+
+async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> set[UUID]:
+    """Stores deliveries and returns the ids of those that are new. The others were known, or another request
+    has stored them at the same time.
     """
-    # The database is locked for no longer than it takes to store what was verified and read.
-    async with database.brief_read() as session:
-        trigger = await session.get(Trigger, hook_id)
-    if trigger is None:
-        raise NotFound("There is no such webhook.")
-    is_ping = headers.get("x-event-key") == "diagnostics:ping"
-    if trigger.provider is GitProvider.BITBUCKET_DATA_CENTER and is_ping:
-        return 200
-    if not verify(trigger.provider, headers, body, _secrets(cipher, trigger), time.time()):
-        raise NotAuthenticated(
-            "The signature of the webhook is wrong.",
-            code="webhook_signature_wrong",
-            fix="Give the git host the trigger's secret.",
-        )
-    events = read(trigger.provider, headers, body)
-    async with database.brief_session() as session:
-        await session.execute(update(Trigger).where(Trigger.id == hook_id).values(last_delivery_at=now()))
-        if events and (delivery := await _remember(session, trigger, events, body)):
-            payload = {"delivery_id": delivery.hex, "events": [_stored(one) for one in events]}
-            # One at a time: two events about one issue must not start two conversations.
-            await enqueue(session, KIND, payload, key=f"{KIND}:{trigger.id.hex}", job_id=delivery)
-    return 202
+    if not rows:
+        return set()
+    statement = _REMEMBER[session.get_bind().dialect.name]
+    in_order = sorted(rows, key=lambda row: (row["trigger_id"], row["delivery_id"]))
+    return set((await session.scalars(statement, in_order)).all())
 
 
-async def _remember(
-    session: AsyncSession, trigger: Trigger, events: Sequence[HostEvent], body: bytes
-) -> UUID | None:
-    """Stores the delivery and returns the id of its row. None if it was known, also if another request stores
-    it at the same time.
-    """
+def _to_store(trigger_id: UUID, events: Sequence[HostEvent], body: bytes) -> _Genuine:
     first, row_id = events[0], uuid4()
     named = _plain(first.delivery_id)
-    row = TriggerDelivery(
-        id=row_id,
-        trigger_id=trigger.id,
+    row = {
+        "id": row_id,
+        "trigger_id": trigger_id,
         # Long ids and missing ones become a hash. Two deliveries with one body say the same.
-        delivery_id=named if 0 < len(named) <= 200 else hashlib.sha256(body).hexdigest(),
-        event=first.kind,
-        actor=_plain(first.actor)[:200],
-        number=_number(first.number),
-    )
-    try:
-        async with session.begin_nested():
-            session.add(row)
-    except IntegrityError:
-        return None
-    return row_id
+        "delivery_id": named if 0 < len(named) <= 200 else hashlib.sha256(body).hexdigest(),
+        "event": first.kind,
+        "actor": _plain(first.actor)[:200],
+        "number": _number(first.number),
+    }
+    payload = {"delivery_id": row_id.hex, "events": [_stored(one) for one in events]}
+    # One at a time: two events about one issue must not start two conversations.
+    return _Genuine(trigger_id, row, NewJob(row_id, payload, key=f"{KIND}:{trigger_id.hex}"))
 
 
 def _number(number: int | None) -> int | None:
@@ -93,11 +172,3 @@ def _stored(event: HostEvent) -> dict[str, Any]:
 def _plain(text: str) -> str:
     # PostgreSQL takes no null characters.
     return text.replace("\x00", "")
-
-
-def _secrets(cipher: Cipher, trigger: Trigger) -> list[str]:
-    found = [cipher.decrypt(trigger.secret_encrypted)]
-    until = trigger.previous_secret_until
-    if trigger.previous_secret_encrypted and until is not None and until > now():
-        found.append(cipher.decrypt(trigger.previous_secret_encrypted))
-    return found

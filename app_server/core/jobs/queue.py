@@ -1,6 +1,7 @@
 """Stores, claims and ends jobs in SQL, the same way on SQLite and PostgreSQL."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4, uuid5
@@ -8,19 +9,21 @@ from uuid import UUID, uuid4, uuid5
 from sqlalchemy import (
     ColumnElement,
     CursorResult,
+    Table,
     and_,
+    bindparam,
     delete,
     event,
     func,
+    insert,
     literal_column,
     or_,
     select,
     update,
 )
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
 
-from app_server.core.database import now
+from app_server.core.database import UtcDateTime, now
 from app_server.core.jobs.models import LONG_AGO, Job, JobState
 
 LEASE = timedelta(seconds=15)
@@ -30,6 +33,10 @@ WAKE = "wake_jobs"
 _IS_LISTENING = "jobs_will_wake"
 _SCHEDULES = UUID("5d0d2f6e-6a0c-4f0e-9d1b-7f0f5a3d9c11")
 MAX_ERROR = 4000
+
+_jobs = Job.__table__
+assert isinstance(_jobs, Table)
+_INSERT = insert(_jobs)
 
 
 async def enqueue(
@@ -54,6 +61,24 @@ async def enqueue(
     session.add(job)
     wake_after_commit(session)
     return job.id
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job for `enqueue_all`; the fields are those of `enqueue`."""
+
+    id: UUID
+    payload: dict[str, Any]
+    key: str | None = None
+
+
+async def enqueue_all(session: AsyncSession, kind: str, jobs: Sequence[NewJob]) -> None:
+    """Stores jobs of one kind with one statement, in the transaction of `session`."""
+    if not jobs:
+        return
+    rows = [{"id": each.id, "kind": kind, "payload": each.payload, "key": each.key} for each in jobs]
+    await session.execute(_INSERT, rows)
+    wake_after_commit(session)
 
 
 def wake_after_commit(session: AsyncSession) -> None:
@@ -97,20 +122,33 @@ def schedule_id(kind: str) -> UUID:
     return uuid5(_SCHEDULES, kind)
 
 
-def _free(moment: datetime, kinds: Collection[str], under_way: Collection[UUID]) -> ColumnElement[bool]:
-    other = aliased(Job)
+def _free() -> ColumnElement[bool]:
+    jobs, other = _jobs.c, _jobs.alias().c
     # Literal text, so that SQLite sees that the index of keys in use contains all such rows.
     runs = other.state == literal_column(f"'{JobState.RUNNING}'")
-    key_in_use = select(other.id).where(other.key == Job.key, runs, other.id != Job.id).exists()
-    due = and_(Job.state == JobState.WAITING, Job.run_at <= moment, or_(Job.key.is_(None), ~key_in_use))
-    cut_off = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
-    return and_(or_(due, cut_off), Job.kind.in_(kinds), Job.id.not_in(under_way))
+    key_in_use = select(other.id).where(other.key == jobs.key, runs, other.id != jobs.id).exists()
+    moment = bindparam("moment", type_=UtcDateTime())
+    due = and_(jobs.state == JobState.WAITING, jobs.run_at <= moment, or_(jobs.key.is_(None), ~key_in_use))
+    cut_off = and_(jobs.state == JobState.RUNNING, jobs.lease_until < moment)
+    known = jobs.kind.in_(bindparam("kinds", expanding=True))
+    return and_(or_(due, cut_off), known, jobs.id.not_in(bindparam("under_way", expanding=True)))
+
+
+# Made once: the worker asks after each job.
+_ANY_FREE = select(_jobs.c.id).where(_free()).limit(1)
+_MOST_URGENT = (
+    select(_jobs.c.id)
+    .where(_free())
+    .order_by(_jobs.c.priority.desc(), _jobs.c.run_at, _jobs.c.created_at)
+    .limit(1)
+)
 
 
 async def is_any_free(
     session: AsyncSession, moment: datetime, kinds: Collection[str], under_way: Collection[UUID]
 ) -> bool:
-    return await session.scalar(select(Job.id).where(_free(moment, kinds, under_way)).limit(1)) is not None
+    asked = {"moment": moment, "kinds": list(kinds), "under_way": list(under_way)}
+    return await session.scalar(_ANY_FREE, asked) is not None
 
 
 async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str]) -> datetime | None:
@@ -130,17 +168,11 @@ async def claim(
     Raises IntegrityError if another worker has claimed a job with the same key at the same moment.
     """
     moment = now()
-    free = (
-        select(Job.id)
-        .where(_free(moment, kinds, under_way))
-        .order_by(Job.priority.desc(), Job.run_at, Job.created_at)
-        .limit(1)
-    )
     statement = (
         update(Job)
         # Asked twice: two workers may find the same one, and PostgreSQL tests the row again after waiting.
         .where(
-            Job.id == free.scalar_subquery(),
+            Job.id == _MOST_URGENT.scalar_subquery(),
             Job.lease_until < moment,
             Job.state.in_((JobState.WAITING, JobState.RUNNING)),
         )
@@ -153,7 +185,8 @@ async def claim(
         .returning(Job)
         .execution_options(synchronize_session=False)
     )
-    return (await session.scalars(statement)).one_or_none()
+    asked = {"moment": moment, "kinds": list(kinds), "under_way": list(under_way)}
+    return (await session.scalars(statement, asked)).one_or_none()
 
 
 async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> set[UUID]:

@@ -7,13 +7,13 @@ import json
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Engine, event, func, select
 
 from app_server.core.errors import BadRequest, NotAuthenticated, NotFound
 from app_server.core.jobs.models import Job
 from app_server.git.providers import GitProvider
 from app_server.triggers.models import Trigger
-from app_server.triggers.receiving import KIND, receive
+from app_server.triggers.receiving import KIND, Receiving
 from app_server.users.models import User
 from tests.app_server.conftest import App
 
@@ -57,7 +57,8 @@ async def _hook(app: App, owner: User, provider: GitProvider = GitProvider.GITHU
 
 
 async def _send(app: App, hook_id: UUID, body: bytes, headers: dict[str, str]) -> int:
-    return await receive(app.database, app.state["cipher"], hook_id, headers, body)
+    receiving: Receiving = app.state["receiving_deliveries"]
+    return await receiving.receive(hook_id, headers, body)
 
 
 async def _jobs(app: App) -> int:
@@ -76,6 +77,34 @@ async def test_a_hundred_at_once_are_each_handled_once(app: App, owner: User) ->
     names = [f"d-{number}" for number in range(50)] * 2
     await asyncio.gather(*(_send(app, hook_id, _BODY, _headers(_BODY, name)) for name in names))
     assert await _jobs(app) == 50
+
+
+async def test_those_that_arrive_together_are_stored_together_and_a_wrong_one_harms_no_other(
+    app: App, owner: User
+) -> None:
+    hook_id = await _hook(app, owner)
+    names = [f"d-{number}" for number in range(30)]
+    wrong = _headers(_BODY, "d-wrong") | {"x-hub-signature-256": "sha256=0"}
+    commits: list[object] = []
+
+    def count(connection: object) -> None:
+        commits.append(connection)
+
+    event.listen(Engine, "commit", count)
+    try:
+        outcomes = await asyncio.gather(
+            *(_send(app, hook_id, _BODY, _headers(_BODY, name)) for name in names[:15]),
+            _send(app, hook_id, _BODY, wrong),
+            _send(app, uuid4(), _BODY, _headers(_BODY, "d-elsewhere")),
+            *(_send(app, hook_id, _BODY, _headers(_BODY, name)) for name in names[15:]),
+            return_exceptions=True,
+        )
+    finally:
+        event.remove(Engine, "commit", count)
+    assert [type(one) for one in outcomes if one != 202] == [NotAuthenticated, NotFound]
+    assert await _jobs(app) == 30
+    # The others are of the worker, which began to handle the first ones.
+    assert len(commits) < 15
 
 
 async def test_what_is_not_signed_or_not_json_is_refused(app: App, owner: User) -> None:
