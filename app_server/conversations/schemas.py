@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import Dollars, GoalRounds, OfferHash
 from agent_runtime.wire import SendMessageRequest as AgentMessage
+from app_server.conversations.log.prompt_cache import PromptCache
 from app_server.conversations.models import StartStatus
 from app_server.conversations.more_repositories import MAX_MORE, AnotherRepository, KeptRepository
 from app_server.conversations.protocol_schemas import (
@@ -305,6 +306,7 @@ class AppConversation(BaseModel):
     llm_profile: str
     agent_kind: str = "openhands"
     metrics: MetricsSnapshot | None
+    prompt_cache: PromptCache | None = None
     program_usage: ProgramUsage | None = None
     """What programs in the sandbox have used with the conversation's model key. It is not part of `metrics`,
     and it counts for the budget. Null if no program has called the model.

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations.log import prompt_cache
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.more_repositories import KeptRepository
 from app_server.conversations.protocol_schemas import MetricsSnapshot
@@ -122,6 +123,7 @@ class Viewer:
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
             metrics=MetricsSnapshot.model_validate(conversation.metrics) if conversation.metrics else None,
+            prompt_cache=prompt_cache.shown(conversation.metrics),
             program_usage=ProgramUsage.model_validate(by_programs) if by_programs else None,
             public=conversation.everyone_role is not None,
             goal=ConversationGoal.model_validate(conversation.goal) if conversation.goal else None,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app_server.conversations.log import prompt_cache
+
 MAX_TITLE_CHARACTERS = 200
 _MAX_CHARACTERS_OF_WORDS = 80
 
@@ -31,8 +33,9 @@ _SUMMED_TOKENS = (
 class Projection:
     """The fields of a conversation row that are computed from its log.
 
-    `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `unsent_title`: a
-    title that the user gave and that the log does not have yet; a title in the log is then older.
+    `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `metrics` also has
+    the state of `prompt_cache`. `unsent_title`: a title that the user gave and that the log does not have
+    yet; a title in the log is then older.
     `open_questions`: how many questions of MCP servers wait for the user.
     """
 
@@ -48,14 +51,21 @@ class Projection:
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
     """Returns the state after `event`, which has the position `seq`. Accepts events of any kind and shape."""
-    state = replace(state, last_seq=seq)
+    state = _with_change(replace(state, last_seq=seq), event)
     match event:
         case {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}:
             return replace(state, title=state.title or title_of(content))
         case {"kind": "ConversationStateUpdateEvent", "key": str(key), "value": value}:
-            return _with_field(state, key, value)
+            return _with_field(state, key, value, event.get("timestamp"))
         case _:
             return state
+
+
+def _with_change(state: Projection, event: Mapping[str, Any]) -> Projection:
+    change = prompt_cache.change_of(event)
+    if change is None:
+        return state
+    return replace(state, metrics=prompt_cache.after_change(state.metrics, change))
 
 
 def title_of(content: Any) -> str | None:
@@ -83,14 +93,14 @@ def _printable(line: str) -> str:
     return "".join(character if character.isprintable() else " " for character in line)
 
 
-def _with_field(state: Projection, key: str, value: Any) -> Projection:
+def _with_field(state: Projection, key: str, value: Any, timestamp: Any) -> Projection:
     match key, value:
         case "title", str(title) if state.unsent_title is None:
             return replace(state, title=_shortened(title, MAX_TITLE_CHARACTERS) or state.title)
         case "execution_status", str(status) if status in _STATUSES:
             return replace(state, execution_status=status)
         case "stats", {"usage_to_metrics": dict(by_usage)}:
-            return _with_metrics(state, by_usage)
+            return _with_metrics(state, by_usage, timestamp)
         case "goal", {"status": str(status), "objective": str(objective)} if status in _GOAL_STATUSES:
             goal = {
                 "objective": _printable(objective[:_MAX_WORD_CHARACTERS]),
@@ -105,7 +115,7 @@ def _with_field(state: Projection, key: str, value: Any) -> Projection:
             return state
 
 
-def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
+def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any) -> Projection:
     """Returns the state with the total cost: of the agent's own calls and of all others (condensing, titles
     …). Returns the state unchanged if there are no metrics.
     """
@@ -128,6 +138,9 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any]) -> Projection:
         "accumulated_cost": sum(_number(part, "accumulated_cost") for part in parts),
         "max_budget_per_task": _number(agent, "max_budget_per_task") or None,
         "accumulated_token_usage": usage,
+        **prompt_cache.after_stats(
+            state.metrics, main_tokens if isinstance(main_tokens, Mapping) else {}, timestamp
+        ),
     }
     return replace(state, metrics=metrics)
 

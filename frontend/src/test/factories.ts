@@ -132,6 +132,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     llm_profile: 'sonnet',
     agent_kind: 'openhands',
     metrics: null,
+    prompt_cache: null,
     program_usage: null,
     goal: null,
     parent_conversation_id: null,

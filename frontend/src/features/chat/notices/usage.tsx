@@ -8,6 +8,7 @@ import { useConversation } from '@/events/use-conversation'
 import type { TokenUsage } from '@/events/wire/types'
 import { DropdownMenu, MenuItem } from '@/ui/overlay/dropdown-menu'
 import { useDollars } from '@/lib/hooks/use-dollars'
+import { PromptCache } from './prompt-cache'
 
 const NEARLY = 0.8
 
@@ -61,6 +62,7 @@ export function Usage({ conversation }: { conversation: AppConversation }) {
           })}
         </span>
       )}
+      {conversation.prompt_cache && <PromptCache cache={conversation.prompt_cache} />}
       {tokens && <ContextMeter conversationId={conversation.id} tokens={tokens} compact={compact} />}
     </>
   )

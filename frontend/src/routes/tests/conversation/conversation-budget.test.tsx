@@ -98,3 +98,23 @@ describe('the context meter', () => {
     expect(await screen.findByText('There is nothing to sum up yet.')).toBeVisible()
   })
 })
+
+describe('the prompt cache', () => {
+  it('shows how much of the last prompts it served', async () => {
+    openConversation({
+      events: [stats(0.1, null)],
+      conversation: { prompt_cache: { calls: 10, hit_rate: 0.916, misses: 0, cause: null } },
+    })
+    expect(await screen.findByRole('button', { name: '91% cached' })).toBeVisible()
+  })
+
+  it('says when it served less, and why', async () => {
+    const { user } = openConversation({
+      events: [stats(0.1, null)],
+      conversation: { prompt_cache: { calls: 10, hit_rate: 0.42, misses: 2, cause: 'condensed' } },
+    })
+    await user.click(await screen.findByRole('button', { name: '42% cached' }))
+    expect(screen.getByText(/^2 of these calls found much less/)).toBeVisible()
+    expect(screen.getByText(/older steps were condensed/)).toBeVisible()
+  })
+})

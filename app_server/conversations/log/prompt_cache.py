@@ -1,0 +1,176 @@
+"""How well the vendor's prompt cache serves the agent's calls, computed from the log: a pure fold.
+
+A call that reads much less than the call before it has left in the cache is a miss. Its likely cause is what
+the log shows between the two calls.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+
+RECENT_CALLS = 10
+
+# Vendors cache nothing shorter than about 1,024 tokens; some need 2,048 or more.
+_LEAST_TOKENS = 2048
+# Anthropic keeps a cached prompt for five minutes, the other vendors keep it for about as long.
+_KEPT_SECONDS = 300
+_MAX_TOKENS = 10**15
+_COUNTED = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+class MissCause(StrEnum):
+    """What most likely made the vendor read a prompt again. `agent_changed`: the same model with another
+    profile or with a plugin more. `expired`: five minutes or more passed since the last call. `unknown`: the
+    log shows no reason, so the vendor or the server has dropped the prompt.
+    """
+
+    MODEL_CHANGED = "model_changed"
+    TOOLS_CHANGED = "tools_changed"
+    AGENT_CHANGED = "agent_changed"
+    CONDENSED = "condensed"
+    WENT_BACK = "went_back"
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"
+
+
+class PromptCache(BaseModel):
+    """The agent's last calls, ten at most. `hit_rate`: the part of their prompt tokens that came from the
+    vendor's cache, from 0 to 1. `misses`: how many of them read much less than the call before had left in
+    the cache. `cause`: the likely cause of the last miss; null without a miss.
+    """
+
+    calls: int
+    hit_rate: float
+    misses: int
+    cause: MissCause | None
+
+
+def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
+    """Returns how well the cache serves, from the stored metrics of a conversation. Returns None before the
+    second call, and if the vendor has reported no cached token for the last calls.
+    """
+    recent = ((metrics or {}).get("prompt_cache") or {}).get("recent", ())
+    causes = [call["cause"] for call in recent if call["cause"] is not None]
+    is_cached = causes or any(call["read"] + call["written"] for call in recent)
+    if len(recent) < 2 or not is_cached:
+        return None
+    read = sum(min(call["read"], call["prompt"]) for call in recent)
+    return PromptCache(
+        calls=len(recent),
+        hit_rate=round(read / sum(call["prompt"] for call in recent), 4),
+        misses=len(causes),
+        cause=causes[-1] if causes else None,
+    )
+
+
+def change_of(event: Mapping[str, Any]) -> MissCause | None:
+    """Returns why the next prompt begins with other text after this event. Returns None if it does not."""
+    match event:
+        case {"kind": "Condensation"}:
+            return MissCause.CONDENSED
+        case {"kind": "ConversationStateUpdateEvent", "key": "agent"}:
+            return MissCause.AGENT_CHANGED
+        case {"kind": "ConversationStateUpdateEvent", "key": "leaf_event_id"}:
+            return MissCause.WENT_BACK
+        case {"kind": "ConversationStateUpdateEvent", "key": "security_analyzer"}:
+            return MissCause.TOOLS_CHANGED
+        case {
+            "kind": "ConversationStateUpdateEvent",
+            "key": "agent_state",
+            "value": {"mcp_servers": _} | {"mcp_changes": _},
+        }:
+            return MissCause.TOOLS_CHANGED
+        case _:
+            return None
+
+
+_ORDER = (
+    MissCause.TOOLS_CHANGED,
+    MissCause.AGENT_CHANGED,
+    MissCause.CONDENSED,
+    MissCause.WENT_BACK,
+)
+
+
+def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
+    """Returns the stored metrics after a change of the prompt's beginning."""
+    kept = (metrics or {}).get("prompt_cache")
+    if metrics is None or kept is None:
+        return metrics
+    causes = [one for one in _ORDER if one in {cause, kept["change"]}]
+    return {**metrics, "prompt_cache": {**kept, "change": causes[0] if causes else None}}
+
+
+def after_stats(
+    metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
+) -> dict[str, dict[str, Any]]:
+    """Returns the field of the stored metrics after the agent's statistics were updated: no field before the
+    first call. `usage`: the tokens of all calls so far, as the log has them. `timestamp`: when, as the log
+    has it. Accepts values of any type.
+    """
+    kept = (metrics or {}).get("prompt_cache")
+    totals = [_tokens(usage.get(name)) for name in _COUNTED]
+    model = str(usage.get("model"))[:200]
+    if kept is None and not any(totals):
+        return {}
+    if kept is None:
+        kept = {
+            "model": model,
+            "totals": [0, 0, 0],
+            "at": None,
+            "is_cached": False,
+            "change": None,
+            "recent": [],
+        }
+    prompt, read, written = (now - before for now, before in zip(totals, kept["totals"], strict=True))
+    # A copy of a conversation begins with the sum of many calls.
+    is_one_call = 0 < prompt <= (_tokens(usage.get("per_turn_token")) or prompt)
+    if not is_one_call:
+        return {"prompt_cache": {**kept, "totals": totals}}
+    at = timestamp[:40] if isinstance(timestamp, str) else None
+    cause = _cause(kept, model, at) if read < _expected(kept) / 2 else None
+    call = {"prompt": prompt, "read": max(read, 0), "written": max(written, 0), "cause": cause}
+    is_same = model == kept["model"]
+    after = {
+        "model": model,
+        "totals": totals,
+        "at": at,
+        "is_cached": (kept["is_cached"] and is_same) or call["read"] + call["written"] > 0,
+        "change": None,
+        "recent": [*kept["recent"], call][-RECENT_CALLS:],
+    }
+    return {"prompt_cache": after}
+
+
+def _expected(kept: Mapping[str, Any]) -> int:
+    """Returns the tokens that the last call has left in the cache, as far as this is known."""
+    if not kept["recent"]:
+        return 0
+    last = kept["recent"][-1]
+    left: int = last["prompt"] if kept["is_cached"] else last["read"] + last["written"]
+    return left if left >= _LEAST_TOKENS else 0
+
+
+def _cause(kept: Mapping[str, Any], model: str, at: str | None) -> MissCause:
+    if model != kept["model"]:
+        return MissCause.MODEL_CHANGED
+    if kept["change"] is not None:
+        return MissCause(kept["change"])
+    return MissCause.EXPIRED if _seconds(kept["at"], at) >= _KEPT_SECONDS else MissCause.UNKNOWN
+
+
+def _seconds(before: str | None, after: str | None) -> float:
+    """Returns the seconds between two timestamps of one log. Returns 0 if one of them is unreadable."""
+    try:
+        passed = datetime.fromisoformat(after or "") - datetime.fromisoformat(before or "")
+    except (ValueError, TypeError):
+        return 0
+    return passed.total_seconds()
+
+
+def _tokens(value: Any) -> int:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_TOKENS
+    return value if is_count else 0
