@@ -19,10 +19,12 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
     scripted_llm.aside = say("A costly task")
     scripted_llm.script(
         *[
-            calls(("think", {"thought": thought}), prompt_tokens=80_000, completion_tokens=0)
-            for thought in "ab"
+            calls(
+                ("think", {"thought": thought}), prompt_tokens=80_000, cached_tokens=cached, completion_tokens=0
+            )
+            for thought, cached in (("a", 0), ("b", 79_000))
         ],
-        say("Worth every cent."),
+        say("Worth every cent.", prompt_tokens=80_000, cached_tokens=0),
     )
     llm = {"model": MODEL, "base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
     with server.client() as client, visitor() as someone:
@@ -36,9 +38,10 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
         page.get_by_role("button", name="Start", exact=True).click()
 
         expect(page.get_by_text("The budget is used up")).to_be_visible()
-        expect(page.get_by_text("$0.40 of $0.30")).to_be_visible()
+        expect(page.get_by_text("$0.30 of $0.30")).to_be_visible()
         expect(page.get_by_text("Paused").first).to_be_visible()
         someone.photograph("budget")
+        expect(page.get_by_role("button", name="49% cached")).to_be_visible()
         page.get_by_role("button", name="63% of context").click()
         expect(page.get_by_role("menuitem", name="Condense now")).to_be_visible()
         someone.photograph("context")
@@ -46,7 +49,10 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
 
         page.get_by_role("button", name="Continue with +$0.30").click()
         expect(page.get_by_text("Worth every cent.")).to_be_visible()
-        expect(page.get_by_text("of $0.70")).to_be_visible()
+        expect(page.get_by_text("of $0.60")).to_be_visible()
+        page.get_by_role("button", name="32% cached").click()
+        expect(page.get_by_text("The log shows no cause.")).to_be_visible()
+        someone.photograph("prompt-cache")
         assert someone.complaints == []
 
 
