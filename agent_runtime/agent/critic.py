@@ -19,7 +19,7 @@ class IterativeRefinement(BaseModel):
 
 
 class _Critic(BaseModel):
-    """mode: whether it looks at the end of a turn only, or at every reply."""
+    """`mode`: whether the critic checks only the end of a turn, or every reply."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -1,4 +1,4 @@
-"""An agent with what most work on software needs, for programs that do not choose tools themselves."""
+"""A ready-made agent for work on software, for programs that do not choose tools themselves."""
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.condense import LLMSummarizingCondenser
@@ -31,7 +31,9 @@ def default_agent(llm: LLM) -> Agent:
 
 
 def _with_effort(llm: LLM) -> LLM:
-    """Only where the catalogue lists this effort for the model: others may refuse the parameter."""
+    """Returns the model with a medium reasoning effort, if the catalogue lists this effort for it. Other
+    models may refuse the parameter.
+    """
     is_said = llm.reasoning_effort is not None or llm.thinking_budget is not None
     is_known = DEFAULT_EFFORT in (listed(llm).efforts or ())
     if is_said or not (is_known and capabilities(llm).takes_effort):

@@ -124,7 +124,9 @@ def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Clai
 
 
 def _writable(value: Any) -> Any:
-    """The same without what UTF-8 has no bytes for: names of files may hold it, the log cannot."""
+    """Returns the observation without the characters that UTF-8 cannot encode. File names may contain them,
+    but the log cannot store them.
+    """
     match value:
         case str():
             return value if value.isascii() else value.encode(errors="replace").decode()
@@ -137,7 +139,7 @@ def _writable(value: Any) -> Any:
 
 
 def _readable(wire: dict[str, Any]) -> dict[str, Any]:
-    """The same with texts that a model can take in."""
+    """Returns the result with texts that the model can read."""
     parts = [_shortened(part) if part.get("type") == "text" else part for part in wire["content"]]
     return {**wire, "content": parts}
 

@@ -85,7 +85,9 @@ def _nudge(text: str) -> MessageEvent:
 
 
 def _notices(reply: Reply) -> list[Event]:
-    """Says in the log that another model answered, and why: it explains the change of tone."""
+    """Returns the notices for the log that another model answered, and why. They explain a change of style in
+    the replies.
+    """
     if not reply.passed_over or reply.answered_by is None:
         return []
     passed_over = [{"model": p.model, "code": p.code, "detail": p.detail} for p in reply.passed_over]
@@ -136,7 +138,9 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
-    """None where another model could read all of it."""
+    """Returns the vendor's private data about the reply. Returns None if another model could read the whole
+    reply.
+    """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))
     of_call = call.vendor_state if call else {}
@@ -146,9 +150,10 @@ def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -
 
 
 def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
-    """Each call under a unique id: in this reply, in the whole history, and in a form vendors take back.
+    """Returns the calls with unique ids. An id is unique in this reply and in the whole history, and has a
+    form that vendors accept.
 
-    One that was sent twice is one call.
+    Two calls that are the same in everything, also in the id, become one call.
     """
     taken: set[str] = set()
     everything = b"".join(messages)
@@ -173,7 +178,7 @@ def _occurs(call_id: str, messages: bytes) -> bool:
 
 
 def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
-    """Nothing is done after `finish`."""
+    """Returns the calls up to and including `finish`. Later calls are dropped."""
     kept: list[RequestedCall] = []
     for call in calls:
         kept.append(call)
@@ -185,7 +190,9 @@ def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
 def _action(
     call: RequestedCall, state: VendorState | None, tools: Mapping[str, AnyTool], *, was_cut: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """The fields of the ActionEvent that depend on the call, and what is wrong with it, if anything."""
+    """Returns the fields of the ActionEvent that depend on the call, and the error of the call, if there is
+    one.
+    """
     name = call.name if call.name in tools else resolve_name(call.name)
     arguments = object_of(call.arguments)
     # What is stored goes back to the vendor with every later request, and must be JSON by then.
@@ -221,7 +228,9 @@ def _summary(name: str, stored: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _risk(arguments: Mapping[str, Any]) -> str:
-    """What the model says of it; UNKNOWN if that is none of the words it was given."""
+    """Returns the risk that the model states for the call. Returns UNKNOWN if the model states none of the
+    allowed words.
+    """
     said = arguments.get("security_risk")
     return said if said in SECURITY_RISKS else "UNKNOWN"
 

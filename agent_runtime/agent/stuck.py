@@ -1,8 +1,8 @@
-"""Whether the agent goes round in circles. Pure; looks at the last few steps only, as the state keeps them.
+"""Detects that the agent repeats itself. Pure; looks only at the last few steps, which the state keeps.
 
-First the agent is told (a nudge, which is a message in the log). If it goes on all the same it has to ask the
-user, where there is one to ask, and only if it goes on after the answer is it stuck. Waiting for a command
-that still runs is no step. Any other message of the user begins a new trail.
+At first, the agent is told (a nudge, which is a message in the log). If it continues all the same, it has to
+ask the user, if there is one to ask. Only if it continues after the answer, it is stuck. Waiting for a
+command that still runs is not a step. Every other message of the user begins a new trail.
 """
 
 import re
@@ -44,8 +44,8 @@ Trail = tuple[StepDigest, ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """The agent repeats the same steps. `advice`: what to tell the agent now; None if all advice was given
-    already.
+    """The agent repeats the same steps. `advice`: what to tell the agent now; None if all advice was already
+    given.
     """
 
     advice: str | None
@@ -87,8 +87,8 @@ _WAITS_PER_CALL = 5
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
-    """Returns the loop at the end of the trail. Returns None if there is no loop, or if advice was given just
-    before.
+    """Returns the loop at the end of the trail. Returns None if there is no loop, or if the last step was
+    advice.
 
     `may_ask`: a user is there and can be asked.
     """
@@ -158,7 +158,9 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """A loop if at least `limit` steps at the end fit; age 0 is the last one. Nudges lie between steps."""
+    """Returns the loop if at least `limit` steps at the end of the trail fit. Age 0 is the last step. Nudges
+    between the steps do not count.
+    """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):
         if step.kind == "nudge":
@@ -177,7 +179,9 @@ def _loop(
 
 
 def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
-    """An empty command asks a running one for news, however long it takes; a sleep passes the time."""
+    """Whether the call only waits. An empty command asks a running command for new output; a sleep lets time
+    pass.
+    """
     if action.tool_name != _TERMINAL or action.action is None or not isinstance(result, ObservationEvent):
         return False
     command = str(action.action.get("command", "")).strip()
@@ -186,7 +190,7 @@ def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
 
 
 def _sleeps(action: ActionEvent) -> bool:
-    """It looks again after a while, as one does who waits for something outside the terminal."""
+    """Whether this is a terminal command that begins with `sleep`. Agents use it to look again later."""
     command = str((action.action or {}).get("command", "")).strip()
     return action.tool_name == _TERMINAL and command.startswith("sleep ")
 

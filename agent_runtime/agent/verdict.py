@@ -1,5 +1,5 @@
-"""Asks a model for a judgement in a form that programs can read. The caller gives the question
-and the form.
+"""Asks a model for a judgement in a form that programs can read. The caller gives the question and the
+form.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,7 +83,7 @@ async def _ask(
 
 
 def _read(form: type[VerdictT], text: str) -> VerdictT:
-    """ValueError if it is not in the text."""
+    """Reads the verdict from the text. Raises ValueError if the text contains none."""
     # Some models cannot do without a sentence before or after it.
     inner = text[text.find("{") : text.rfind("}") + 1]
     found = object_of(inner) if inner else None
@@ -108,7 +108,9 @@ def _size(messages: Sequence[dict[str, str]]) -> int:
 
 
 def _without_middle(messages: list[dict[str, str]], max_chars: int) -> list[dict[str, str]]:
-    """The first, which says what the work is about, and as many of the last as fit."""
+    """Returns the first message, which says what the work is about, and as many of the last messages as
+    fit.
+    """
     first, kept = messages[:1], []
     room = max_chars - _size(first)
     for message in reversed(messages[1:]):

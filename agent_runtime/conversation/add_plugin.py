@@ -51,7 +51,7 @@ def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str
 async def take_up(
     conversation: ConversationEngine, offers: ApprovedExecutables, hashes: Sequence[str]
 ) -> None:
-    """Adds the project's offers with these hashes, to which the user has consented. Raises PluginError, and
+    """Adds the project's offers with these hashes. The user has consented to them. Raises PluginError, and
     the errors of `add_plugin`.
     """
     fresh = [one for one in hashes if one not in conversation.spec.request.consent]
@@ -73,7 +73,9 @@ async def take_plugin_keys(
 
 
 def _adopt(conversation: ConversationEngine, spec: Spec, agent: Agent) -> None:
-    """Nothing has changed if this raises HookConfigError or pydantic.ValidationError."""
+    """Adds the parts of the plugin to the conversation. If it raises HookConfigError or
+    pydantic.ValidationError, nothing has changed.
+    """
     context = conversation.run_context
     hooks = parse_hooks(spec.request.hook_config)
     context.toolbox.extend(spec, agent)

@@ -1,4 +1,6 @@
-"""Goes back to an earlier point of a conversation. The log keeps the branch that is left."""
+"""Goes back to an earlier point of a conversation. The log keeps the events after that point as an old
+branch.
+"""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import EventNotFoundError
@@ -8,7 +10,8 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionSt
 
 
 def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
-    """Goes back to an event, so that the conversation continues from there. None means the very beginning.
+    """Goes back to an event, so that the conversation continues from there. `event_id`: None means the very
+    beginning.
 
     Raises EventNotFoundError, or AlreadyRunningError while a run or a condensation is going on.
     """

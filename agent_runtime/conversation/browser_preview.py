@@ -1,4 +1,6 @@
-"""Shows people the agent's browser. Its pages are not changed and nothing is logged."""
+"""Takes pictures of the agent's browser for people. This does not change the browser's pages and logs
+nothing.
+"""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.tools.browser.tools import BrowserTool
@@ -6,8 +8,9 @@ from agent_runtime.wire import BrowserGlimpse, BrowserPage
 
 
 async def glimpse(conversation: ConversationEngine) -> BrowserGlimpse:
-    """Returns a picture of the browser as it is now, with its pages. Secrets in the picture are visible,
-    because a picture cannot be masked; addresses and titles are masked. Empty if no browser is open.
+    """Returns a picture of the browser as it is now, with the addresses and titles of its pages. Addresses
+    and titles are masked; a picture cannot be masked, so secrets in it are visible. Empty if no browser is
+    open.
     """
     tool = next((one for one in conversation.tools.values() if isinstance(one, BrowserTool)), None)
     seen = await tool.session.glimpse() if tool is not None else None

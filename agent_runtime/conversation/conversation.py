@@ -71,7 +71,9 @@ class ConversationEngine:
         delegation: Delegation = ALONE,
         sealing: Sealing | None = None,
     ) -> None:
-        """Called by `creation`. Owns the log. The caller owns the client and the slots."""
+        """Use `creation` instead of this constructor. The engine owns the log. The caller owns the client and
+        the slots.
+        """
         self.id = spec.id
         self.directory = directory
         self.log = log
@@ -115,8 +117,8 @@ class ConversationEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it must stay open: a run or other work is going on, or a tool holds work such as a server
-        in a shell.
+        """Whether the conversation must stay open: a run or other work is going on, or a tool holds work such
+        as a server in a shell.
         """
         is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
@@ -241,7 +243,7 @@ class ConversationEngine:
         self.release()
 
     async def rest(self) -> None:
-        """Ends the session: hooks, shells and other tools. The next run begins a new session."""
+        """Ends the session of hooks, shells and other tools. The next run begins a new session."""
         if self.run_context.hooks is not None:
             await self.run_context.hooks.end()
         await self.run_context.toolbox.close()
@@ -256,8 +258,8 @@ class ConversationEngine:
         self.run_context.history.publish(frames.END)
 
     async def delete(self) -> None:
-        """Closes the conversation, ends the processes that its agent has left, and removes its directory.
-        Keeps the workspace.
+        """Closes the conversation, ends the processes that its agent started and that still run, and removes
+        its directory. Keeps the workspace.
         """
         self.is_deleted = True
         await self.close()

@@ -7,7 +7,9 @@ from agent_runtime.wire import CheckpointDiff
 
 
 class ConversationError(Exception):
-    """A refusal or a failure with a stable `code`, a text for people and, where one is known, the `fix`."""
+    """A request that was refused, or work that failed. Has a stable `code`, a text for people and, if one is
+    known, the `fix`.
+    """
 
     code: str
     fix: str | None
@@ -19,7 +21,7 @@ class ConversationError(Exception):
 
 
 class _Refusal(ConversationError):
-    """One whose code says it all."""
+    """A refusal that its code explains completely."""
 
     _code: ClassVar[str]
     _detail: ClassVar[str]
@@ -30,7 +32,7 @@ class _Refusal(ConversationError):
 
     @classmethod
     def of_problem(cls, problem: JsonObject) -> Self:
-        """As it was raised on a server."""
+        """Returns the error that a server has sent as a problem document."""
         return cls(str(problem["detail"]))
 
 

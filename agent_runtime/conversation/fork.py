@@ -111,7 +111,9 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
 
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
-    """The same events on positions without gaps; what the model had seen moves along."""
+    """Returns the same events at positions without gaps. The positions that the model had seen are moved by
+    the same amount.
+    """
     old: list[int] = []
     for position, record in enumerate(records, start=1):
         seen = None if record.seen_seq is None else bisect_right(old, record.seen_seq)

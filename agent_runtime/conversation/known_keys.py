@@ -51,7 +51,9 @@ def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
 
 
 def _filled(standing: Any, given: Any) -> Any:
-    """What is given, but for keys that are none. Both are the same in everything that is not secret."""
+    """Returns the given value without keys that are only asterisks. Both values are equal in everything that
+    is not secret.
+    """
     match given:
         case dict():
             return {name: _filled(standing[name], item) for name, item in given.items()}

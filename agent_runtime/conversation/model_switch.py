@@ -44,7 +44,9 @@ def with_llm(agent: Agent, llm: LLM, condenser_llm: LLM | None = None) -> Agent:
 
 
 def _following(condenser: Condenser | None, before: LLM, after: LLM) -> Condenser | None:
-    """A condenser that uses the agent's model goes on doing so: the old one may soon be out of reach."""
+    """Returns the condenser with the new model if it used the agent's old model. The old model may soon be
+    unreachable.
+    """
     if not isinstance(condenser, LLMSummarizingCondenser):
         return condenser
     own = condenser.llm

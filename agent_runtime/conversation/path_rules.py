@@ -1,5 +1,5 @@
-"""Adds path rules to a tool's result before it is logged, for files that the conversation touches for the
-first time.
+"""Adds path rules to a tool's result before it is logged. They are the rules for files that the conversation
+touches for the first time.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Asks the agent a question beside its work. Adds nothing to its log."""
+"""Asks the agent a question in parallel with its work. Adds nothing to its log."""
 
 import orjson
 

@@ -33,8 +33,8 @@ _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "va
 class Spec(BaseModel):
     """The secrets of `agent` are masked; the Agent with its key exists only in memory.
 
-    `project`: what the agent is told of its project, as found at the creation. `wants_title`: a title is made
-    from the first message, since none was given.
+    `project`: what the agent is told about its project, as it was at the creation. `wants_title`: a title is
+    made from the first message, since none was given.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -83,7 +83,9 @@ def _asterisks(_: Any) -> str:
 
 
 def mask(value: Any, hide: Hide = _asterisks) -> Any:
-    """Returns a copy in which every secret value is replaced, by asterisks unless another mask is given."""
+    """Returns a copy in which every secret value is replaced by `mask`, or by asterisks if there is no
+    mask.
+    """
     if isinstance(value, list):
         return [mask(item, hide) for item in value]
     if not isinstance(value, dict):

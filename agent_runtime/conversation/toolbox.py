@@ -116,7 +116,9 @@ class Toolbox:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
 
     def _hide_secrets(self, agent: Agent) -> None:
-        """What its MCP servers are given must not show in any output. Raises pydantic.ValidationError."""
+        """Registers the values that the MCP servers are given as secrets, so that no output shows them.
+        Raises pydantic.ValidationError.
+        """
         self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 
     def _wants(self, name: str) -> bool:
@@ -136,14 +138,14 @@ def _skill_reader(spec: Spec) -> dict[str, AnyTool]:
 
 
 def _delegating(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """What hands work to sub-agents, and names those there are."""
+    """Returns the tools that give work to sub-agents. Their descriptions name the sub-agents."""
     wanted = [one for one in agent.tools if one.name == "task_tool_set"]
     return create_tools(wanted, context, spec.request.tool_module_qualnames)
 
 
 def _make_tools(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """The agent's, its client's, the one that reads skills if there are any, and those for notes if it has a
-    memory.
+    """Creates the tools: those of the agent and of its client, one that reads skills if there are skills, and
+    those for notes if the agent has a memory.
     """
     tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
     for given in spec.request.client_tools:

@@ -14,8 +14,8 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """Waits until the run that asks has ended. Its question is in the log a moment earlier, while files are
-    still being kept.
+    """Waits until the run that asks has ended. Its question appears in the log a moment before the run ends,
+    because the run still saves a checkpoint of the files.
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION
@@ -29,7 +29,7 @@ def approve(
 ) -> None:
     """Approves the waiting actions, so that they run. `remember`: similar actions are not asked about again.
 
-    `action_ids`: the actions that the user saw; None: whichever wait. Raises NothingToConfirmError, or
+    `action_ids`: the actions that the user saw; None means all that wait. Raises NothingToConfirmError, or
     ConfirmationOutdatedError if other actions wait.
     """
     check(conversation, action_ids)
@@ -49,7 +49,7 @@ def reject(
     """Rejects the waiting actions. The model is told the reason at the next run. Raises the same errors as
     `approve`.
 
-    `approved`: the ids of actions that run anyway, at once.
+    `approved`: the ids of actions that are approved instead and run at once.
     """
     check(conversation, action_ids, approved)
     refused = [action for action in conversation.state.pending if action.id not in approved]

@@ -1,4 +1,4 @@
-"""The user's answer about a tool of an MCP server that is not as it was approved, or is new."""
+"""Records the user's answer about an MCP tool that is new or has changed since its approval."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import McpChangeOutdatedError

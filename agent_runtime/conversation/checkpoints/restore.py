@@ -1,5 +1,5 @@
-"""Puts files back to a checkpoint. If this is cut off, it is completed when the conversation
-is opened again.
+"""Puts files back to a checkpoint. If the process stops in between, the work is completed when the
+conversation is opened again.
 """
 
 import logging
@@ -20,7 +20,7 @@ REWIND = "rewind"
 
 
 def tell(context: RunContext, what: JsonObject) -> None:
-    """Logs that files or chat went back."""
+    """Logs that the files or the chat went back to a checkpoint."""
     context.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
 
@@ -54,7 +54,7 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
-    """The tree that should be there then."""
+    """Puts the files back and returns the tree that the workspace should have then."""
     shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
     # What differs already was put back before the cut, or edited after it.
     now = (await checkpoints.look()).tree

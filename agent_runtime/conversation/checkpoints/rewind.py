@@ -89,7 +89,9 @@ def _intend(
     leave: Collection[str],
     told: JsonObject,
 ) -> Checkpoint:
-    """Writes down what is about to be done. safety: what is there now."""
+    """Stores what the rewind is about to do, so that it can be completed after a crash. `safety`: a snapshot
+    of the current files.
+    """
     restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=told)
     intended = safety.model_copy(update={"restoring": restoring})
     conversation.checkpoints.put(intended)

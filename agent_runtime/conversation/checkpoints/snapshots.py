@@ -1,4 +1,4 @@
-"""Snapshots of the workspace, made each time the agent begins to work and when it has ended."""
+"""Snapshots of the workspace. One is made each time the agent begins to work, and one when it has ended."""
 
 import asyncio
 import logging
@@ -47,8 +47,8 @@ class Restoring(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """`tree`: the files. `before`: the files as the agent had left them; others have made the differences
-    between the two.
+    """`tree`: the files. `before`: the files as the agent had left them; the user or another program made the
+    differences between the two.
 
     `leaf`: the event to which the chat goes back. `restoring`: set until the files are back.
     """
@@ -91,7 +91,7 @@ class Checkpoints:
         """Makes a checkpoint. At the end of the work, and for edits, only if files have changed. If it fails,
         this is noted.
 
-        `by_others`: others than this agent have made the changes since the last checkpoint.
+        `by_others`: the user or other programs, not this agent, made the changes since the last checkpoint.
         """
         async with self.lock:
             try:
@@ -111,7 +111,7 @@ class Checkpoints:
         return self.made[-1].tree if self.made else None
 
     async def look(self) -> Snapshot:
-        """Makes a snapshot of the current files and returns it. Raises CheckpointsUnavailableError."""
+        """Makes a snapshot of the current files and returns its tree. Raises CheckpointsUnavailableError."""
         with self._noting():
             return await self.shadow.snapshot()
 
@@ -144,7 +144,7 @@ class Checkpoints:
         return bool(self.made) and self.made[-1].info.id % _TIDY_EVERY == 0
 
     async def tidy(self) -> None:
-        """Forgets the oldest checkpoints and packs the rest. Raises GitError."""
+        """Deletes the oldest checkpoints and packs the rest. Raises GitError."""
         async with self.lock:
             self.made = self.made[-MAX_CHECKPOINTS:]
             self._log.drop_checkpoints(below=self.made[0].info.id)
@@ -205,8 +205,8 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Paths in the way of a rewind. `edited`: changed by others than the agent. `blocked`: something that is
-    in no snapshot is in the place of the file.
+    """Paths that a rewind cannot put back safely. `edited`: changed by the user or another program, not by
+    the agent. `blocked`: the file's place is taken by something that no snapshot contains.
     """
 
     edited: frozenset[str]
@@ -226,7 +226,9 @@ def shown_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
 
 
 def written(path: str) -> str:
-    """Returns the path as text that can be stored, whatever bytes it has. `read` is the inverse."""
+    """Returns the path as text that can be stored. Every sequence of bytes has a text. `read` is the
+    inverse.
+    """
     return os.fsencode(path).decode("latin-1")
 
 

@@ -11,7 +11,7 @@ from agent_runtime.wire import CheckpointKind
 
 
 class CheckpointTriggers:
-    """Makes the checkpoints of a conversation. The model is asked meanwhile; only tools wait for the
+    """Makes the checkpoints of a conversation. The model is asked at the same time; only tools wait for the
     checkpoint.
     """
 

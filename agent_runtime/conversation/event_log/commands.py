@@ -1,5 +1,5 @@
-"""What kind of shell command one is: whether it looks, changes files, or checks. A guess from its words, for
-what people are shown. Nothing is allowed or refused because of it.
+"""Classifies a shell command: does it look, change files, or run tests? The result is a guess from the
+command's words. It is only shown to people; nothing is allowed or refused because of it.
 """
 
 import re
@@ -52,8 +52,8 @@ def kind_of(command: str) -> CommandKind:
 
 
 def tells_result(command: str) -> bool:
-    """Returns whether the exit code of the command is that of its last tests: what follows them is joined by
-    `&&`, or by a pipe under `pipefail`.
+    """Returns whether the exit code of the command is the exit code of its last tests. This is so if
+    everything after the tests is joined by `&&`, or by a pipe under `pipefail`.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
     kept = {"&&", "|"} if "pipefail" in plain else {"&&"}
@@ -66,12 +66,14 @@ def tells_result(command: str) -> bool:
 
 
 def _without_streams(text: str) -> str:
-    """The `&` of `2>&1` separates nothing."""
+    """Returns the command without redirections. The `&` in `2>&1` does not separate commands."""
     return re.sub(r"\d?>&\d?|&>", " ", text)
 
 
 def _program(part: str) -> str:
-    """The part from its program on, without variables and programs that only start another."""
+    """Returns the part of the command that begins with its program. Leaves out variables, and programs such
+    as `sudo` that only start another program.
+    """
     words = part.strip().lstrip("({").split()
     while words and (_VARIABLE.match(words[0]) or words[0] in _PREFIXES):
         words = words[1:]

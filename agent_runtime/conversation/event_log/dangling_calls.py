@@ -1,6 +1,4 @@
-"""Calls without a result: finds those that can have begun, and answers those that will never
-have a result.
-"""
+"""Finds calls without a result that can have begun, and answers those that will never have a result."""
 
 from collections.abc import Mapping, Sequence
 

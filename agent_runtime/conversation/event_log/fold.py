@@ -26,7 +26,7 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """How many tokens the vendor counted, and what our rough count was at that moment."""
+    """How many tokens the vendor counted, and our rough count for the same prompt."""
 
     counted: int = 0
     rough: int = 0
@@ -123,7 +123,7 @@ class Fold:
         return fold
 
     def _metrics(self) -> JsonObject:
-        """What the agent's own calls have used so far."""
+        """Returns what the calls of the agent's own model have used so far."""
         agent = self.state.agent
         usage_id = agent["llm"]["usage_id"] if agent else self._usage_id
         metrics: JsonObject = self.state.stats["usage_to_metrics"].get(usage_id, {})

@@ -1,4 +1,4 @@
-"""Gives one reader the log from a position on, then live frames."""
+"""Gives one reader the log from a position on, and then live frames."""
 
 import asyncio
 from collections import deque
@@ -29,7 +29,7 @@ async def follow(
     """Yields the frames after a position: first stored ones, then the full state and the output of running
     calls, then live ones. There are no gaps and no repetitions.
 
-    `told`: the full state that the reader already has. It is not sent again if nothing has happened since.
+    `told`: the full state that the reader already has. It is sent again only if something has happened since.
     Ends with SlowConsumerError or EndedError. The caller must close the iterator to end its subscription.
     """
     log = conversation.log

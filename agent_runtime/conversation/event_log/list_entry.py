@@ -1,4 +1,6 @@
-"""Reads what lists of conversations show, from a few rows of each log, without opening the conversations."""
+"""Reads what lists of conversations show. It reads a few rows of each log and does not open the
+conversations.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace

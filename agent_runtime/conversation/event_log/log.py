@@ -40,7 +40,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The log file may have been changed by others than the server."""
+    """The log file may have been changed by a program other than the server."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class LogReader:
         return Record(*row) if row else None
 
     def last_said(self) -> Record | None:
-        """Returns the model's last event. None if there is none."""
+        """Returns the record of the model's last event. Returns None if there is none."""
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -178,8 +178,8 @@ class LogReader:
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
-        """Returns a page that begins at `from_seq`, and the id of the first event of the next page: None if
-        this is the last page. `from_seq`: None means the first page.
+        """Returns a page that begins at `from_seq`, and the id of the first event of the next page. The id is
+        None if this is the last page. `from_seq`: None means the first page.
         """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
@@ -247,8 +247,8 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """A log that can be written. Open it once per conversation. Its methods block briefly; appended events
-    are on disk.
+    """A log that can be written. Open it once per conversation. Its methods block for a short time; when
+    `append` returns, the events are on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
@@ -318,7 +318,9 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Writes the specification of the conversation, with its seal. name: of its directory to be."""
+        """Writes the specification of the conversation, with its seal. `name`: the name that the
+        conversation's directory will have.
+        """
         seal = self.seal.of(name or self._name, text)
         with self.transaction():
             self.set_meta("spec", text)
@@ -328,9 +330,10 @@ class EventLog(LogReader):
                 self.set_meta("spec_seal", seal)
 
     def spec(self) -> str | None:
-        """The specification as the server wrote it; one without a seal that may be so is sealed.
+        """Returns the specification as the server wrote it. Adds a seal if there is none and one may be
+        missing.
 
-        SpecChangedError.
+        Raises SpecChangedError.
         """
         text, seal = self.get_meta("spec"), self.get_meta("spec_seal")
         if text is None:
@@ -359,7 +362,9 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Where commands run as another user: refuses a log, with its spec, that a command could have written."""
+    """Checks the owner of the log file, if commands run as another user. Raises an error for a log that a
+    command could have written.
+    """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)
     except FileNotFoundError as error:  # deleted meanwhile

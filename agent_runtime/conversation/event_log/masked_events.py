@@ -31,8 +31,8 @@ _OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
 
 
 def masked(event: Event, masker: Masker) -> AnyEvent:
-    """Returns the event with the mask in place of every secret value, in whatever form the
-    value is written.
+    """Returns the event with the mask in place of every secret value, also where the value is encoded or
+    quoted.
     """
     if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
         return event
@@ -48,7 +48,9 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """A vendor refuses what it has signed, and what it reads again itself, if a character of it differs."""
+    """Removes the vendor's private data if it contains a secret. The vendor signs this data or reads it
+    again, and refuses it after any change. So it cannot be masked.
+    """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
         # Who made the rest of it stays known.
@@ -64,8 +66,8 @@ def _is_signed(block: Any) -> bool:
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:
-    """A tool that is not there is called as the model pleases. What takes its place must be a name as well:
-    it goes back to the vendor.
+    """Masks the name of a tool that does not exist. The model may have invented any name. The masked text
+    must be a valid name too, because it goes back to the vendor.
     """
     for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
         if name in holder and masker.text(holder[name]) != holder[name]:
@@ -83,7 +85,9 @@ def _field(name: str, value: Any, masker: Masker) -> Any:
 
 
 def _arguments(encoded: str, masker: Masker) -> str:
-    """JSON stays JSON: it goes back to the vendor with every later request."""
+    """Masks the arguments of a call. They stay valid JSON, because they go back to the vendor with every
+    later request.
+    """
     hidden: JsonObject = masker.value(orjson.loads(encoded))
     text = masker.text(orjson.dumps(hidden).decode())
     try:

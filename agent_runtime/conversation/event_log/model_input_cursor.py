@@ -1,4 +1,4 @@
-"""Finds out what the model had seen when it wrote a reply, from the events alone."""
+"""Computes what the model had seen when it wrote a reply. Reads only the events."""
 
 from agent_runtime.conversation.event_log.log import Record
 from agent_runtime.events.action import ActionEvent

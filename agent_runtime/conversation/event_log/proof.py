@@ -1,5 +1,5 @@
-"""What a log shows of the work: the files that were changed, and the commands that ran after the last change.
-Pure. `Work` is a part of the conversation's state.
+"""Collects what a log proves about the work: the files that were changed, and the commands that ran after the
+last change. Pure. `Work` is a part of the conversation's state.
 """
 
 import re
@@ -36,7 +36,9 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE
 
 @dataclass(frozen=True)
 class Ran:
-    """A command that ran after the last change. `event_id`: of its call. `exit_code`: None if not known."""
+    """A command that ran after the last change. `event_id`: the id of its call. `exit_code`: None if not
+    known.
+    """
 
     event_id: str
     command: str
@@ -47,14 +49,13 @@ class Ran:
 @dataclass(frozen=True)
 class Work:
     """`changed`: the files that editing tools have changed, in order. `is_changed`: whether anything was
-    changed, also by commands. `ran`: what ran since, at most MAX_COMMANDS, oldest first. `running`: the call
-    of a command that still runs, and the command. `has_hidden_work`: a sub-agent or a foreign tool may have
-    run tests since the last change; before any change, a command may have shown their results.
-    `cited`: the commands that the last `finish` names. `is_reported`: the log says already what is shown of
-    this work. `is_questioned`: the agent was told since the user's last message that its words are not borne
-    out.
-    `recent`: the files that were viewed or changed last, the latest at the end. `plan`: the agent's list of
-    tasks, one in a line; empty if there is none.
+    changed, also by commands. `ran`: the commands since the last change, at most MAX_COMMANDS, oldest first.
+    `running`: the call of a command that still runs, and the command. `has_hidden_work`: a sub-agent or a
+    foreign tool may have run tests since the last change; before any change, a command may have shown their
+    results. `cited`: the commands that the last `finish` names. `is_reported`: the log says already what is
+    shown of this work. `is_questioned`: the agent was told since the user's last message that its words are
+    not borne out. `recent`: the files that were viewed or changed last, the latest at the end. `plan`: the
+    agent's list of tasks, one in a line; empty if there is none.
     """
 
     changed: tuple[str, ...] = ()
@@ -70,7 +71,9 @@ class Work:
 
     @property
     def is_verified(self) -> bool:
-        """Whether something ran well after the last change, and the last tests, if any, passed."""
+        """Whether a command succeeded after the last change, and the last tests, if there were any,
+        passed.
+        """
         tests = [one for one in self.ran if one.is_test]
         return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
 
@@ -89,8 +92,8 @@ class Work:
         return ConversationStateUpdateEvent(key="agent_state", value={PROOF: self.proof()})
 
     def proof(self) -> JsonObject:
-        """Returns what is shown: `status`, `changed` (files) and `commands` since the last change, each with
-        `event_id`, `command`, `exit_code`, `is_test` and `is_cited`.
+        """Returns what the log proves: `status`, `changed` (files) and `commands` since the last change, each
+        with `event_id`, `command`, `exit_code`, `is_test` and `is_cited`.
         """
         status: Literal["verified", "unverified"] = "verified" if self.is_verified else "unverified"
         commands: list[JsonObject] = [
@@ -210,6 +213,6 @@ def _cited(call: ActionEvent) -> tuple[str, ...]:
 
 
 def _is_same(cited: str, ran: str) -> bool:
-    """A part of a longer line of commands is cited well, too."""
+    """Whether the cited command is the one that ran. A part of a longer line of commands counts, too."""
     plain, whole = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
     return bool(plain) and (plain in whole or whole in plain)

@@ -1,4 +1,4 @@
-"""Replays a log: the state it leads to, and every prompt that the model was given."""
+"""Replays a log. Gives the state that it leads to, and every prompt that the model was given."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
 def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
-    """The fold with all records up to a position, and those that are left."""
+    """Returns the fold of all records up to a position, and the records after it."""
     for record in waiting:
         if record.seq > through_seq:
             continue

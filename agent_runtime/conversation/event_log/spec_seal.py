@@ -13,7 +13,7 @@ class SpecChangedError(Exception):
 class SpecSeal:
     """`keys`: newest first. Without keys, nothing is sealed or checked.
 
-    `takes_unsealed`: accepts a specification without a seal, as written before seals existed.
+    `takes_unsealed`: accepts a specification without a seal. Old versions wrote such specifications.
     """
 
     keys: Sequence[bytes] = ()

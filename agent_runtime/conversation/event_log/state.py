@@ -1,5 +1,5 @@
-"""A conversation's state: a pure fold over its log. Adding an event takes the same time however long the log
-is.
+"""A conversation's state: a pure fold over its log. The length of the log does not change the time that it
+takes to add an event.
 """
 
 from collections.abc import Iterable, Mapping
@@ -120,7 +120,7 @@ class State:
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """The pending calls that an agent that must ask may not run."""
+        """The pending calls that may not run, because the agent must ask the user first."""
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
     @property
@@ -137,7 +137,9 @@ if TYPE_CHECKING:
 else:
 
     def replace(state: State, /, **changes: Any) -> State:
-        """As the standard one, which sets each field of a frozen class by itself: ten times the work."""
+        """Returns a copy with other fields. `dataclasses.replace` sets each field of a frozen class
+        separately, which takes ten times as long.
+        """
         changed = object.__new__(State)
         vars(changed).update(vars(state), **changes)
         return changed
@@ -153,7 +155,7 @@ def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
 
 
 def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
-    """Returns the state after one more event, at the next position, or at `seq` where a branch skips
+    """Returns the state after one more event. The event has the next position, or `seq` if a branch skips
     positions.
     """
     position = state.last_seq + 1 if seq is None else seq

@@ -17,11 +17,12 @@ _OPEN = {"running", "waiting", "paused"}
 
 
 class Task(BaseModel):
-    """conversation_id: where the sub-agent works. action_id: the call that handed it over, or took it up.
+    """`conversation_id`: where the sub-agent works. `action_id`: the call that started or resumed the task.
 
-    last_action: what it did last, in a few words. cost: dollars so far. asks: the actions that wait for the
-    user's consent, its own and its sub-agents', each with `tool_name`, `summary` and `action`.
-    isolation: where it works. ref: of the commit that holds its work, while that conflicts with its caller's.
+    `last_action`: the sub-agent's last action, in a few words. `cost`: dollars so far. `asks`: the actions of
+    the sub-agent and of its sub-agents that wait for the user's consent, each with `tool_name`, `summary` and
+    `action`. `isolation`: where it works. `ref`: the commit that holds its work, while that conflicts with
+    the work of its caller.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -47,7 +48,7 @@ class Task(BaseModel):
 
 
 def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
-    """The same once that call has its answer: what was still open has not ended by itself."""
+    """Returns the task after its call has got an answer. What was still open was ended by the answer."""
     cut_off = {
         task_id: task.model_copy(update={"status": "interrupted"})
         for task_id, task in tasks.items()

@@ -16,7 +16,7 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """The run cannot continue. The text of the error is for the user."""
+    """The run cannot continue. The text of the error is shown to the user."""
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
         super().__init__(detail)
@@ -25,7 +25,7 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """The replies that one run may still make."""
+    """Counts how many replies the model may still give in one run."""
 
     iterations: int
     empty_replies: int = MAX_EMPTY_REPLIES
@@ -104,12 +104,14 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """What one more run may cost."""
+    """Returns what one more run may cost, in dollars."""
     return context.agent.llm.max_budget_per_task or limit
 
 
 def settle(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Counts the cost of a reply that is not the agent's. Raises RunError if the budget cannot be kept."""
+    """Counts the cost of a reply from a model other than the agent's. Raises RunError if the budget cannot be
+    kept.
+    """
     count_reply(context, llm, reply)
     check_price(context, reply)
 

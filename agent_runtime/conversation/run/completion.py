@@ -1,4 +1,4 @@
-"""Checks whether the work is really done when the agent says so."""
+"""Checks whether the work is really done when the agent says that it is."""
 
 from agent_runtime.conversation.run.budget import check_cost
 from agent_runtime.conversation.run.context import RunContext
@@ -9,7 +9,7 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(context: RunContext) -> bool:
-    """Whether the agent must continue. The reason is in the log then."""
+    """Whether the agent must continue. If so, the reason is in the log when this returns."""
     if context.state.must_ask:
         return False  # it is the user's turn
     if _is_told_to_go_on(context) or is_questioned(context):
@@ -25,7 +25,9 @@ async def is_sent_back(context: RunContext) -> bool:
 
 
 def _is_told_to_go_on(context: RunContext) -> bool:
-    """Once after each call, so that an agent that insists on its words is believed."""
+    """Tells the agent to continue, once after each call. If the agent insists that it is done, it is
+    believed.
+    """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:
         return False

@@ -1,4 +1,4 @@
-"""Condensations that a user requests: made at once, or by the run that is going on."""
+"""Condensations that a user requests. They are made at once, or by the run that is going on."""
 
 import asyncio
 

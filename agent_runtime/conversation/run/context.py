@@ -1,4 +1,6 @@
-"""What a run works with: the log and the state made of it, the agent, its tools, and the model's input."""
+"""The parts that a run works with: the log and the state computed from it, the agent, its tools, and the
+model's input.
+"""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -153,8 +155,8 @@ class RunContext:
 
     @asynccontextmanager
     async def making_room(self) -> AsyncIterator[None]:
-        """Gives up the run slot inside the `async with` block, so that other conversations can run.
-        Afterwards waits for a slot again.
+        """Gives up the run slot inside the `async with` block, so that other conversations can run. Then
+        waits for a slot again.
 
         Does not wait if a pause was requested, because the run only has to log the pause.
         """

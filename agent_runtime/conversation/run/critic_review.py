@@ -47,7 +47,9 @@ async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) 
 
 
 def is_refined(context: RunContext) -> bool:
-    """Whether the critic sends the agent back to work. The critic's message is in the log then."""
+    """Whether the critic sends the agent back to work. If so, the critic's message is in the log when this
+    returns.
+    """
     critic, critique = context.agent.critic, context.state.critique
     limits = critic.iterative_refinement if critic is not None else None
     if limits is None or critique is None or critique.score >= limits.success_threshold:
@@ -120,7 +122,7 @@ async def _look_at_changes(context: RunContext) -> CriticResult:
 
 
 def _as_said(subject: Event) -> bytes:
-    """The reply as it will read once it is in the log."""
+    """Returns the reply as it will be after it was logged, with masked secrets."""
     if isinstance(subject, MessageEvent):
         text = subject.llm_message.text
     else:

@@ -1,4 +1,6 @@
-"""A goal: after each turn a judge checks it, and the agent is sent back until it is reached. Pure."""
+"""A goal. After each turn a judge checks it, and the agent is sent back to work until the goal is reached.
+Pure.
+"""
 
 from typing import Literal
 
@@ -12,7 +14,7 @@ GOAL = "goal"
 
 
 class GoalVerdict(BaseModel):
-    """What the judge found. score: how likely it is that all is done."""
+    """The judge's result. `score`: how likely it is that the whole goal is reached, from 0 to 1."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -1,4 +1,4 @@
-"""Audits a goal: a judge reads the record of the work, and its objections go back to the agent."""
+"""Audits a goal: a judge reads the record of the work, and the agent gets the judge's objections."""
 
 from agent_runtime.agent.verdict import ask_verdict, record
 from agent_runtime.context.system_prompt import render

@@ -92,7 +92,9 @@ class OpenSession:
                 context.emit(told(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
     async def object_to_stop(self, context: RunContext) -> bool:
-        """Whether the hooks send the agent back to work. Their objection is in the log then."""
+        """Whether the hooks send the agent back to work. If so, their objection is in the log when this
+        returns.
+        """
         denials = context.state.stop_denials
         occasion = Occasion(HookPoint.STOP, {"stop_hook_active": denials > 0})
         refused = await self._run(context, occasion)
@@ -126,7 +128,7 @@ class OpenSession:
         )
 
     async def _run(self, context: RunContext, occasion: Occasion) -> str | None:
-        """The refusal, if there is one. What the hooks want the agent to know is in the log."""
+        """Runs the hooks. Returns the refusal, if there is one. Logs what the hooks tell the agent."""
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):
             context.emit(told(verdict.context))
@@ -144,7 +146,7 @@ async def call_tool(context: RunContext, action: ActionEvent) -> None:
 
 
 def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
-    """The result of a pending call, with the rules for paths that the call was the first to touch."""
+    """Returns the result of a pending call, with the rules for paths that no earlier call has touched."""
     return with_rules(result, context.state, context.tools, context.spec)
 
 

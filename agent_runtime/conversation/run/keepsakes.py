@@ -1,6 +1,7 @@
-"""What stays word for word when older events are condensed: the user's last order, the plan, recent files.
+"""Texts that are kept word for word when older events are condensed: the user's last order, the plan and
+recent files.
 
-A summary may lose these, and without them the agent goes on with another task than it was given.
+A summary may lose these. Without them, the agent would continue with another task than the one it was given.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ MAX_PLAN_CHARS = 4_000
 def keepsakes(
     plan: CondensationPlan, passages: Sequence[Passage], order: MessageEvent | None, work: Work
 ) -> str:
-    """Returns the text that follows the summary. Empty if nothing of it would be lost.
+    """Returns the text that follows the summary. Empty if the summary loses nothing.
 
     order: the user's last message. It is left out if the model still sees it.
     """

@@ -73,7 +73,7 @@ async def condense(context: RunContext) -> None:
 
 
 def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
-    """The status, and what is to be said of a goal that is not reached."""
+    """Returns the status at the end of the run, and the events about a goal that was not reached."""
     if status is ExecutionStatus.WAITING_FOR_CONFIRMATION:
         return []  # the question was logged together with the actions that it is about
     # A goal that waits for the user's answer is still pursued.
@@ -82,13 +82,15 @@ def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
 
 
 def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus:
-    """A spent budget is no failure: the user decides whether to go on. Nor is a model that is down."""
+    """Returns the status after an error. A used-up budget and an unreachable model are no failures: the run
+    pauses, and the user decides how to continue.
+    """
     may_go_on = any(failure.code in _SPENT | DOWN for failure in failures)
     return ExecutionStatus.PAUSED if may_go_on else ExecutionStatus.ERROR
 
 
 async def _outcome(work: Awaitable[ResultT]) -> tuple[list[ConversationErrorEvent], ResultT | None]:
-    """Either what went wrong, as an event, or the result."""
+    """Runs the loop. Returns an event that says what went wrong, or the result."""
     try:
         return [], await work
     except LLMError as error:
@@ -142,7 +144,7 @@ async def _work(context: RunContext) -> ExecutionStatus:
 
 
 def _find_loop(context: RunContext) -> Loop | None:
-    """The loop if the agent repeats itself."""
+    """Returns the loop if the agent repeats itself."""
     request = context.request
     if not request.stuck_detection:
         return None
@@ -151,10 +153,10 @@ def _find_loop(context: RunContext) -> Loop | None:
 
 
 async def _execute_pending(context: RunContext) -> None:
-    """Runs the calls of one reply, side by side where they allow it, and logs each result as it comes.
+    """Runs the calls of one reply, in parallel if they allow it, and logs each result as soon as it is there.
 
-    A pause lets those end that have begun. One that asks the user waits, and the others go on. Leaves nothing
-    running behind, however it ends.
+    After a pause, calls that have begun may end. A call that asks the user waits, and the others continue. No
+    call runs any more when this returns or raises.
     """
     running: dict[str, asyncio.Task[None]] = {}
     suspended: dict[str, CallSuspendedError] = {}
@@ -182,7 +184,9 @@ async def _execute_pending(context: RunContext) -> None:
 async def _first_done(
     context: RunContext, running: Mapping[str, asyncio.Task[None]]
 ) -> set[asyncio.Task[None]]:
-    """Those that have ended. While all of them wait for an answer, they take no place from other runs."""
+    """Waits for the first calls to end and returns them. While all calls wait for an answer of the user, the
+    run gives up its slot to other runs.
+    """
     first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
     begun = [action for action in context.state.pending if action.id in running]
     tools = [context.tools.get(action.tool_name) for action in begun]
@@ -204,7 +208,7 @@ def _begin(context: RunContext, running: dict[str, asyncio.Task[None]], suspende
 
 
 async def _condense(context: RunContext, plan: CondensationPlan) -> None:
-    """Has the older events summed up."""
+    """Has a model summarize the older events, and logs the summary."""
     llm = usage_llm(plan.condenser, context.agent.llm)
     client, stats, reply = context.llm_client, context.state.stats, None
     if reads_same_cache(plan.condenser, context.agent.llm):
@@ -220,8 +224,8 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
 
 
 async def _ask(context: RunContext) -> ModelTurn | None:
-    """One turn of the model; None when older events have to be condensed first. What lands in the log
-    meanwhile counts as unseen.
+    """Asks the model for one turn. Returns None if older events must be condensed first. The model has not
+    seen what is logged in the meantime.
     """
     await prepare_tools(context)
     seen_seq = context.state.last_seq

@@ -1,4 +1,4 @@
-"""What the agent's model is asked: its messages, and which of them are condensed."""
+"""The input of the agent's model: its messages, and which of them are condensed."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID

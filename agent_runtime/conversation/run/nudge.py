@@ -1,4 +1,4 @@
-"""What an agent that works alone is told when it ends a reply without a call."""
+"""The text for an agent without a user that ends a reply without a tool call."""
 
 from agent_runtime.events.message import MessageEvent, told
 

@@ -1,4 +1,4 @@
-"""Compares what the agent says of its work with what the log shows, and tells people the result."""
+"""Compares what the agent says about its work with what the log proves, and tells people the result."""
 
 import re
 
@@ -22,7 +22,8 @@ _DENIAL = re.compile(
 
 
 def is_questioned(context: RunContext) -> bool:
-    """Whether the agent is told that the log does not bear out its last words. The log then has the message.
+    """Whether the agent is told that the log does not prove its last words. If so, the message is in the log
+    when this returns.
 
     Happens once for each message of the user.
     """
@@ -35,7 +36,7 @@ def is_questioned(context: RunContext) -> bool:
 
 
 def report(context: RunContext) -> None:
-    """Logs whether the work is verified, if something was changed and this was not said yet."""
+    """Logs whether the work is verified, if something was changed and the log does not say it yet."""
     work = context.state.work
     if work.is_changed and not work.is_reported:
         context.emit(work.to_event())

@@ -1,4 +1,6 @@
-"""Answers calls that will never have a result: after a crash, an interruption, a step back or a copy."""
+"""Answers calls that will never have a result. Their run was ended by a crash, an interruption, a step back
+or a copy.
+"""
 
 from agent_runtime.conversation.event_log import dangling_calls
 from agent_runtime.conversation.run.context import RunContext

@@ -17,7 +17,7 @@ class RunSlot:
         return not self._is_mine.done()
 
     async def wait(self) -> bool:
-        """Waits for the slot. Returns True when the run may start, False if its place was given up."""
+        """Waits for the slot. Returns True if the run may start, False if it has left the queue."""
         return await self._is_mine
 
     def give_up(self) -> None:
@@ -28,7 +28,7 @@ class RunSlot:
         self._is_mine.set_result(True)
 
     def queue_again(self) -> None:
-        """Prepares the slot for another wait, after the run has stepped aside."""
+        """Prepares the slot for another wait, after the run has freed it for others."""
         self._is_mine = asyncio.get_running_loop().create_future()
 
 

@@ -18,5 +18,5 @@ async def prepare_tools(context: RunContext) -> None:
 
 
 def apply_analyzer(context: RunContext) -> None:
-    """Sets in each tool's schema what the model says about its calls for the analyzer."""
+    """Adds to each tool's schema what the analyzer wants the model to say about its calls."""
     context.toolbox.ask_about_calls(asks_model(analyzer_of(context.spec, context.state)))

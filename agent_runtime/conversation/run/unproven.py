@@ -1,4 +1,4 @@
-"""What an agent is told whose words about its work are not borne out by the log."""
+"""The text for an agent that says more about its work than the log proves."""
 
 from agent_runtime.events.message import MessageEvent, told
 

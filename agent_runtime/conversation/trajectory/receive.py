@@ -38,8 +38,9 @@ class NotATrajectoryError(Exception):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the importer sets instead of the file: the id, the agent, since an export has no keys, the
-    directory where it works, and the title. None for agent or title means the one from the file.
+    """The importer's values, which come before those of the file. They are the id, the agent (an export
+    contains no keys), the directory where it works, and the title. None for the agent or the title means the
+    value from the file.
     """
 
     conversation_id: UUID
