@@ -60,23 +60,19 @@ class Webhook(BaseModel):
 class Config(BaseModel):
     """The configuration of the agent server.
 
-    session_keys: every key of these opens the server; if there is none, all programs of this machine may call
-    it.
-    max_concurrent_runs: further runs wait for their turn; None means no limit.
-    conversation_idle_ttl_seconds: after this time without use a conversation leaves memory; None means never.
-    deferred_init: the server waits for POST /api/init, which needs `init_key`; until then nothing else works.
-    git_outlet_port: the port on loopback where git of commands reaches the app server; 0: any free port;
-    None: no such port.
-    secret_key: encrypts the secrets on disk; without it secrets are kept in memory only.
-    egress_proxy_url: the only way from the sandbox to the outside, opened with the session key; None: no
-    proxy.
+    session_keys: each of these keys opens the server; without keys, all programs of this machine may call it.
+    max_concurrent_runs: further runs wait for their turn; None means no limit. conversation_idle_ttl_seconds:
+    after this time without use a conversation leaves memory; None means never. deferred_init: the server
+    waits for POST /api/init, which needs `init_key`; until then nothing else works. git_outlet_port: the port
+    on loopback where git of commands reaches the app server; 0: any free port; None: no such port.
+    secret_key: encrypts the secrets on disk; without it secrets are kept in memory only. egress_proxy_url:
+    the only way from the sandbox to the outside, opened with the session key; None: no proxy.
     egress_relay_port: the port on loopback where commands reach that proxy without a key; 0: any free port.
     egress_authority: the certificate authority (PEM in base64) that commands must trust for that proxy, in
-    addition to the system's authorities.
-    spec_seal_keys: keys as hexadecimal digits, newest first, that seal the specifications of conversations.
-    takes_unsealed_specs: whether specifications without a seal are accepted (from before seals existed).
-    command_variables: environment variables for commands, added to the server's own; its PATH is put in front
-    of the usual one.
+    addition to the system's authorities. spec_seal_keys: keys as hexadecimal digits, newest first, that seal
+    the specifications of conversations. takes_unsealed_specs: whether specifications without a seal are
+    accepted (from before seals existed). command_variables: environment variables for commands, added to the
+    server's own; its PATH is put in front of the usual one.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)

@@ -90,8 +90,8 @@ def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | ty
 
 
 def _tidy(schema: _Schema) -> None:
-    """Removes what is written for models (descriptions of parameters), and titles. Constants are required;
-    fields that can be null are not.
+    """Removes titles and the descriptions of parameters, which are written for models. Constants become
+    required; fields that can be null become optional.
     """
     schema.pop("title", None)
     fields: dict[str, _Schema] = schema.get("properties", {})

@@ -40,8 +40,8 @@ class _Fingerprint:
 
 
 class Catalog:
-    """live: the conversations in memory, whose state is newer than their files. leaving:
-    those being deleted.
+    """The conversations of a server as lists show them. live: the conversations in memory, whose state is
+    newer than their files. leaving: those being deleted.
     """
 
     def __init__(
@@ -88,7 +88,9 @@ class Catalog:
         return len(await self._entries(status))
 
     async def infos(self, ids: list[UUID]) -> list[ConversationInfo | None]:
-        """Returns the info of these conversations in this order. None: there is no such conversation."""
+        """Returns the info of these conversations in this order. An entry is None if there is no such
+        conversation.
+        """
         at_rest = [one for one in ids if one not in self._live and one not in self._leaving]
         read = dict(zip(at_rest, await asyncio.to_thread(self._read_infos, at_rest), strict=True))
         return [self._live[one].info() if one in self._live else read.get(one) for one in ids]

@@ -166,7 +166,7 @@ class Children:
     async def _place(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
     ) -> tuple[Path, Isolation]:
-        """Returns the child's working directory and isolation.
+        """Returns the working directory of the child, and whether this is a work tree.
 
         Without a repository the child shares its parent's directory.
         """

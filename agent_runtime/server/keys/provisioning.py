@@ -27,7 +27,9 @@ _ENV_START, _ENV_END = 47, 48
 
 
 class HandOverError(Exception):
-    """A session key was announced, but none was found. The text says where."""
+    """The configuration says that a session key is handed over, but there is none. The text says where it was
+    expected.
+    """
 
 
 def hide_from_own_user() -> None:

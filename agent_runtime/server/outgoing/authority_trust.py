@@ -1,5 +1,5 @@
-"""Makes commands trust one more certificate authority, which signs for hosts whose requests get a credential
-added.
+"""Makes commands trust one more certificate authority. It signs for the hosts to whose requests the egress
+proxy adds a credential.
 
 It writes a file with the system's authorities and this one, and sets the variables by which programs find the
 file. The agent's browser has a separate list and gets the authority at its start. Java programs do not trust

@@ -41,7 +41,8 @@ class EgressRelay:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """Opens the relay and sets it as the proxy of commands that start later. 0: any free port.
+        """Opens the relay and sets it as the proxy of commands that start later. `port`: 0 means any free
+        port.
 
         Raises OSError.
         """
@@ -97,7 +98,7 @@ class EgressRelay:
 
 
 async def _both(*ways: "asyncio.Task[None]") -> None:
-    """Waits until both tasks have ended or one has failed. Then cancels what still runs."""
+    """Waits until both tasks have ended or one has failed. Then cancels the other task if it still runs."""
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
     finally:

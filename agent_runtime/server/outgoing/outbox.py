@@ -47,7 +47,9 @@ class _RefusedError(Exception):
 
 
 class _UnknownConversationError(Exception):
-    """The receiver does not have this conversation (any more), or its log of it is full."""
+    """The receiver does not have this conversation (any more), or the receiver's log of the conversation is
+    full.
+    """
 
 
 class Outbox:

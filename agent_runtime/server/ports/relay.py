@@ -29,7 +29,9 @@ _NOT_ANSWERED = NOT_ANSWERED_HEADER.lower().encode()
 
 
 class PortConnections:
-    """Kept connections to programs of the sandbox. Made at first use, since they need megabytes of memory."""
+    """Keeps connections to programs of the sandbox open. Created at first use, because it needs megabytes of
+    memory.
+    """
 
     def __init__(self) -> None:
         self.dial = dial if has_room() else None

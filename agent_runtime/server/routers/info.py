@@ -19,7 +19,7 @@ CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_c
 
 
 class ServerInfo(BaseModel):
-    """uptime, idle_time: seconds. idle_time is 0 during a run, else the time since the last event of a
+    """uptime, idle_time: seconds. idle_time is 0 during a run, otherwise the time since the last event of any
     conversation.
 
     active_runs, queued_runs: the number of running conversations, and of those that wait for their turn.

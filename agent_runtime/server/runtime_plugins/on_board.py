@@ -1,4 +1,4 @@
-"""Plugins that an agent's tools start themselves. Here they only report whether they are available."""
+"""Plugins that an agent's tools start. This module only reports whether they are available."""
 
 import importlib.util
 
