@@ -2,7 +2,8 @@
 
     from agent_runtime import LLM, Agent, Conversation, ToolSpec
 
-Names are loaded when they are first used: the agent server, which uses none of them here, starts no slower.
+Names are loaded when they are first used. So they do not slow down the start of the agent server, which uses
+none of them.
 """
 
 from importlib import import_module

@@ -1,5 +1,5 @@
 """What the engine and the gateway both do with litellm: load it, build the arguments of a call, and read its
-errors. How a call is run is up to each: the engine cancels calls, the gateway holds them to one address.
+errors. Each of them runs the call itself: the engine cancels calls, the gateway binds them to one address.
 """
 
 import os

@@ -80,28 +80,33 @@ class Conversation:
         tags: Mapping[str, str] | None = None,
         title: str | None = None,
     ) -> None:
-        """A new conversation, or the one of that id: with the same agent, as it stands.
+        """Starts a new conversation. With the id of an existing one, opens that conversation in its last
+        state.
 
-        It may come back with other models and keys, but for the rest with the agent it was started with.
-        workspace: where the agent works: a directory of this machine, or a server with one.
-        persistence_dir: where logs of local conversations are kept; without it this one ends with `close`.
+        An existing conversation keeps its policy, analyzer, hooks, plugins, tools, tags and title. Its agent
+        must be the same as before, except for models and keys.
+
+        workspace: where the agent works: a directory of this machine, or a server with a directory.
+        persistence_dir: where the logs of local conversations are stored. Without it, `close` deletes the
+        log.
         callbacks: called once with every new event of the log, in order, in a separate thread.
         stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
-        confirmation_policy: when `run` returns to let you look at what the agent wants to do. Another `run`
-        approves it, `reject_pending_actions` does not.
-        security_analyzer: who says how risky an action is, beside the rules for commands and files.
+        confirmation_policy: when `run` returns to let you look at the agent's next actions. Another `run`
+        approves them, `reject_pending_actions` rejects them.
+        security_analyzer: rates the risk of actions, in addition to the rules for commands and files.
         hook_config: commands that run at certain points of the agent's work, where the agent works.
-        plugins: directories or repositories with skills, hooks and MCP servers, fetched from where the agent
-        works; a text is the `source`. client_tools: what the agent may ask of this program: see the calls in
-        a callback, and give those that await an answer one by `answer_client_tool`; others are answered at
-        once, and may be followed by a message.
-        consent: what of the project's own hooks, MCP servers and plugins may run: the hashes of `Offer`s (see
-        `workspace.offers`), or a function that is asked about each. Without it none of them does.
-        secrets: by the name of the variable in which a command gets it, if it names it: a value, or where it
-        is looked up each time (`LocalAgentServer.get_secrets`). Values are never shown to the model, nor kept
-        on disk: give them again when you come back.
+        plugins: directories or repositories with skills, hooks and MCP servers. They are fetched from where
+        the agent works. A text is the `source` of a plugin.
+        client_tools: tools of this program that the agent may call. Your callbacks see the calls. If a tool
+        has `awaits_answer`, answer its calls with `answer_client_tool`. Calls of other tools are answered at
+        once; you may send a message later.
+        consent: which of the project's own hooks, MCP servers and plugins may run: the hashes of `Offer`s
+        (see `workspace.offers`), or a function that is asked about each offer. Without it none of them runs.
+        secrets: by name of an environment variable. A command gets the variable if it contains the name. A
+        secret is a value, or an address where the value is looked up at each use
+        (`LocalAgentServer.get_secrets`). Values are never shown to the model and never stored on disk: give
+        them again when you reopen the conversation.
         max_iteration_per_run: how often one run may ask the model.
-        One that comes back has its policy, analyzer, hooks, plugins, tools, tags and title already.
         """
         if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
             workspace = LocalWorkspace(workspace)
@@ -127,7 +132,7 @@ class Conversation:
             secrets=dict(secrets or {}),
             tags=dict(tags or {}),
             title=title,
-            # A title costs a call of the model: who wants one asks for it.
+            # A title costs a call of the model, so programs ask for it with `generate_title`.
             autotitle=False,
         )
         link = link_to(workspace, chosen_id, agent, request, persistence_dir)
@@ -162,10 +167,12 @@ class Conversation:
         self._session.call(self._session.link.send(request))
 
     def run(self, *, blocking: bool = True) -> None:
-        """Lets the agent work until it has finished, or was paused or interrupted.
+        """Lets the agent work until it has finished, or was paused or interrupted. `blocking`: False returns
+        at once (see `wait`).
 
-        ConversationRunError if it failed, StuckError if it went in circles. Ctrl-C interrupts the run before
-        it is raised; so does a callback that raises. blocking: False returns at once, see `wait`.
+        Raises ConversationRunError if the run failed, and StuckError if the agent repeated itself. Ctrl-C
+        interrupts the run, and so does a callback that raises an exception; then the exception is raised
+        here.
         """
         self._refuse_in_callback("run" if blocking else None)
         self._session.call(self._session.start())

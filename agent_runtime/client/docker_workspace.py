@@ -46,10 +46,13 @@ class DockerWorkspace(RemoteWorkspace):
         start_timeout: float = 120.0,
         docker: str = "docker",
     ) -> None:
-        """image: of `slipway images build`, or made from that. volumes: its directories by ours.
+        """Starts a container and waits until its agent server answers.
 
-        network: of Docker's; None: the default one. start_timeout: seconds. docker: the command of that name.
-        WorkspaceError `docker_unavailable`, `sandbox_image_missing`, `sandbox_start_failed`,
+        `image`: an image that `slipway images build` has built, or one that is based on it. `volumes`:
+        directories in the container, by the directories of this machine. `network`: a network of Docker; None
+        means the default one. `start_timeout`: in seconds. `docker`: the name of the docker command.
+
+        Raises WorkspaceError `docker_unavailable`, `sandbox_image_missing`, `sandbox_start_failed` or
         `sandbox_start_timeout`, with the last lines that the container wrote.
         """
         self._docker = Docker(docker)
@@ -138,7 +141,7 @@ _HARDENED = (
 
 
 def _key_archive(key: str) -> bytes:
-    """A tar with the file from which the entrypoint reads the key, and which it removes."""
+    """Returns a tar with the key file. The container's entrypoint reads this file and removes it."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         member = tarfile.TarInfo(SESSION_KEY_FILE)

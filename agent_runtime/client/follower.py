@@ -18,7 +18,7 @@ class Follower:
     """Keeps the events and calls the callbacks for each new event.
 
     `events`: the whole log so far. `delivered_seq`: the position of the last event given to the callbacks.
-    `beat`: a counter that rises whenever the conversation may have stopped. `connections`: how often the
+    `beat`: a counter that grows whenever the conversation may have stopped. `connections`: how often the
     follower has connected.
     """
 

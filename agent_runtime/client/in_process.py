@@ -246,6 +246,8 @@ class InProcess:
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Where it is, and what: without the value, which may be a secret."""
+    """Returns the field and the message of the first validation error. Leaves out the value, which may be a
+    secret.
+    """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

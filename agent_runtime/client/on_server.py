@@ -191,7 +191,7 @@ class OnServer:
         return f"/api/conversations/{self.id}"
 
     async def _present(self) -> None:
-        """Creates the conversation, or gives one that is there its keys once more."""
+        """Creates the conversation. If it exists already, gives the server its keys again."""
         body = self._request.model_dump(mode="json")
         reply = await self._call("POST", "/api/conversations", json=body)
         if reply.status_code != httpx.codes.OK:
@@ -210,7 +210,7 @@ class OnServer:
         self._change_request({"agent": revealed(self._agent)})
 
     def _change_request(self, update: JsonObject) -> None:
-        """What a server that is started again must be told."""
+        """Changes the request that is sent again after a restart of the server."""
         self._request = self._request.model_copy(update=update)
 
     async def _get(self, below: str) -> httpx.Response:

@@ -36,10 +36,11 @@ class RemoteWorkspace:
         working_dir: str = "/workspace/project",
         patience_seconds: float = 60.0,
     ) -> None:
-        """host: the base URL. api_key: a session key of the server. working_dir: made if it is not there.
+        """`host`: the base URL. `api_key`: a session key of the server. `working_dir`: created if it does not
+        exist.
 
-        patience_seconds: for how long a lost server is waited for before that is an error.
-        ValueError for a host that is no URL.
+        `patience_seconds`: how long to wait for a server that does not answer before an error is raised.
+        Raises ValueError if the host is not a URL.
         """
         if not host.startswith(("http://", "https://")):
             raise ValueError(f"The host must be a URL, such as http://{host}")

@@ -122,7 +122,9 @@ class ConversationSession:
         await self._follower.until(lambda: self._follower.delivered_seq >= last_seq)
 
     async def _look(self) -> tuple[bool, ConversationRunError | None]:
-        """Whether no run is going on, all its events delivered then; and the error it has ended in."""
+        """Returns whether no run is going on, and the error in which the last run has ended. If no run is
+        going on, all its events have been delivered when this returns.
+        """
         status = (await self.link.info()).execution_status
         if status is not ExecutionStatus.RUNNING:
             await self._catch_up()
@@ -155,7 +157,9 @@ class ConversationSession:
         return next((e for e in reversed(self._follower.events) if isinstance(e, kind)), _UNRECORDED)
 
     def _error_of_run(self) -> ConversationErrorEvent | None:
-        """What has stopped the last run, such as a spent budget."""
+        """Returns the event that says why the last run has stopped, such as a used-up budget. Returns None if
+        there is no such event.
+        """
         for event in reversed(self._follower.events):
             if isinstance(event, ConversationErrorEvent):
                 return event
@@ -174,5 +178,7 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Whether it is a restart of the server that ended the run: in the middle, or for want of our keys."""
+    """Whether a restart of the server has ended the run: it was cut off, or the server lacked our keys. Such
+    a run can continue.
+    """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

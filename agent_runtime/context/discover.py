@@ -1,12 +1,14 @@
-"""Finds what a project, a user and a client tell the agent. One order: what is named first wins.
+"""Finds what a project, a user and a client tell the agent. If two sources use one name, the first one in
+this order is used:
 
 1. what the client sent,
 2. the project: instructions and skills of the working directory, then those of its repository's root,
 3. the user's own skills: those that the app server sent, then those of this machine,
-4. the organisation's, 5. public ones, both as the app server sent them.
+4. the organisation's skills, as the app server sent them,
+5. public skills, as the app server sent them.
 
-Blocking, but bounded: few directories are looked at and large files are left out. Whatever
-lies there, the rest is found: what cannot be used is reported.
+Blocking, but bounded: few directories are read, and large files are left out. A file that cannot be used is
+reported, and all others are still found.
 """
 
 import os

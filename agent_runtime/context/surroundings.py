@@ -1,8 +1,10 @@
-"""What an agent is told of the place where it works: date, system, shell, git state, commands of the project.
+"""What an agent is told about the place where it works: date, system, shell, git state, commands of the
+project.
 
-Told once, at the beginning of a conversation, and kept in its log: a prompt that changed with the clock or
-with each commit would never be found in a vendor's cache. Names that come from the repository are checked,
-since anything else in them could pass for an instruction. Only files are read, and nothing is run.
+The agent is told this once, at the beginning of a conversation, and the log keeps it. If the prompt changed
+with the clock or with each commit, the vendor's cache could not be used. Names that come from the repository
+are checked, because other text in them could pass for an instruction. Only files are read, and nothing is
+run.
 """
 
 import platform

@@ -17,7 +17,9 @@ class ConversationHost(Protocol):
     def trees(self) -> Path: ...
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the live conversation with this id. Returns None if there is none, or none any more."""
+        """Returns the live conversation with this id. Returns None if there is none, or if it is not live any
+        more.
+        """
 
     def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
         """Creates a conversation and returns it, live. Raises DelegationError.

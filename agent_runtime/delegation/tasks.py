@@ -112,7 +112,9 @@ class SubAgents:
     async def _take_up(
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
-        """Returns the task's id, the conversation that works on it, and notes for the result."""
+        """Starts or resumes the task. Returns the task's id, the conversation that works on it, and notes for
+        the result.
+        """
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
             return begun[0], self._child(parent, begun[0]), ()

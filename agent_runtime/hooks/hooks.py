@@ -118,8 +118,8 @@ class Hooks:
         return of_command(done.exit_code, done.stdout, done.stderr)
 
     def _told(self, occasion: Occasion) -> JsonObject:
-        """Returns the data that a hook gets. The last three fields are for hooks that were written for
-        Claude.
+        """Returns the data that a hook gets. The last three fields are for hooks that were written for Claude
+        Code.
         """
         return {
             "event_type": occasion.point.value,

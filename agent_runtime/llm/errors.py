@@ -1,4 +1,4 @@
-"""Why a model could not be asked, and what happens next. The one place that decides it.
+"""Why a model could not be asked, and what happens next. Only this module decides it.
 
 | error                      | kind         | what happens next                                           |
 | -------------------------- | ------------ | ----------------------------------------------------------- |
@@ -8,19 +8,19 @@
 | LLMUnreachableError        | transient    | asked again a few times; then the fallback models           |
 | LLMTimeoutError            | transient    | the same                                                    |
 | LLMMalformedReplyError     | transient    | the same                                                    |
-| LLMAuthenticationError     | auth         | the run ends: the user mends the key                        |
+| LLMAuthenticationError     | auth         | the run ends: the user corrects the key                     |
 | LLMBudgetError             | quota        | the run ends: the user tops up the account                  |
-| LLMSpendingLimitError      | quota        | the run pauses: the user raises a limit of their own        |
+| LLMSpendingLimitError      | quota        | the run pauses: the user raises the limit                   |
 | LLMContextWindowError      | agent_action | the conversation is condensed, if it has a condenser        |
-| LLMContentPolicyError      | agent_action | the run ends: the user says it differently                  |
+| LLMContentPolicyError      | agent_action | the run ends: the user words the request differently        |
 | LLMBaseUrlError            | config       | the run ends: the user fixes the settings                   |
 | LLMBadRequestError         | config       | the run ends: the user fixes the settings                   |
 | LLMNotAvailableError       | config       | the run ends: the vendor's library is not installed here    |
 | anything else              | internal     | the run ends: the server's log has the trace                |
 
-What cannot be had in the end ends the run with a ConversationErrorEvent; running again goes on. A model that
-is down does not fail the run but pauses it.
-A tool call that cannot be understood is none of these: the model is told, and tries again.
+If no attempt succeeds, the run ends with a ConversationErrorEvent, and the user may start it again. If the
+model is down, the run is paused instead. A tool call that cannot be understood is not an error of these
+kinds: the model is told, and tries again.
 """
 
 import re

@@ -1,6 +1,7 @@
-"""The words with which a gateway says that a user's limit is reached. The runtime recognizes them.
+"""The sentences with which a gateway says that a user's limit is reached. The runtime recognizes them.
 
-OpenAI's protocol has no code for this that all clients pass on. The text of an error always arrives.
+OpenAI's protocol has no code for this that all clients pass on, but every client passes on the text of an
+error.
 """
 
 BUDGET_REACHED = "MaxBudgetReached"

@@ -40,7 +40,9 @@ def listed_models(vendors: Collection[str]) -> list[ListedModel]:
 
 
 def _read_list() -> Mapping[str, object]:
-    """All that it says, by model; empty where there is no list."""
+    """Returns the list: the facts about each model, by the model's name. Returns an empty list if litellm is
+    not installed.
+    """
     # The package is found but not imported: that would take seconds.
     package = importlib.util.find_spec("litellm")
     if package is None or package.origin is None:
@@ -50,7 +52,9 @@ def _read_list() -> Mapping[str, object]:
 
 
 def _vendor(listed: str, vendors: Collection[str]) -> str | None:
-    """The list has several words for some, as `bedrock_converse`, `vertex_ai-language-models`."""
+    """Returns our vendor for a vendor in the list. The list has several names for some vendors, such as
+    `bedrock_converse` and `vertex_ai-language-models`. Returns None for vendors that are not wanted.
+    """
     if listed in vendors:
         return listed
     return next((vendor for vendor in ("bedrock", "vertex_ai") if listed.startswith(vendor)), None)

@@ -1,4 +1,4 @@
-"""What a call of a model costs."""
+"""The price of a model call."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from agent_runtime.metering.usage import Usage
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars per token. `cache_write_hour`: for what the vendor keeps for an hour and not for minutes; None
-    if it costs the same.
+    """Dollars per token. `cache_write_hour`: for tokens that the vendor caches for an hour instead of some
+    minutes; None if they cost the same.
     """
 
     prompt: float

@@ -87,12 +87,16 @@ class ApprovedExecutables:
 
 
 def _joins(offer: Offer) -> bool:
-    """Whether it becomes part of a conversation; scripts are run when its workspace is prepared."""
+    """Whether the offer becomes part of a conversation. Scripts do not: they run when the workspace is
+    prepared.
+    """
     return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 
 def _copy(offer: Offer, project: Path, home: Path) -> None:
-    """All of it, or nothing. ExecutableChangedError for files that are others than the offer says."""
+    """Copies all files of the offer, or none. Raises ExecutableChangedError if a file differs from the
+    offer.
+    """
     fresh = home.with_name(f".{uuid4().hex}")
     try:
         for file in offer.files:
@@ -140,7 +144,9 @@ def _kept(home: Path, project: Path) -> Plugin:
 
 
 def _with_sub_agent(file: Path, project: Path) -> Plugin:
-    """Of the user from now on: its file was seen and allowed as it was."""
+    """Returns the sub-agent in the file as a plugin. It counts as the user's sub-agent, because the user has
+    seen and allowed this file.
+    """
     try:
         agent, _ = checked(parse_agent(file, read_text(file, file.parent), "user"))
     except UnusableFileError as error:
@@ -149,9 +155,10 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 
 def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
-    """Each file where a command finds it: a plugin's in the copy, all else in the project.
+    """Returns the hash of each file that must not change, by the path under which commands find it.
 
-    A project that is a plugin itself is both.
+    The files of a plugin are found in the copy, all others in the project. If the project itself is a plugin,
+    its files are found in both.
     """
     places: list[tuple[Path, OfferedFile]] = []
     for file in offer.files:

@@ -97,7 +97,9 @@ def _mcp_file(project: Path) -> dict[str, Any]:
 
 
 def _sub_agents(project: Path) -> Iterator[Offer]:
-    """Sub-agents that bring commands. The whole file counts, since it says when and with what they run."""
+    """Yields an offer for each sub-agent that brings commands. The offer covers the whole file, because all
+    of the file decides when the commands run and with what.
+    """
     agents, _ = find_sub_agents(project, None, with_built_in=False)
     for agent, reasons in map(checked, agents):
         if agent.runs_commands:
@@ -200,7 +202,9 @@ def _hook_texts(config: HookConfig) -> list[str]:
 
 
 def _server_texts(server: McpServer) -> list[str]:
-    """As a person would type it: what it is started with decides what is run, too."""
+    """Returns the server's command and variables as a person would type them. The variables also decide what
+    runs.
+    """
     if server.command is None:
         return [server.url or ""]
     variables = [f"{name}={shlex.quote(value)}" for name, value in server.env.items()]
@@ -218,7 +222,7 @@ def _plugin_texts(plugin: Plugin) -> list[str]:
 
 
 def _sub_agent_texts(agent: SubAgent) -> list[str]:
-    """agent: checked."""
+    """Returns the commands of the sub-agent. `agent`: without the parts that are not valid."""
     servers = (_server_texts(McpServer.model_validate(one)) for one in agent.own_servers.values())
     hooks = _hook_texts(HookConfig.model_validate(known_points(agent.hooks or {})))
     return [*hooks, *(text for texts in servers for text in texts)]

@@ -1,5 +1,5 @@
-"""Runs a program in the commands' room and takes its place outside of the room, for libraries that start
-programs themselves.
+"""Runs a program in the commands' room on behalf of a library. The library can only start programs outside of
+the room, so it starts this one.
 
 `python -I -S enter.py SOCKET DESCRIPTION`. It passes its streams, SIGTERM and SIGINT to the program in the
 room, and ends with the same status, or 128 and the number of the signal that ended the program. If it ends
