@@ -26,7 +26,7 @@ async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conv
 
 
 async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) -> UUID | None:
-    """Returns the user whose conversation this is. None: there is no such conversation."""
+    """Returns the user whose conversation this is. Returns None if there is no such conversation."""
     conversation = await session.get(Conversation, conversation_id)
     return None if conversation is None or conversation.deleted_at else conversation.user_id
 

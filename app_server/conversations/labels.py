@@ -1,5 +1,5 @@
-"""Changes what a conversation is called and filed under: title, repository, tags, whether it is archived, and
-who may view it.
+"""Changes the labels of a conversation: title, repository, tags, whether it is archived, and who may view
+it.
 """
 
 from pathlib import Path

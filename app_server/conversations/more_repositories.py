@@ -24,8 +24,9 @@ class AnotherRepository(BaseModel):
 
 
 class KeptRepository(AnotherRepository):
-    """A further repository as a conversation has it. directory: its name beside that of the first repository.
-    base_commit: where the work began; null until it is checked out, or if the repository was empty.
+    """A further repository of a conversation, as it is stored. `directory`: its name, beside the directory of
+    the first repository. `base_commit`: the commit where the work began; null until the repository is checked
+    out, or if it was empty.
     """
 
     directory: str
@@ -37,17 +38,19 @@ class KeptRepository(AnotherRepository):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Reads them from their stored form."""
+        """Returns the further repositories from their stored form."""
         return [cls.model_validate(one) for one in stored]
 
 
 def with_directories(
     more: Sequence[AnotherRepository], addresses: Sequence[Address], first: Address | None
 ) -> list[KeptRepository]:
-    """Gives each repository a directory. Two of one name get different ones.
+    """Returns the further repositories, each with a directory name. Repositories with the same name get
+    different directories.
 
-    `addresses`: theirs, in the same order. `first`: of the conversation's own repository. Raises BadRequest
-    `more_without_first`, `repository_has_password`, `repository_twice`.
+    `addresses`: the addresses of these repositories, in the same order. `first`: the address of the
+    conversation's first repository. Raises BadRequest `more_without_first`, `repository_has_password`,
+    `repository_twice`.
     """
     if not more:
         return []
@@ -82,7 +85,9 @@ def _names(name: str) -> Iterable[str]:
 
 
 def words_for_agent(kept: Sequence[KeptRepository]) -> str | None:
-    """Returns what the agent is told about them. None if there are none."""
+    """Returns the text that tells the agent about the further repositories. Returns None if there are
+    none.
+    """
     if not kept:
         return None
     lines = "\n".join(

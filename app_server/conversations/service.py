@@ -253,7 +253,7 @@ async def send_message(
 
 
 async def _unarchive(session: AsyncSession, conversation_id: UUID) -> None:
-    """Takes back that the conversation was put aside: a person writes in it."""
+    """Moves the conversation out of the archive, because a person writes in it."""
     is_archived = (Conversation.id == conversation_id) & Conversation.archived_at.is_not(None)
     await session.execute(update(Conversation).where(is_archived).values(archived_at=None))
 

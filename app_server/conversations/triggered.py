@@ -1,4 +1,6 @@
-"""Tells the triggers of git hosts that one of their conversations has changed, by a job."""
+"""Tells triggers that one of their conversations has changed. A trigger starts conversations for events at a
+git host.
+"""
 
 from typing import Final
 from uuid import UUID
@@ -16,7 +18,9 @@ PROGRESS_KIND: Final = "triggers.progress"
 
 
 async def tell_of_progress(session: AsyncSession, conversation_id: UUID) -> None:
-    """Stores a job that looks at the conversation, if a trigger has started it."""
+    """Stores a job that reports the conversation's progress to its trigger, if a trigger has started the
+    conversation.
+    """
     query = select(Conversation.trigger).where(Conversation.id == conversation_id)
     if await session.scalar(query) == TRIGGER:
         payload = {"conversation_id": conversation_id.hex}

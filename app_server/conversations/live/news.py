@@ -1,5 +1,5 @@
-"""Tells the streams of users that a conversation has changed. A message names the conversation and nothing
-else: each stream reads what its own user may see.
+"""Tells the streams of users that a conversation has changed. The message contains only the conversation's
+id: each stream reads what its own user may see.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -46,7 +46,9 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 
 @dataclass(frozen=True)
 class News:
-    """How a conversation stands: the frames for those who follow it, and whose streams are told."""
+    """Publishes the state of a conversation: to the people who follow it, and to the streams of all users who
+    may see it.
+    """
 
     conversation_id: UUID
     frames: Sequence[Frame]
@@ -63,7 +65,7 @@ async def news_of(session: AsyncSession, viewer: Viewer, conversation_id: UUID) 
 
 
 async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """Tells all who may see the conversation how it stands."""
+    """Tells all who may see the conversation its current state."""
     async with database.read() as session:
         news = await news_of(session, Viewer(sandboxes), conversation_id)
     news.publish(pubsub)

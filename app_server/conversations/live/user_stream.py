@@ -1,7 +1,7 @@
 """The live stream of one user: a snapshot, then each change of what the user's lists show.
 
-Every frame is read from SQL with the user's own access, so that it does not matter who publishes a change, at
-which app server, or whether a message about it was lost.
+Every frame is read from SQL with the user's own access. So it does not matter which app server publishes a
+change, or whether a message about it was lost.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ _ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
 
 
 class SnapshotFrame(BaseModel):
-    """The first frame, and again when the user's teams have changed.
+    """The first frame. It is sent again when the user's teams have changed.
 
-    `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: of
-    the user's own among them, those that have not ended.
+    `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: the
+    tasks of the user's own conversations among them that have not ended.
     """
 
     type: Literal["snapshot"] = "snapshot"
@@ -148,7 +148,7 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
-        """Returns the frames for what differs from what the client knows."""
+        """Returns the frames for all differences from what the client knows."""
         ids = {named for frame in told if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
         if LOOK in told:
@@ -189,7 +189,7 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Notes what the client gets to know. Returns whether the client did not know it."""
+        """Notes that the client gets this value now. Returns whether the client did not have it before."""
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)
         self._known[key] = content
@@ -199,7 +199,7 @@ class UserStream:
 
 
 class _Arriving:
-    """The messages of several subscriptions, in one place."""
+    """Collects the messages of several subscriptions in one queue."""
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}

@@ -1,8 +1,8 @@
-"""Notes which events make up the folded state of a log, so that a reader of the last events need not read
-all. A pure fold, one event at a time.
+"""Notes which events make up the folded state of a log. So a reader of the last events need not read all
+events. A pure fold, one event at a time.
 
-A part of the state is what the last event about it says. Who folds these events in their order, and then the
-events of a window, has the state of the whole log.
+Each part of the state is set by the last event about it. A reader that folds these events in their order, and
+then the events of a window, gets the state of the whole log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class FoldedState:
 
 
 def restored(stored: Mapping[str, Any] | None) -> FoldedState:
-    """Returns the state that `stored()` has written. None: that of an empty log."""
+    """Returns the state that `stored()` has written. `value`: None means the state of an empty log."""
     if stored is None:
         return FoldedState()
     calls = {call: (action, seq) for call, (action, seq) in stored["calls"].items()}

@@ -32,7 +32,7 @@ def require_open(conversation: Conversation) -> None:
 
 
 def take_room(conversation: Conversation, appended: Appended) -> None:
-    """Adds the new events to the log's size.
+    """Adds the size of the new events to the size of the log.
 
     Raises LogFull if the log becomes too large; the caller must then discard these events and end the log.
     """

@@ -38,7 +38,9 @@ class NotAnExport(AppError):
 
 @dataclass(frozen=True)
 class ImportedLog:
-    """The frames, numbered from 1, and what the file says of the conversation."""
+    """The frames of an exported conversation, numbered from 1, and the facts about the conversation in the
+    file.
+    """
 
     frames: list[DurableFrame]
     title: str | None
@@ -106,7 +108,7 @@ def _text(given: Any, most: int) -> str | None:
 
 
 def _repository(meta: dict[str, Any]) -> str | None:
-    """Returns the repository at a git host that the file names. It is only shown."""
+    """Returns the repository that the file names, if it is at a git host. It is only shown to people."""
     given = _text(meta.get("selected_repository"), 2000)
     try:
         address = parse_address(given) if given else None

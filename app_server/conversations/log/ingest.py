@@ -69,7 +69,7 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Ends the full log and shows this to readers. Raises LogFull if the log has ended before."""
+    """Ends the full log and tells readers. Raises LogFull if the log had already ended."""
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
         ended = await full_log.end(session, conversation)

@@ -87,7 +87,7 @@ async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[Dur
 
 
 def text_of(event_: Mapping[str, Any]) -> str | None:
-    """Returns the text of a message, or of the agent's last word. Returns None for other events, and for a
+    """Returns the text of a message of the user or the agent. Returns None for other events, and for a
     message without text.
     """
     match event_:

@@ -146,7 +146,9 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any
 
 
 def _number(part: Any, name: str) -> float | int:
-    """Returns the amount in this field if it is not negative and every JSON reader can hold it, else 0."""
+    """Returns the amount in this field. Returns 0 if it is negative, no number, or too large for a JSON
+    reader.
+    """
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0

@@ -19,7 +19,7 @@ _PAGE = 500
 
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
-    """Returns the folded state of the log. If its events have not been folded yet, reads them and keeps the
+    """Returns the folded state of the log. If the log has none yet, reads its events and stores the
     result.
     """
     state = await _stored(session, conversation_id)
@@ -50,8 +50,8 @@ async def state_frames(
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns the position of the first event of the newest window, and the frame that tells of the state
-    before it.
+    """Returns the position of the first event of the newest window, and the frame with the state before that
+    event.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)
@@ -64,7 +64,7 @@ async def opening(database: Database, conversation_id: UUID, limit: int) -> tupl
 
 
 def to_json(window: Window, state: Sequence[Frame] | None) -> str:
-    """Returns the reply with a window. state: None leaves it out."""
+    """Returns the window as the reply of the API. `state`: None leaves the state out."""
     shown = "null" if state is None else _array(state)
     return (
         f'{{"first_seq":{window.first_seq},"last_seq":{window.last_seq},"log_seq":{window.log_seq},'

@@ -18,9 +18,9 @@ MAX_DAYS = 3650
 
 
 class RetentionSetting(BaseModel):
-    """What happens to conversations that have been without activity for `days` days. Null days: nothing.
+    """What happens to conversations without activity for `days` days. `days` is null if nothing happens.
 
-    `kept_tags`: each is `key` or `key:value`. A conversation with one of them stays as it is.
+    `kept_tags`: each is `key` or `key:value`. A conversation with one of them is kept.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,8 +52,8 @@ async def get_conversation_retention(session: ReadSession) -> RetentionSetting:
 async def set_conversation_retention(
     trail: CurrentTrail, session: Session, body: RetentionSetting
 ) -> RetentionSetting:
-    """Saves the setting. A job applies it once an hour, to the conversations of all users. What is deleted
-    cannot be brought back.
+    """Saves the setting. A job applies it once an hour, to the conversations of all users. Deleted
+    conversations cannot be restored.
     """
     stored = await session.get(RetentionRule, RULE_ID, with_for_update=True)
     if body.days is None:

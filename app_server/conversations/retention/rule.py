@@ -1,4 +1,4 @@
-"""Which conversations a retention rule is about."""
+"""Selects the conversations that a retention rule applies to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,9 +33,10 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
-    """Returns the condition that the rule applies to the conversation, whatever its sub-conversations are.
+    """Returns the condition that the rule applies to the conversation. The conversation's sub-conversations
+    are not checked.
 
-    It never applies to a conversation that is starting, or whose agent works or waits for an approval.
+    The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
     """
     settled = exists().where(
         StartTask.id == Conversation.id, StartTask.status.in_((StartStatus.READY, StartStatus.ERROR))
@@ -64,8 +65,8 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the conversations that the rule applies to, newest first, so that sub-conversations precede
-    their parents. A parent is not deleted as long as one of its sub-conversations has to stay.
+    """Returns the conversations that the rule applies to, newest first. So sub-conversations come before
+    their parents. A parent is kept while one of its sub-conversations is kept.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

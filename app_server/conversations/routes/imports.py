@@ -1,4 +1,4 @@
-"""The route by which an exported conversation comes in."""
+"""The route that imports an exported conversation."""
 
 from fastapi import APIRouter, Request
 

@@ -40,8 +40,9 @@ class ModelKeyState(BaseModel):
 class ModelKey(BaseModel):
     """A new model key. It is shown only once.
 
-    `shell`: the line for a shell in the sandbox that sets the variables which the packages and the programs
-    of OpenAI and Anthropic read. `$SLIPWAY_MODELS_URL` stands in the environment of every command there.
+    `shell`: a line for a shell in the sandbox. It sets the variables that the libraries and programs of
+    OpenAI and Anthropic read. Every command in the sandbox has the variable `$SLIPWAY_MODELS_URL` that it
+    uses.
     """
 
     key: str
@@ -61,8 +62,9 @@ async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id
 async def create_model_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: CreateModelKey
 ) -> ModelKey:
-    """Makes a key with which programs in the conversation's sandbox call its model, within its budget. It
-    replaces the earlier key, opens nothing else, and is of no use outside of the sandbox.
+    """Makes a key with which programs in the conversation's sandbox call its model, within its budget.
+
+    The key replaces the earlier one, gives access to nothing else, and works only inside the sandbox.
     """
     conversation = await service.require(session, user.id, conversation_id)
     key, until = new_token(), now() + timedelta(hours=body.hours)
@@ -76,7 +78,7 @@ async def create_model_key(
 async def revoke_model_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID
 ) -> None:
-    """Takes the key away. Calls that have begun go on to their end. Without a key nothing happens."""
+    """Revokes the key. Calls that have begun continue to their end. Does nothing if there is no key."""
     conversation = await service.require(session, user.id, conversation_id)
     if conversation.model_key_hash is None:
         return

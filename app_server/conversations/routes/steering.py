@@ -1,4 +1,6 @@
-"""Routes to set the budget of a conversation, to condense its history, and about agents that speak ACP."""
+"""Routes that set the budget of a conversation and condense its history, and the protocol's route for agents
+that speak ACP.
+"""
 
 from typing import Annotated
 
@@ -79,8 +81,8 @@ async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success
     responses={400: {"description": "The agent speaks no ACP"}},
 )
 async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
-    """Changes the model of an agent that speaks ACP. No agent here does: 400 `not_an_acp_agent` for each
-    conversation.
+    """The protocol's route for the model of an agent that speaks ACP. Slipway has no such agents, so it
+    always answers 400 `not_an_acp_agent`.
     """
     raise BadRequest(
         "The agent of this conversation does not speak ACP.",

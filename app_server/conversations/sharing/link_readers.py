@@ -1,4 +1,4 @@
-"""People who read conversations by links: how many they may be, and what ends when a link ends."""
+"""Counts the readers of links to conversations, and ends their streams when a link ends."""
 
 import time
 from collections import OrderedDict, deque
@@ -29,7 +29,9 @@ class LinkEnded(Exception):
 
 
 class LinkReaders:
-    """The open streams of links. It asks the database which links still count, with one statement for all."""
+    """The open streams of links. One database statement checks for all of them whether their links are still
+    valid.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -65,7 +67,7 @@ class LinkReaders:
             yield
 
     async def check(self) -> None:
-        """Ends the streams of links that do not count any more."""
+        """Ends the streams of links that are no longer valid."""
         held = list(self._held.causes)
         for start in range(0, len(held), _BATCH):
             batch = held[start : start + _BATCH]

@@ -1,4 +1,4 @@
-"""Routes of read-only links: for the owner of a conversation, and for everyone who has a link."""
+"""Routes of read-only links: for the owner of a conversation, and for people who have a link."""
 
 import asyncio
 import time
@@ -63,7 +63,8 @@ async def create_link(
     conversation_id: UUID,
     body: CreateConversationLink,
 ) -> CreatedConversationLink:
-    """Makes a link with which everyone can read the conversation until the link expires.
+    """Makes a link to the conversation. Until the link expires, all people who have it can read the
+    conversation.
 
     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
     `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
@@ -158,7 +159,7 @@ async def stream_linked_conversation(
 
 
 class _Shown:
-    """Turns the frames of a conversation into those that one link shows."""
+    """Turns the frames of a conversation into the frames that one link shows."""
 
     def __init__(self, database: Database, cipher: Cipher, link: ConversationLink, owner_id: UUID) -> None:
         self._database = database
@@ -169,7 +170,9 @@ class _Shown:
         self._read_at = 0.0
 
     async def frame(self, frame: Frame) -> Frame | None:
-        """Returns what the link shows of a frame. None: nothing, as of unfinished replies and output."""
+        """Returns what the link shows of a frame. Returns None for frames that are not shown, such as
+        unfinished replies and output.
+        """
         seq = frame.seq
         if seq is None:
             return frame if frame.text.startswith('{"type":"sync"') else None
@@ -178,7 +181,9 @@ class _Shown:
         return await asyncio.to_thread(shown_frame, frame, scan)
 
     async def _whole(self, frame: Frame, seq: int) -> Frame:
-        """Returns the frame with the large parts of its event: they are searched for secrets, too."""
+        """Returns the frame with the large parts of its event included, because these parts are searched for
+        secrets, too.
+        """
         if '"blobs":' not in frame.text:
             return frame
         async with self._database.read() as session:

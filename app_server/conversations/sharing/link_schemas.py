@@ -13,15 +13,17 @@ MAX_PLACES = 10
 
 
 class SecretPlace(BaseModel):
-    """Where a secret stands. `seq`: the position of the event; 0 is the title. `path`: the field in it."""
+    """The position of a secret. `seq`: the position of the event; 0 means the title. `path`: the field of the
+    event.
+    """
 
     seq: int
     path: str
 
 
 class SecretFinding(BaseModel):
-    """A secret in a conversation. `kind`: what it looks like; `saved_secret` is a value that the owner has
-    stored, and `name` tells which. `excerpt`: its first characters. `count`: how often it stands there.
+    """A secret in a conversation. `kind`: the form of the secret; `saved_secret` means a value that the owner
+    has stored, with its `name`. `excerpt`: the first characters. `count`: how often the secret occurs.
     `places`: the first ten places.
     """
 
@@ -35,7 +37,7 @@ class SecretFinding(BaseModel):
 
 class CreateConversationLink(BaseModel):
     """A new link. `hours`: how long it is valid. `confirmed_findings`: the ids of the secrets that the owner
-    wants to show; each finding must be in it.
+    agrees to show. It must contain every finding.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -65,7 +67,7 @@ class CreatedConversationLink(ConversationLinkInfo):
 
 
 class LinkedConversation(BaseModel):
-    """What a link shows beside the events."""
+    """The facts that a link shows in addition to the events."""
 
     title: str | None
     created_at: Timestamp

@@ -122,8 +122,9 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
 
 
 def require_confirmed(scanned: Scanned, confirmed: Iterable[str]) -> list[SecretFinding]:
-    """Returns the findings. Raises Conflict `secrets_found`, with `findings`, if the owner has not confirmed
-    all of them, and Conflict `too_many_secrets_found` if there are more than 100.
+    """Returns the findings if the owner has confirmed all of them. Otherwise raises Conflict `secrets_found`,
+    with `findings`, if the owner has not confirmed all of them, and Conflict `too_many_secrets_found` if
+    there are more than 100.
     """
     findings = scanned.findings
     if len(findings) > MAX_FINDINGS:
@@ -218,7 +219,7 @@ async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink
 
 
 def valid_links() -> Select[ConversationLink, Conversation]:
-    """Returns the query for links that count now, with their conversations."""
+    """Returns the query for the links that are valid now, with their conversations."""
     return (
         select(ConversationLink, Conversation)
         .join(Conversation, Conversation.id == ConversationLink.conversation_id)

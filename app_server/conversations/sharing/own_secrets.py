@@ -1,4 +1,4 @@
-"""The secret values that a user has stored, for the scan of what the user shares."""
+"""The secret values that a user has stored. A scan looks for them in what the user shares."""
 
 import json
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from app_server.settings.models import LLMProfile
 
 
 async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the values by a name that tells what they are: secrets, tokens of git hosts, keys and headers
-    of model profiles, headers and variables of MCP servers, and credentials of the network.
+    """Returns the values, each by a name that says what it is. They are secrets, tokens of git hosts, keys
+    and headers of model profiles, headers and variables of MCP servers, and network credentials.
     """
     found: dict[str, str] = {}
     for secret in await session.scalars(select(Secret).where(Secret.user_id == user_id)):

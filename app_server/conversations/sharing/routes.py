@@ -35,7 +35,9 @@ async def share_with_everyone(
     body: SetEveryone,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Sets what every signed-in user may do. Null: only the named people and teams have access."""
+    """Sets what every signed-in user may do with the conversation. With null, only the named people and teams
+    have access.
+    """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
 
@@ -48,9 +50,9 @@ async def find_candidates(
     request: Request,
     query: Annotated[PlainText, Query(min_length=1, max_length=320)],
 ) -> list[Candidate]:
-    """Returns up to 20 people whose name contains the query, or whose full e-mail address is the query.
-    Before them come up to 20 teams whose name contains it: of the user's own teams, or of all if the user is
-    an administrator.
+    """Returns up to 20 people whose name contains the query or whose e-mail address is the query, and before
+    them up to 20 teams whose name contains the query. The teams are the user's own, or all teams if the user
+    is an administrator.
     """
     teams = await with_teams.team_candidates(session, user, conversation_id, query)
     with_address = await request.state.users_with_address(session, query)

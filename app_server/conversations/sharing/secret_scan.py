@@ -1,4 +1,6 @@
-"""Finds secrets in texts: known values, and what has the form of a key, a token or a password. Pure."""
+"""Finds secrets in texts: known values, and texts that have the form of a key, a token or a password.
+Pure.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +57,9 @@ _IMAGE = re.compile(r"data:image/[\w.+-]{1,20};base64,")
 
 @dataclass(frozen=True)
 class Match:
-    """A secret in a text. name: the name of a known secret; None if only the form tells of it."""
+    """A secret in a text. `name`: the name of a known secret; None if the text only has the form of a
+    secret.
+    """
 
     kind: str
     value: str

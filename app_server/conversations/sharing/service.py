@@ -33,8 +33,8 @@ async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID
 async def share_with_everyone(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, role: ShareRole | None
 ) -> Sharing:
-    """Sets what every signed-in user may do; None: nothing. Raises NotFound, Forbidden
-    `conversation_access_missing`.
+    """Sets what every signed-in user may do with the conversation; None means nothing. Raises NotFound,
+    Forbidden `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     if conversation.everyone_role != role:
@@ -49,8 +49,8 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """Lets everyone who is signed in view the conversation, or ends that. Someone who may do more already
-    keeps that. Raises what `share_with_everyone` raises.
+    """Lets all signed-in users view the conversation, or ends that. If they may already do more than view,
+    that stays. Raises the errors of `share_with_everyone`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None

@@ -1,4 +1,6 @@
-"""Makes git in the sandbox end commits with the trailer that the user or the repository wants."""
+"""Installs the git hook in the sandbox that ends commits with the trailer that the user or the repository
+wants.
+"""
 
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.start.repository import must_run

@@ -22,7 +22,9 @@ async def offered(start: Start) -> Loaded:
 
 
 def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> tuple[StartRequest, list[str]]:
-    """Returns the request with further plugins, and a sentence about each that it has no place for."""
+    """Returns the request with further plugins. Also returns a sentence about each plugin that did not fit
+    in.
+    """
     wanted = list(request.plugins or ())
     problems: list[str] = []
     for plugin in plugins:

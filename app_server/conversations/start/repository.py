@@ -27,8 +27,8 @@ class CommitIdentity:
 
     @property
     def script(self) -> str:
-        """A shell script that sets the user's name and address in the repository. Where the user has none and
-        git has none, it sets ours.
+        """Returns a shell script that sets the user's name and address in the repository. If the user has set
+        none and git has none, the script sets Slipway's.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(

@@ -1,6 +1,7 @@
-"""Chooses the sandbox for a new conversation: a new one, or one of its user's that can be shared.
+"""Chooses the sandbox for a new conversation: a new sandbox, or one of the user's sandboxes that can be
+shared.
 
-A conversation joins only a sandbox that offers what a new one would: the same kind of machine, the same
+A conversation joins only a sandbox that offers the same as a new one: the same kind of machine, the same
 network policy, and a directory that no other conversation uses.
 """
 

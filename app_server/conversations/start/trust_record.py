@@ -1,4 +1,4 @@
-"""Records in the audit log what a user allows a repository to run, or refuses."""
+"""Records in the audit log what a user allows a repository to run or refuses to run."""
 
 from collections.abc import Sequence
 

@@ -68,7 +68,9 @@ class StartWorker:
         *,
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
-        """has_own_tools: whether our own MCP server, which a higher layer serves, has tools for an agent."""
+        """`has_own_tools`: whether Slipway's own MCP server, which a higher layer serves, has tools for an
+        agent.
+        """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
         self._database = database
