@@ -1,0 +1,83 @@
+"""Invented sequences of requests by each role: what one answer names, the next requests use.
+
+schemathesis infers from the document which operation creates what another one takes. A sequence creates, for
+example, a profile, renames it, makes it the active one and deletes it. SLIPWAY_FUZZ_SECONDS=600 gives them
+more time, and new sequences.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from schemathesis.core.transport import Response
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+from app_server.users.models import User
+from tests.app_server.access.inventing import (
+    MORE_SECONDS,
+    PATIENCE_SECONDS,
+    Tried,
+    identities_of,
+    name_of,
+    operations_to_try,
+)
+from tests.app_server.conftest import App, listening
+
+SEQUENCES = {"owner": 14, "member": 6, "viewer": 4, "unauthenticated": 2}
+REQUESTS_OF_EACH = 12
+
+
+def _try_sequences(schema: OpenApiSchema, tried: Tried, identity: str, used: Counter[str]) -> None:
+    machine: Any = schema.as_state_machine()
+
+    class Sequences(machine):
+        def get_call_kwargs(self, _case: schemathesis.Case) -> dict[str, Any]:
+            return {
+                "headers": tried.identities[identity],
+                "session": tried.session,
+                "timeout": PATIENCE_SECONDS,
+            }
+
+        def validate_response(self, response: Response, case: schemathesis.Case, **_options: Any) -> None:
+            tried.judge(case, response, identity)
+            if response.status_code < 400 and case.path_parameters:
+                used[name_of(case)] += 1
+
+    options = settings(
+        max_examples=SEQUENCES[identity],
+        stateful_step_count=REQUESTS_OF_EACH,
+        derandomize=not MORE_SECONDS,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    end = time.monotonic() + float(MORE_SECONDS or 0) / len(tried.identities)
+    while True:
+        run_state_machine_as_test(Sequences, settings=options)
+        if time.monotonic() >= end:
+            break
+
+
+@pytest.mark.timeout(float(MORE_SECONDS or 0) + 300)
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+async def test_sequences_of_every_role_are_answered_as_documented(app: App, owner: User) -> None:
+    # Conversations are created, and none is started.
+    await app.state["start_worker"].close()
+    schema = operations_to_try()
+    tried = Tried(await identities_of(app, owner))
+    used: dict[str, Counter[str]] = {identity: Counter() for identity in tried.identities}
+    async with listening(app.public) as url:
+        schema.config.update(base_url=url)
+        with tried.session:
+            for identity, counts in used.items():
+                await asyncio.to_thread(_try_sequences, schema, tried, identity, counts)
+
+    assert tried.failures == {}
+    assert used["owner"], "what was created is used by its id"
+    assert not used["unauthenticated"], used
