@@ -112,14 +112,14 @@ async def set_audit_stream(
 
 @router.delete("", status_code=204)
 async def delete_audit_stream(trail: CurrentTrail, session: Session) -> None:
-    """Sends the audit log nowhere any more. 404 `audit_stream_not_found`."""
+    """Stops sending the audit log. 404 `audit_stream_not_found`."""
     await session.delete(await _stream(session))
     trail.record(session, AuditAction.AUDIT_STREAM_DELETED, (AuditTarget.AUDIT_LOG, "stream"))
 
 
 @router.post("/test", status_code=204)
 async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, request: Request) -> None:
-    """Sends a message that is no entry to the receiver, at once.
+    """Sends a test message to the receiver at once. The message is not an entry of the audit log.
 
     404 `audit_stream_not_found`, 502 `audit_stream_failed`.
     """
