@@ -1,1 +1,3 @@
-"""Callbacks: what runs for each matching event of a conversation: a signed webhook, or a line in the log."""
+"""Callbacks: actions for each matching event of a conversation. An action is a signed webhook, a message in a
+chat or by e-mail, or a line in the log.
+"""

@@ -21,11 +21,12 @@ class Processor(StrEnum):
 
 
 class Callback(Base):
-    """What runs for events of a user's conversations.
+    """An action for events of a user's conversations.
 
-    conversation_id: null means all conversations of the user. is_for_everyone: the conversations of all
-    users; an administrator's. kinds, sources, tools, statuses: each non-empty list must contain what the
-    event has. previous_secret_encrypted: also signs until `previous_secret_until`.
+    conversation_id: null means all conversations of the user. is_for_everyone: it runs for the conversations
+    of all users; only administrators can have such a callback. kinds, sources, tools, statuses: filters; each
+    list that is not empty must contain the value of the event. previous_secret_encrypted: signs messages in
+    addition to the new secret until `previous_secret_until`.
     """
 
     __tablename__ = "callbacks"

@@ -74,7 +74,7 @@ async def change_callback(
     body: ChangeCallback,
     cipher: ServerCipher,
 ) -> CallbackInfo:
-    """Changes a callback. 400 `no_url` for a url of a callback that is no webhook."""
+    """Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook."""
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
     info = service.callback_info(cipher, callback)
@@ -103,8 +103,8 @@ async def rotate_secret_of_callback(
     body: RotateSecret,
     cipher: ServerCipher,
 ) -> CallbackWithSecret:
-    """Gives a webhook a new secret, shown only in this reply. Until `previous_secret_until` messages are
-    signed with both. 400 `no_secret`.
+    """Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
+    messages are signed with both secrets. 400 `no_secret`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))

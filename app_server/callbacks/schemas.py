@@ -1,4 +1,4 @@
-"""What clients send and get about callbacks."""
+"""The API's models of callbacks."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -50,10 +50,11 @@ class CallbackFilters(BaseModel):
 
 
 class AddCallback(CallbackFilters):
-    """A new callback. url: only and always for `webhook` and `chat`; for `chat` the address of an incoming
-    webhook of Slack, Mattermost or a chat that takes the same. email: only and always for `mail`. `chat` and
-    `mail` tell people and therefore need a filter. conversation_id: one of the user's conversations;
-    without it all of them. is_for_everyone: conversations of all users; needs the permission `administer`.
+    """A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
+    of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
+    for others. `chat` and `mail` are read by people, so they need a filter. conversation_id: one of the
+    user's conversations; without it all of them. is_for_everyone: conversations of all users; needs the
+    permission `administer`.
     """
 
     name: _Name
@@ -139,7 +140,7 @@ class DeliveryInfo(BaseModel):
 
 
 class RotateSecret(BaseModel):
-    """keep_previous_hours: for so long, messages are signed with the previous secret too."""
+    """`keep_previous_hours`: how long messages are also signed with the previous secret."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -33,7 +33,7 @@ async def callbacks_of(session: AsyncSession, user_id: UUID) -> list[Callback]:
 
 
 async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -> Callback:
-    """Raises NotFound, also for a callback of another user."""
+    """Returns the user's callback. Raises NotFound, also for a callback of another user."""
     callback = await session.get(Callback, callback_id)
     if callback is None or callback.user_id != user_id:
         raise NotFound("There is no such callback.")
@@ -72,7 +72,7 @@ async def add(
 
 
 def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
-    """Raises BadRequest `no_url` for a url of a callback that has none."""
+    """Changes a callback. Raises BadRequest `no_url` if a url is given for a callback that has none."""
     values = changes.model_dump(exclude_none=True)
     if (url := values.pop("url", None)) is not None:
         if callback.processor not in {Processor.WEBHOOK, Processor.CHAT}:
@@ -85,8 +85,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
-    """Gives the webhook a new secret and returns it. Messages carry the previous signature too for the time
-    `keep`. Raises BadRequest `no_secret`.
+    """Gives the webhook a new secret and returns it. For the time `keep`, messages are also signed with the
+    previous secret. Raises BadRequest `no_secret`.
     """
     if callback.secret_encrypted is None:
         raise BadRequest("Only a webhook has a secret.", code="no_secret")

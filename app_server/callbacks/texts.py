@@ -1,4 +1,4 @@
-"""Tells people of an event in a few lines: for chats, e-mails and comments. Pure."""
+"""Describes an event in a few lines for people: for chats, e-mails and comments. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ _ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent
 
 @dataclass(frozen=True)
 class Told:
-    """title: of the conversation. text: what has happened. url: the page of the conversation."""
+    """The text about an event. `title`: the title of the conversation. `text`: what has happened. `url`: the
+    page of the conversation.
+    """
 
     title: str
     text: str
@@ -27,13 +29,13 @@ class Told:
 
 
 def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
-    """Returns the words for an event. title: of the conversation; None if it has none yet."""
+    """Returns the text about an event. `title`: the title of the conversation; None if it has none yet."""
     return Told(_one_line(title or "A conversation"), _shortened(_text(event)), url)
 
 
 def for_chat(told: Told) -> str:
-    """Returns the text for an incoming webhook of Slack, Mattermost or a similar chat. Whatever an agent has
-    written mentions no people and makes no links.
+    """Returns the text for an incoming webhook of Slack, Mattermost or a similar chat. Text from an agent
+    cannot mention people or make links.
     """
     return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
 
