@@ -76,7 +76,7 @@ class CredentialFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keeps other processes from writing meanwhile."""
+        """Locks the file, so that no other process writes to it."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path.parent, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
-"""Encrypts everything that is stored with the newest encryption key.
+"""Encrypts all stored secrets with the newest encryption key.
 
-Each batch of rows is one transaction. A rotation that is killed leaves every value readable, because the
-older keys stay; the next one continues where it ended.
+Each batch of rows is one transaction. If a rotation is killed, every value can still be decrypted, because
+the older keys are kept. The next rotation continues where it ended.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -27,14 +27,14 @@ _Change = Callable[[str], str]
 
 @dataclass
 class Rotation:
-    """What a rotation has done. `unreadable`: the places of values that no known key decrypts."""
+    """The result of a rotation. `unreadable`: the places of values that no known key decrypts."""
 
     renewed: int = 0
     unreadable: list[str] = field(default_factory=list)
 
 
 async def rotate(database: Database, config: Config, cipher: Cipher) -> Rotation:
-    """Encrypts all stored values with the newest key, except those that it has encrypted."""
+    """Encrypts all stored values with the newest key, except values that it has encrypted already."""
     done = Rotation()
     async for place, token in _stored(database):
         if not cipher.is_newest(token) and not _is_readable(cipher, token):

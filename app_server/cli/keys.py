@@ -42,7 +42,7 @@ def rotate_keys(home: Home = None) -> None:
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
-    """Keeps servers of this home from running meanwhile, because they would not know the new key."""
+    """Locks the home, so that no server of it starts during the rotation: it would not know the new key."""
     from app_server.http.listeners import home_of_our_own
 
     return nullcontext() if config.encryption_keys else home_of_our_own(config.home)

@@ -104,7 +104,9 @@ def key_for(url: str) -> str:
 
 
 def server_address(url: str) -> str:
-    """Returns the address in the form in which it is stored. Ends the program if it is none."""
+    """Returns the address in the form in which it is stored. Ends the program if it is not a valid
+    address.
+    """
     text = url if "://" in url else f"https://{url}"
     try:
         parts = urlsplit(text)
