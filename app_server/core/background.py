@@ -39,7 +39,9 @@ class Background:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def drain(self) -> None:
-        """Waits until all started tasks have ended. Must not be used together with `run_forever`."""
+        """Waits until all started tasks have ended. Do not use it together with `run_forever`, whose tasks
+        never end.
+        """
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
@@ -52,8 +54,8 @@ ServerBackground = Annotated[Background, from_server("background")]
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of `work`. If the caller is cancelled, it first waits until `work` has ended,
-    because a thread of it would continue unseen.
+    """Returns the result of `work`. If the caller is cancelled, first waits until `work` has ended, because
+    its thread would otherwise continue without an owner.
     """
     task = asyncio.create_task(work)
     try:

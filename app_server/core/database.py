@@ -88,7 +88,7 @@ def now() -> datetime:
 class Database:
     """The engines of the database and the sessions made from them.
 
-    The brief sessions are for what every model call waits for: a few statements that find their rows by an
+    The brief sessions are for the few statements that every model call waits for, which find their rows by an
     index. On SQLite their statements run in the event loop's thread, so a long statement would block all
     other work.
     """

@@ -1,4 +1,4 @@
-"""Blocks of code that run until something ends, such as a permission: open streams, above all."""
+"""Blocks of code that run until a permission or another condition ends. Most of them are open streams."""
 
 import asyncio
 from collections import defaultdict
@@ -10,14 +10,14 @@ CauseT = TypeVar("CauseT", bound=Hashable)
 
 
 class HeldBlocks(Generic[CauseT]):
-    """The running blocks, by what they depend on."""
+    """The running blocks, grouped by the cause that they depend on, such as a permission."""
 
     def __init__(self) -> None:
         self._timeouts: defaultdict[CauseT, set[asyncio.Timeout]] = defaultdict(set)
 
     @property
     def causes(self) -> Collection[CauseT]:
-        """What the running blocks depend on."""
+        """The causes that running blocks depend on."""
         return set(self._timeouts)
 
     def count(self, cause: CauseT) -> int:

@@ -1,8 +1,9 @@
-"""One line per log record, with the ids of the request or task it belongs to. Never secrets.
+"""Formats log records: one line each, with the ids of the request or task that the record belongs to. Records
+never contain secrets.
 
     2026-11-20T21:57:36Z INFO app_server.conversations.start.steps ready conversation_id=0f3… request_id=91c…
 
-`bind` adds an id to everything logged later in the same request or task.
+`bind` adds an id to everything that is logged later in the same request or task.
 """
 
 import logging

@@ -46,8 +46,8 @@ async def _connect(*args: Any, **kwargs: Any) -> Any:
 
 
 def _give_up_dead(connection: Any, record: Any, _proxy: object) -> None:
-    """Tests the connection before use. Unlike pool_pre_ping this has a time limit, so a frozen server cannot
-    block callers.
+    """Tests the connection before use, and drops it if it is dead. Unlike pool_pre_ping this has a time
+    limit, so a frozen server cannot block callers.
     """
     if not record.info.setdefault("was_used", False):
         record.info["was_used"] = True

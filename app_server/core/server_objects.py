@@ -1,7 +1,7 @@
 """Lets routes take the objects of the server as parameters.
 
-The lifespan opens these objects (server_state.py). Beside the class of each stands an alias for parameters,
-such as `ServerDatabase`.
+The lifespan opens these objects (server_state.py). Next to the class of each object there is an alias for
+parameters, such as `ServerDatabase`.
 """
 
 from typing import Annotated, Any

@@ -55,12 +55,12 @@ _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
 class WriteTurns:
-    """Gives the writers of this process the write lock in the order in which they ask for it. SQLite alone
-    gives it to the one that happens to ask next: those that wait sleep for up to 100 ms between two tries,
-    and among many of them some wait for seconds.
+    """Gives the writers of this process the write lock in the order of their requests.
 
-    A turn is only an order. SQLite's own lock protects the data, so a turn that is never given back costs the
-    next writer _TURN_SECONDS and no more.
+    SQLite alone has no order: waiting writers sleep for up to 100 ms between two tries, and the lock goes to
+    the first one that tries again. Among many writers, some would wait for seconds. A turn only sets the
+    order. SQLite's own lock protects the data. So a writer that never ends its turn delays the next one by
+    _TURN_SECONDS at most.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class WriteTurns:
             self._holder = writer
 
     def give_back(self, writer: object) -> None:
-        """Ends the turn of the writer, if it has it, and wakes the next one."""
+        """Ends the writer's turn, if it is the writer's turn, and wakes the next writer."""
         if self._holder is not writer:
             return
         self._holder = None

@@ -1,4 +1,4 @@
-"""Explains what keeps the server from starting: one sentence with the cause and the fix, no traceback."""
+"""Explains why the server cannot start: one sentence with the cause and the fix, without a traceback."""
 
 import errno
 import sqlite3

@@ -1,4 +1,4 @@
-"""What administrators see of jobs and do with them."""
+"""The queries and commands of administrators for jobs."""
 
 from datetime import datetime
 from uuid import UUID
@@ -20,7 +20,7 @@ async def search(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[Job]:
-    """Returns jobs, newest first. before: the time and id after which the page begins."""
+    """Returns jobs, newest first. `before`: the time and id where the page begins."""
     query = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
     if state is not None:
         query = query.where(Job.state == state)
@@ -38,7 +38,7 @@ async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
 
 
 async def retry(session: AsyncSession, job_id: UUID) -> Job:
-    """Makes a dead or cancelled job wait again, with all its attempts; a waiting one runs at once. Raises
+    """Makes a dead or cancelled job wait again, with all its attempts. A waiting job runs at once. Raises
     NotFound, and Conflict `job_not_retryable`.
     """
     job = await _locked(session, job_id)

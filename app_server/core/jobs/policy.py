@@ -1,4 +1,4 @@
-"""How jobs of a kind are done: attempts, pauses between them, and limits."""
+"""The policy for jobs of a kind: the number of attempts, the pauses between them, and the time limit."""
 
 import random
 from collections.abc import Awaitable, Callable

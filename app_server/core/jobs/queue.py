@@ -152,7 +152,9 @@ async def is_any_free(
 
 
 async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str]) -> datetime | None:
-    """Returns the earliest time after `after` at which a waiting job may run. None: there is none."""
+    """Returns the earliest time after `after` at which a waiting job may run. Returns None if there is no
+    such job.
+    """
     waiting = select(func.min(Job.run_at)).where(
         Job.state == JobState.WAITING, Job.kind.in_(kinds), Job.run_at > after
     )
@@ -215,15 +217,13 @@ async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any)
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Makes the jobs of `owner` free for other workers at once. The attempts that were cut off do not
-    count.
-    """
+    """Frees the jobs of `owner` for other workers at once. Attempts that were cut off do not count."""
     await _free_held(session, Job.lease_owner == owner, attempts=Job.attempts - 1)
 
 
 async def release_all(session: AsyncSession) -> None:
-    """Makes all running jobs free at once: those of a server that was killed. Their attempts count, because a
-    job may have been what ended the server.
+    """Frees all running jobs at once. They belong to a server that was killed. Their attempts count, because
+    a job may have caused the end of the server.
     """
     await _free_held(session)
 
@@ -238,8 +238,8 @@ async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values
 
 
 async def forget_ended(session: AsyncSession, done_for: timedelta, failed_for: timedelta) -> None:
-    """Deletes jobs that have ended long ago. done_for: how long successful jobs are kept; failed_for: how
-    long dead and cancelled ones.
+    """Deletes jobs that have ended long ago. `done_for`: how long successful jobs are kept. `failed_for`: how
+    long dead and cancelled jobs are kept.
     """
     moment = now()
     failed = (JobState.DEAD, JobState.CANCELLED)

@@ -41,7 +41,8 @@ class _Kind:
 class Jobs:
     """The worker and the kinds of jobs that it knows.
 
-    Register all kinds, then `open`. `wake` says that there is work; `close` stops it and frees its jobs.
+    Register all kinds, then call `open`. `wake` tells the worker that there is work. `close` stops the worker
+    and frees its jobs.
     """
 
     def __init__(self, database: Database, pubsub: PubSub) -> None:
@@ -55,18 +56,21 @@ class Jobs:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds that have a handler in this server."""
+        """The kinds of jobs that have a handler in this server."""
         return frozenset(self._kinds)
 
     def register(self, kind: str, handler: Handler, policy: RetryPolicy | None = None) -> None:
-        """Says how jobs of this kind are done. Raises ValueError if the kind has a handler."""
+        """Sets the handler and policy for jobs of this kind. Raises ValueError if the kind has a handler
+        already.
+        """
         self._add(kind, _Kind(handler, policy or RetryPolicy()))
 
     def schedule(
         self, kind: str, handler: Handler, every: timedelta, policy: RetryPolicy | None = None
     ) -> None:
-        """Repeats a job, `every` so often after it has ended, on one of the servers. An attempt that fails is
-        made again; after the last one, the job waits for its next turn and shows the error.
+        """Repeats a job on one of the servers. The next run begins `every` after the last one has ended. A
+        failed attempt is repeated. After the last attempt, the job waits for its next run and shows the
+        error.
         """
         self._add(kind, _Kind(handler, policy or RetryPolicy(attempts=3), every))
 
@@ -76,8 +80,8 @@ class Jobs:
         self._kinds[kind] = known
 
     async def open(self) -> None:
-        """Starts the worker. On SQLite, jobs that a killed server has left go on at once; on PostgreSQL, when
-        their leases have expired.
+        """Starts the worker. Jobs that a killed server has left continue at once on SQLite. On PostgreSQL
+        they continue when their leases have expired.
         """
         self.schedule(TIDY_KIND, self._forget_ended, timedelta(hours=1))
         if self._database.sqlite_file is not None:
@@ -107,7 +111,7 @@ class Jobs:
         self._pubsub.publish(_CHANNEL, [LOOK])
 
     async def close(self) -> None:
-        """Stops the worker. Its unfinished jobs are free for other workers at once."""
+        """Stops the worker and frees its unfinished jobs for other workers at once."""
         self._database.session_info.pop(queue.WAKE, None)
         tasks = [*self._own_tasks, *(task for _, task in self._running.values())]
         for task in tasks:
@@ -144,7 +148,7 @@ class Jobs:
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
     async def _claim_free(self) -> datetime:
-        """Starts all free jobs that have room. Returns the moment up to which none is left."""
+        """Starts all free jobs for which there is a slot. Returns the time up to which no due job is left."""
         moment = now()
         while kinds := self._with_room():
             moment = now()
