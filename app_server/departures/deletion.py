@@ -1,4 +1,6 @@
-"""Deletes a person: what is handed over at once, and the rest by a job, after the sandboxes are gone."""
+"""Deletes a person. Belongings are handed over at once. A job deletes the rest after the sandboxes are
+gone.
+"""
 
 import logging
 from datetime import timedelta
@@ -40,8 +42,8 @@ _PAUSE = timedelta(seconds=2)
 async def begin_deletion(
     session: AsyncSession, trail: AuditTrail, manager: User, person: User, wanted: DeletePerson
 ) -> list[UUID]:
-    """Disables the person, hands over what should be, and hides the rest; a job then deletes it and the
-    person. Returns the ids of the conversations that are being deleted.
+    """Disables the person's account, hands over the chosen belongings, and hides the rest. A job then deletes
+    the rest and the account. Returns the ids of the conversations that are being deleted.
 
     Raises Forbidden `role_not_manageable`, NotFound `person_not_found` for an unknown heir, BadRequest
     `heir_not_usable`, Conflict `person_being_deleted` and `conversations_starting`.

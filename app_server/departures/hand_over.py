@@ -1,4 +1,4 @@
-"""Gives what one person has to another person."""
+"""Gives the belongings of one person to another person."""
 
 from uuid import UUID
 

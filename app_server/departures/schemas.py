@@ -34,8 +34,8 @@ class Fate(StrEnum):
 
 
 class DeletePerson(BaseModel):
-    """What becomes of a person's conversations, model profiles, callbacks and triggers. `heir_id`: the person
-    who gets what is handed over.
+    """What is done with a person's conversations, model profiles, callbacks and triggers. `heir_id`: the
+    person who gets those that are handed over.
     """
 
     model_config = ConfigDict(extra="forbid")
