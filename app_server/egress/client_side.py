@@ -36,7 +36,7 @@ class ByteWriter(Protocol):
 class Asked:
     """A request to the proxy.
 
-    `path`: of a plain request; None for CONNECT. `host`: as the client wrote it, not checked yet.
+    `path`: the path of a plain request; None for CONNECT. `host`: as the client wrote it, not checked yet.
     """
 
     request: h11.Request

@@ -29,9 +29,10 @@ class Broken(Exception):
 class Changes:
     """Changes to a request and its reply on the way.
 
-    `dropped`: header names to remove, in lower case. added: headers to add; `redaction` masks their secrets
-    in the reply. proxy: set if `world` is a connection to this proxy instead of the host. keeper: stores the
-    reply in the package cache; the request is then sent with the headers SENT instead of the client's.
+    `dropped`: names of headers to remove, in lower case. `added`: headers to add; `redaction` masks their
+    secrets in the reply. `proxy`: the upstream proxy, if `world` is a connection to it and not to the host.
+    `keeper`: stores the reply in the package cache; the request then has the headers SENT instead of the
+    client's.
     """
 
     default_port: int = 80
@@ -88,7 +89,9 @@ async def _send(
 
 
 def _request(asked: Asked, changes: Changes) -> h11.Request:
-    """Builds the request. Its Host header is the host that was checked, whatever the sandbox sent."""
+    """Builds the request. Its Host header is the host that was checked, even if the sandbox sent another
+    one.
+    """
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
     place = host if asked.port == changes.default_port else f"{host}:{asked.port}"
     headers = [(b"host", place.encode())]

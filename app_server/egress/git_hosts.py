@@ -32,7 +32,7 @@ _CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oaut
 
 @dataclass(frozen=True)
 class GitHost:
-    """A git host. port: the port that its user has given, in addition to the usual ones."""
+    """A git host of the user. `port`: the port that the user has given, in addition to the usual ones."""
 
     name: str
     port: int | None
@@ -55,7 +55,7 @@ async def git_hosts_of(
 def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
     """Returns why a request to a git host is refused. Returns None if it is allowed.
 
-    replaced: the headers that hold credentials of the user, which this proxy puts in.
+    replaced: the headers in which this proxy replaces a stand-in by a credential of the user.
     """
     target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
     if _PUSH in target:

@@ -30,7 +30,8 @@ class PinnedConnection:
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
     """Returns the addresses of the host.
 
-    If one of them must not be called, all are refused: a name with both kinds is no accident. Raises Refused.
+    If one of the addresses is not allowed, all are refused: only an attacker gives one name both kinds.
+    Raises Refused.
     """
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):

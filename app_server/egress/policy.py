@@ -1,4 +1,4 @@
-"""The network policy of sandboxes. Pure, but for the data file, which is read once."""
+"""The network policy of sandboxes. Pure, except that the data file is read once."""
 
 import tomllib
 from collections.abc import Iterable, Sequence

@@ -73,8 +73,8 @@ class AllowedRoute:
         return exchange(asked.request.headers, self.brokered)
 
     def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
-        """Checks a request to a git host. replaced: the headers that hold credentials of the user, which this
-        proxy puts in. Raises Refused.
+        """Checks a request to a git host. replaced: the headers in which this proxy replaces a stand-in by a
+        credential of the user. Raises Refused.
         """
         if self.is_git_host and (reason := git_hosts.refusal(asked, replaced)):
             raise Refused(reason)
@@ -162,7 +162,7 @@ class PolicyDecisions:
         )
 
     async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
-        """Returns those targets of open connections that are no longer allowed."""
+        """Returns the targets of open connections that are no longer allowed."""
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None or sandbox.status not in _UP:
@@ -173,8 +173,8 @@ class PolicyDecisions:
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
     def _told(self, reason: Reason, host: str) -> Reason:
-        """Returns the reason to report. An address that only an administrator can allow is reported as
-        private, so that the user is not asked to allow it.
+        """Returns the reason that the user is told. An address that only an administrator can allow is
+        reported as private, so that the user is not asked to allow it.
         """
         is_closed = is_address(host) and is_refused(host, host, self._named)
         return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason

@@ -138,7 +138,7 @@ class EgressProxy:
     async def _speak(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """Serves a tunnel whose requests are read. At a git host it may be plain HTTP on any port."""
+        """Serves a tunnel and reads the requests in it. At a git host they may be plain HTTP on any port."""
         if way.target.port != PLAIN_PORT:
             async with asyncio.timeout(HELLO_SECONDS):
                 early = early or await line.reader.read(PIECE_BYTES)
@@ -149,8 +149,8 @@ class EgressProxy:
     async def _speak_plainly(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """Serves a tunnel with plain HTTP. Requests go to the host that was checked, whatever
-        host they name.
+        """Serves a tunnel with plain HTTP. Requests go to the host that was checked, even if they name
+        another one.
         """
         inside = ClientSide(
             _Begun(early, line.reader), line.writer, of_host(way.target.host, way.target.port)
@@ -258,9 +258,9 @@ class _Disguised(Exception):
 
 
 async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
-    """Returns the first data of the sandbox after checking that it is for the requested host.
+    """Returns the first data that the sandbox sends, after a check that it is for the requested host.
 
-    TLS must name that host; for an IP address it must name none. On port 443 the data must be TLS.
+    TLS must name that host; for an IP address it must name no host. On port 443 the data must be TLS.
     """
     async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
         begun = early or await sandbox.reader.read(PIECE_BYTES)

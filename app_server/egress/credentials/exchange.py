@@ -1,7 +1,7 @@
-"""Puts values in place of the stand-ins that a program in a sandbox sends. Pure.
+"""Replaces the stand-ins that a program in a sandbox sends by the real values. Pure.
 
-Only headers that carry credentials are changed. In an address, a body or another header, a host could store
-the value where the sandbox can read it later.
+Only headers that carry credentials are changed. If an address, a body or another header were changed, a host
+could store the value where the sandbox can read it later.
 """
 
 import base64
@@ -32,7 +32,9 @@ class Exchange:
 
 
 def exchange(headers: Iterable[tuple[bytes, bytes]], variables: Sequence[BrokeredVariable]) -> Exchange:
-    """Returns the headers with stand-ins, changed. headers: names in lower case."""
+    """Returns the headers that contain stand-ins, with the values in their place. `headers`: names in lower
+    case.
+    """
     if not variables:
         return Exchange()
     carrying = [(name, value.decode("latin-1")) for name, value in headers if _carries(name)]

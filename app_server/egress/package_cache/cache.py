@@ -56,8 +56,8 @@ class PackageCache:
         return self._store is not None and self._files.knows(host, port)
 
     def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
-        """Returns the cache entry of a request for a cacheable package file, else None. held: a credential
-        that is added.
+        """Returns the cache entry for a request of a package file that can be cached. Returns None for other
+        requests. `held`: the credential that is added to the request.
         """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):

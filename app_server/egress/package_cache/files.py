@@ -1,6 +1,6 @@
 """Decides which requests are for package files that never change, and how long replies may be cached.
 
-Pure, but for the data file, which is read once.
+Pure, except that the data file is read once.
 """
 
 import re
@@ -63,7 +63,7 @@ class PackageFiles:
 def is_plain(asked: Asked, replaced: str | None) -> bool:
     """Returns whether only the address determines the reply: a GET without other meaningful headers.
 
-    replaced: the header that a credential is put in.
+    replaced: the header in which a credential replaces a stand-in.
     """
     names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
     return asked.request.method == b"GET" and all(
