@@ -1,7 +1,7 @@
 """Keeps large parts of events beside the log: images and long outputs of tools, once for each conversation.
 
-In the event stands a reference that readers of the protocol understand: for an image, the address of a route
-of this server; for a text, its beginning and its end with that address between them. `restored` gives back
+The stored event contains a reference that readers of the protocol understand: for an image, the address of a
+route of this server; for a text, its beginning and its end with that address between them. `restored` returns
 exactly the event that was reported.
 """
 
@@ -42,7 +42,9 @@ class Blob:
 
 @dataclass(frozen=True)
 class StoredForm:
-    """An event as it is stored: its JSON text, the references in it, and what they lead to."""
+    """An event as it is stored: its JSON text, the references in it, and the large parts that they refer
+    to.
+    """
 
     body: str
     references: list[Reference]
@@ -54,7 +56,7 @@ def address_of(conversation_id: UUID, sha256: str) -> str:
 
 
 def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> StoredForm:
-    """Returns the event with references in place of its large parts. body: the event as JSON text."""
+    """Returns the event with references in place of its large parts. `body`: the event as JSON text."""
     kept = StoredForm(body, [], [])
     if len(body) <= MAX_INLINE_CHARACTERS:
         return kept
@@ -70,7 +72,7 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
 
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
-    """Returns the event as JSON text with its large parts. parts: by their hash."""
+    """Returns the event as JSON text with its large parts. `parts`: the large parts by their hash."""
     event = from_json(body)
     for reference in references:
         *way, last = reference["path"]
@@ -82,7 +84,9 @@ def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores those that the conversation does not have yet. The caller holds the conversation's row lock."""
+    """Stores the large parts that the conversation does not have yet. The caller holds the conversation's row
+    lock.
+    """
     new = {blob.sha256: blob for blob in blobs}
     if not new:
         return
@@ -130,7 +134,7 @@ async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], kept: StoredForm) -> Any:
-    """Returns a copy of `value` with references, and adds what they lead to to `kept`."""
+    """Returns a copy of `value` with references in place of large parts, and adds these parts to `kept`."""
     if isinstance(value, dict):
         return {key: _without_large(conversation_id, one, (*path, key), kept) for key, one in value.items()}
     if isinstance(value, list):
@@ -152,8 +156,8 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 
 def _blob(value: str, is_text: bool) -> Blob | None:
-    """Returns what is stored in place of the value. Returns None if the value has to stay in the event: a
-    text of a message, or a URL that is no canonical base64.
+    """Returns the large part that is stored for this value. Returns None if the value must stay in the event:
+    a text of a message, or a URL that is not canonical base64.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

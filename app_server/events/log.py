@@ -102,7 +102,9 @@ async def read_frames(
 
 
 async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
-    """Returns one event as it was reported, as JSON text. None: there is none at this position."""
+    """Returns one event as it was reported, as JSON text. Returns None if there is no event at this
+    position.
+    """
     bodies = await read_bodies(session, conversation_id, from_seq=seq, through_seq=seq, limit=1)
     return bodies[0] if bodies else None
 
@@ -135,8 +137,8 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of events as JSON text, in the order of the log. full: with their large parts, in
-    place of references to them.
+    """Returns one page of events as JSON text, in the order of the log. full: returns the large parts of the
+    events in place of the references to them.
 
     Timestamps are only for people: within a conversation the position decides, and both grow together.
     """

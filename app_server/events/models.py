@@ -11,8 +11,8 @@ from app_server.core.database import Base
 
 
 class StoredEvent(Base):
-    """One event at its position. `body` is the event as JSON text. It is written once and
-    returned unchanged. `blobs`: the references in it to its large parts (blobs.py). None: it has none.
+    """One event at its position. `body` is the event as JSON text. It is written once and returned unchanged.
+    `blobs`: the references in it to its large parts (blobs.py); None if it has no large parts.
     """
 
     __tablename__ = "events"
@@ -32,8 +32,8 @@ class StoredEvent(Base):
 
 
 class EventBlob(Base):
-    """A large part of one event or of several. `sha256`: of the part as it stood in the event. `content`: the
-    bytes of an image, or a text in UTF-8.
+    """A large part of one event or of several. `sha256`: the hash of the part as it was in the event.
+    `content`: the bytes of an image, or a text in UTF-8.
     """
 
     __tablename__ = "event_blobs"

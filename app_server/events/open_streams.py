@@ -14,7 +14,7 @@ MAX_STREAMS = 256
 
 
 class OpenStream(Protocol):
-    """A WebSocket, or what has its states."""
+    """A WebSocket, or another stream with the same states."""
 
     @property
     def client_state(self) -> WebSocketState: ...

@@ -62,7 +62,9 @@ class _Envelope(BaseModel):
 
 
 def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
-    """Returns the frame for a stored event. The body is not encoded again. blobs: the references in it."""
+    """Returns the frame for a stored event. The body is not encoded again. `blobs`: the references in the
+    body.
+    """
     told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
 
@@ -93,7 +95,9 @@ class DurableFrame(BaseModel):
     _kept: StoredForm | None = None
 
     def keep(self, conversation_id: UUID) -> StoredForm:
-        """Returns the event as the log of this conversation stores it. From now on, `frame` shows it so."""
+        """Returns the event in the form in which the log of this conversation stores it. From then on,
+        `frame` contains this form.
+        """
         self._kept = shortened(conversation_id, self.event, self._body)
         return self._kept
 
@@ -230,8 +234,8 @@ class Acknowledged(BaseModel):
 class BlobReference(BaseModel):
     """A large part of an event that is kept beside it.
 
-    `path`: the keys and indexes that lead to it. `sha256`: of the part as it stood in the event, and its name
-    in the route of blobs. `size`: in bytes.
+    `path`: the keys and indexes that lead to it. `sha256`: the hash of the part as it was in the event; it is
+    also the part's name in the route of blobs. `size`: in bytes.
     """
 
     path: list[str | int]

@@ -61,8 +61,8 @@ async def serve(
 
     after_seq: the last position the client has. greeting: returns the frames that follow `sync`. opening:
     returns the first position to send, and the frame that comes before all others; without it, the stream
-    begins after `after_seq`. shown: returns what the client gets of a frame, None for nothing; without it,
-    all frames are sent.
+    begins after `after_seq`. shown: returns the part of a frame that the client may see, or None if it may
+    not see the frame; without it, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 

@@ -36,7 +36,7 @@ async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Wi
 
 
 async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, limit: int) -> Window:
-    """Returns the events right before a position. None: the last events of the log."""
+    """Returns the events right before a position. `position`: None means the end of the log."""
     log_seq = await log.last_seq(session, conversation_id)
     end = log_seq + 1 if seq is None else min(seq, log_seq + 1)
     query = _sizes(conversation_id).where(StoredEvent.seq < end).order_by(StoredEvent.seq.desc())
