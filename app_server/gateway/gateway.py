@@ -1,7 +1,7 @@
 """The gateway: the one way into the ports of sandboxes. It runs before all other parts of the public app.
 
-A request for a page of a sandbox ends here, whatever its path is. None of Slipway's routes, files or cookies
-can be reached at a sandbox's host name or below a link.
+The gateway answers every request for a page of a sandbox, for all paths. None of Slipway's routes, files or
+cookies can be reached at a sandbox's host name or below a link.
 """
 
 import asyncio
