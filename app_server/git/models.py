@@ -71,9 +71,8 @@ class GitGrant(Base):
 
     app_id: None if the application was removed; then the token cannot be renewed. installation_id: the
     installation of a GitHub App whose tokens are used; None for a token of the user. expires_at, renew_at:
-    None if the token does not expire. is_refused: the host does not renew it any more, the user has to
-    connect again. claimed_until: until this time one app server renews it, and no other may. version: counts
-    the renewals.
+    None if the token does not expire. is_refused: the host no longer renews it; the user must connect again.
+    claimed_until: until this time only one app server may renew it. version: counts the renewals.
     """
 
     __tablename__ = "git_grants"

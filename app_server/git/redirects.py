@@ -1,5 +1,5 @@
-"""Follows the redirects of a git host before git calls it. Git could not be kept from following one into the
-private network.
+"""Follows the redirects of a git host before git calls it. Git itself could follow a redirect into the
+private network, and this cannot be prevented.
 """
 
 from base64 import b64encode

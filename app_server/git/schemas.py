@@ -51,10 +51,10 @@ ApiUrl = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_api
 
 
 class SaveGitCredential(BaseModel):
-    """A new token for a git host. username: only for hosts that require a certain user name.
+    """A new token for a git host. `username`: only for hosts that require a certain user name.
 
-    provider: what kind of host it is; null: its name decides. api_url: where the API of the host is; null:
-    where hosts of this kind have it.
+    `provider`: the kind of the host; null means that the host's name decides. `api_url`: the address of the
+    host's API; null means the usual address for hosts of this kind.
     """
 
     host: Origin
@@ -66,9 +66,9 @@ class SaveGitCredential(BaseModel):
 
 
 class ChangeGitCredential(BaseModel):
-    """Changes of a stored token. Fields that are left out stay as they are. provider, api_url: only with a
-    new token, since the stored one must not be sent to another address. A new provider without an api_url
-    takes the stored address away.
+    """Changes to a stored token. Fields that are left out stay as they are. `provider`, `api_url`: allowed
+    only together with a new token, because the stored token must not be sent to another address. A new
+    provider without an `api_url` removes the stored address.
     """
 
     token: Token | None = None
@@ -89,9 +89,9 @@ class GitCredentialInfo(BaseModel):
 
     provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
     is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
-    installation of a GitHub App whose tokens are used. scopes, expires_at: as the host said at the sign-in;
-    null if it did not say, or if the token does not expire. needs_reconnect: the host does not renew the
-    token any more.
+    installation of a GitHub App whose tokens are used. scopes, expires_at: what the host stated at the
+    sign-in; null if it stated nothing, or if the token does not expire. needs_reconnect: the host no longer
+    renews the token, so the user must connect again.
     """
 
     id: Id
