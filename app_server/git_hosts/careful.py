@@ -1,6 +1,4 @@
-"""Makes errors out of what a host's answers contain that no client expects, and renews tokens before
-calls.
-"""
+"""Wraps the clients of git hosts: converts unexpected answers to errors, and renews tokens before calls."""
 
 import inspect
 from collections.abc import Awaitable, Callable

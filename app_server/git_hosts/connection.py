@@ -1,7 +1,7 @@
-"""Calls to one git host with one user's token: headers, errors, limits and repetition, the same for all.
+"""Calls one git host with one user's token. Headers, errors, limits and retries are the same for all hosts.
 
-The token goes only to the host that it belongs to. A redirect to another host is followed without it, and not
-to a private address.
+The token is sent only to the host that it belongs to. A redirect to another host is followed without the
+token, and never to a private address.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class _TryAgain(Exception):
 
 @dataclass(frozen=True)
 class HostReply:
-    """A good reply of a host, its body read. `headers` ignore case."""
+    """A successful reply of a host with its whole body. Names in `headers` ignore case."""
 
     status: int
     headers: httpx.Headers
@@ -63,8 +63,8 @@ class HostReply:
 
 @dataclass(frozen=True)
 class HostConnection:
-    """How to call a host. `api_url`: the beginning of all paths, without a slash at the end. `headers`: with
-    the token. `reason_of`: finds the host's own words in an error.
+    """The settings for calls to a host. `api_url`: the beginning of all paths, without a slash at the end.
+    `headers`: contain the token. `reason_of`: returns the host's message in an error reply.
 
     `missing_scope`: reads from the reply which permission the token lacks; None if it cannot be known.
     """
@@ -79,7 +79,7 @@ class HostConnection:
 
     @property
     def rate_key(self) -> str:
-        """Names this host and token without showing the token."""
+        """A key for this host and token that does not reveal the token."""
         token = repr(sorted(self.headers.items())).encode()
         return f"{self.host} {hashlib.sha256(token).hexdigest()}"
 
@@ -91,16 +91,16 @@ class HostConnection:
         accept: str | None = None,
         max_bytes: int = MAX_REPLY_BYTES,
     ) -> HostReply:
-        """Reads something. Repeats the call twice if the host does not answer well.
+        """Sends a GET request. Repeats it up to twice if the host does not answer or fails.
 
-        `path`: below `api_url`, its parts already quoted, or a whole address on the same host, as in links to
-        the next page. Raises the errors of `errors.py`.
+        `path`: below `api_url`, with quoted parts, or a whole address on the same host, as in links to the
+        next page. Raises the errors of `errors.py`.
         """
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
     async def send(self, method: str, path: str, body: Any = None, query: Query | None = None) -> HostReply:
-        """Changes something. `body`: sent as JSON. The call is made once: what a host did with a call that it
-        did not answer cannot be known.
+        """Sends a request that changes something. `body`: sent as JSON. It is never repeated, because a host
+        may have carried out a request that it did not answer.
         """
         try:
             return await self._once(method, path, query, body, None, MAX_REPLY_BYTES)
@@ -110,7 +110,7 @@ class HostConnection:
     async def find(
         self, path: str, query: Query | None = None, *, accept: str | None = None
     ) -> HostReply | None:
-        """Reads something that may be missing. Returns None for 404."""
+        """Sends a GET request for something that may not exist. Returns None for 404."""
         from_host = await self._repeated(
             "GET", path, query, None, accept, MAX_REPLY_BYTES, may_be_missing=True
         )
@@ -169,8 +169,8 @@ class HostConnection:
         raise errors.failed(self.host, "it redirects too often")
 
     def _redirected(self, method: str, reply: httpx.Response) -> str | None:
-        """Returns where the call is to be made instead. A change goes only where the token belongs, and only
-        if it stays the same call, as at a renamed repository.
+        """Returns the address to repeat a redirected call at. A change is repeated only at the host that the
+        token belongs to, and only if the redirect keeps the method, as for a renamed repository.
         """
         if not reply.is_redirect or "location" not in reply.headers:
             return None

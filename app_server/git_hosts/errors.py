@@ -65,7 +65,9 @@ def cannot(host: str, what: str) -> AppError:
 
 
 def rate_limited(host: str, wait_seconds: float) -> AppError:
-    """Returns the error for calls that the host does not want now. `wait_seconds`: until it takes calls."""
+    """Returns the error for a host that takes no calls for some time. `wait_seconds`: the time until it takes
+    calls again.
+    """
     seconds = max(1, round(wait_seconds))
     return TooManyRequests(
         f"{host} takes no more calls with this token for {seconds} s.",
@@ -78,7 +80,7 @@ def rate_limited(host: str, wait_seconds: float) -> AppError:
 def refused(host: str, status: int, reason: str, *, missing_scope: str | None = None) -> AppError:
     """Returns the error for a status of the host, 400 or more.
 
-    `reason`: the host's own words, may be empty. `missing_scope`: the permission that the token lacks, or the
+    `reason`: the host's message; may be empty. `missing_scope`: the permission that the token lacks, or the
     address at which it can be given.
     """
     if status == httpx.codes.UNAUTHORIZED:

@@ -1,4 +1,4 @@
-"""Which reviews of a pull request count: the latest one of each reviewer."""
+"""Selects the reviews of a pull request that count: the latest review of each reviewer."""
 
 from collections.abc import Iterable
 
@@ -8,8 +8,8 @@ from app_server.git_hosts.schemas import Review, ReviewVerdict
 def latest_reviews(found: Iterable[tuple[str, ReviewVerdict | None, str | None]]) -> list[Review]:
     """Returns the latest review of each reviewer. A comment does not replace a verdict.
 
-    `found`: author, verdict and text of each review, oldest first. A verdict of None: the review was
-    dismissed, and the author's earlier ones with it.
+    `found`: author, verdict and text of each review, oldest first. A verdict of None means that the review
+    and the author's earlier ones were dismissed.
     """
     latest: dict[str, Review] = {}
     for author, verdict, body in found:

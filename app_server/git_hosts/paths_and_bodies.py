@@ -1,4 +1,6 @@
-"""What clients of git hosts do to texts: quoting of path parts, and bodies within a host's limit. Pure."""
+"""Prepares texts for requests to git hosts: quotes parts of paths, and cuts bodies to a host's limit.
+Pure.
+"""
 
 from urllib.parse import quote
 
@@ -6,12 +8,12 @@ _CUT = "\n\n…\n\n*The rest was left out: the host takes {limit} characters.*"
 
 
 def part(text: str) -> str:
-    """Returns the text as one part of a path: slashes are quoted, too."""
+    """Returns the text as one part of a path. Slashes in it are quoted."""
     return quote(text, safe="")
 
 
 def parts(text: str) -> str:
-    """Returns a path in which the slashes stay."""
+    """Returns the text as a path. Slashes in it are kept."""
     return quote(text, safe="/")
 
 

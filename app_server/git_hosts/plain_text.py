@@ -1,4 +1,4 @@
-"""Turns what git hosts keep as HTML or as a job's log into plain text. Pure."""
+"""Converts HTML and job logs of git hosts to plain text. Pure."""
 
 import re
 from html import escape

@@ -1,7 +1,7 @@
-"""What a client of a git host can do. Each provider has one class that follows this protocol.
+"""The interface of the clients of git hosts. Each provider has one class that implements it.
 
-A client translates between the host's JSON and our values, and does nothing else: it keeps nothing, decides
-nothing and knows no conversation. All methods raise the errors of `errors.py`.
+A client only translates between the host's JSON and our values. It stores nothing, makes no decisions and
+does not know conversations. All methods raise the errors of `errors.py`.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ from app_server.git_hosts.schemas import (
 
 
 class GitHostClient(Protocol):
-    """A git host as one of its users sees it. `page`: None for the first page, else `Slice.next_page`.
-    `limit`: the wanted number of items on a page, 1 to 100; a host may return fewer.
+    """A client that calls a git host in the name of one user. `page`: None for the first page, otherwise
+    `Slice.next_page`. `limit`: the wanted number of items on a page, 1 to 100; a host may return fewer.
     """
 
     provider: GitProvider
@@ -81,13 +81,13 @@ class GitHostClient(Protocol):
         ...
 
     async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
-        """Opens a pull request in `repository`, the target. If there is an open one from the same branch to
-        the same base, returns that one: the call is safe to repeat.
+        """Opens a pull request in `repository`, the target. If the same branch already has an open pull
+        request to the same base, returns that one. So the call can be repeated.
         """
         ...
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        """Returns one pull request, with its mergeability as far as the host knows it."""
+        """Returns one pull request, and whether it can be merged, if the host knows it."""
         ...
 
     async def pull_requests(
@@ -137,7 +137,7 @@ class GitHostClient(Protocol):
         ...
 
     async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
-        """Marks a review thread as resolved. Raises `git_host_cannot` where the host has no such mark."""
+        """Marks a review thread as resolved. Raises `git_host_cannot` if the host has no such mark."""
         ...
 
     async def issue(self, repository: str, number: int) -> Issue:
@@ -153,7 +153,7 @@ class GitHostClient(Protocol):
         ...
 
     async def suggested_tasks(self) -> Sequence[HostTask]:
-        """Returns what waits for the user: open pull requests of theirs with conflicts, failing checks or
-        unresolved comments, and open issues that are assigned to them. At most 50.
+        """Returns tasks that wait for the user, at most 50: the user's open pull requests with conflicts,
+        failing checks or unresolved comments, and open issues that are assigned to the user.
         """
         ...

@@ -1,7 +1,8 @@
-"""How many calls a git host still takes with a token, as its replies say. Kept in memory of this server.
+"""Remembers how many more calls a git host accepts with a token, as its replies state. Kept in the memory of
+this server.
 
 Headers: GitHub `x-ratelimit-*` (reset in epoch seconds), GitLab `RateLimit-*`, Bitbucket and Azure DevOps
-`X-RateLimit-*`, all of them `Retry-After`. Azure DevOps sends `Retry-After` with good replies, too.
+`X-RateLimit-*`, all of them `Retry-After`. Azure DevOps sends `Retry-After` with successful replies, too.
 """
 
 import time
@@ -19,8 +20,8 @@ _MAX_WAIT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a host last said. `limit`, `remaining`: calls; None if it did not say. `resets_at`,
-    `blocked_until`: epoch seconds.
+    """The limit that a host stated last. `limit`, `remaining`: numbers of calls; None if not stated.
+    `resets_at`, `blocked_until`: epoch seconds.
     """
 
     limit: int | None = None
@@ -30,23 +31,27 @@ class Allowance:
 
 
 class RateLimits:
-    """Remembers the last word of each host for each token. `now`: epoch seconds, for tests."""
+    """The limits that each host stated last for each token. `now`: returns epoch seconds; tests replace
+    it.
+    """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._seen: OrderedDict[str, Allowance] = OrderedDict()
 
     def wait_seconds(self, key: str) -> float:
-        """Returns how long no call should be made; 0 for calls at once."""
+        """Returns for how many seconds no call may be made. Returns 0 if a call may be made now."""
         return max(0.0, self.of(key).blocked_until - self._now())
 
     def of(self, key: str) -> Allowance:
-        """Returns what the host last said about this token. `key`: see `HostConnection.rate_key`."""
+        """Returns the limit that the host stated last for this token. `key`: see
+        `HostConnection.rate_key`.
+        """
         return self._seen.get(key, Allowance())
 
     def note(self, key: str, reply: httpx.Response) -> float:
-        """Takes in the headers of a reply. Returns how many seconds the host wants no call, 0 if it does not
-        say so.
+        """Reads the headers of a reply. Returns for how many seconds the host accepts no calls; 0 if it does
+        not say so.
         """
         limit, remaining, reset = _numbers(reply.headers)
         now = self._now()

@@ -1,4 +1,4 @@
-"""Finds the full name of a repository in the path of its address, and the other way round. Pure."""
+"""Converts between the full name of a repository and the path of its git address. Pure."""
 
 from urllib.parse import quote, unquote
 

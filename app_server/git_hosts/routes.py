@@ -1,6 +1,6 @@
-"""Routes of the protocol that search at the user's git hosts: namespaces, repositories, branches, tasks.
+"""Routes that search the user's git hosts: namespaces, repositories, branches and suggested tasks.
 
-What a host answers is passed on in the protocol's fields. Nothing is stored, except suggested tasks for a
+The hosts' answers are returned in the protocol's fields. Nothing is stored, except suggested tasks for a
 minute.
 """
 
@@ -38,7 +38,9 @@ HostName = Annotated[str | None, Query(max_length=300, description="Which host, 
 
 
 class SortOrder(StrEnum):
-    """How a page of repositories is sorted. Without it: in the host's order, the latest change first."""
+    """The order of repositories on a page. Without it, the order of the host is used: the latest change
+    first.
+    """
 
     STARS_DESC = "stars-desc"
     STARS_ASC = "stars-asc"
@@ -78,8 +80,8 @@ Connected = Annotated[ConnectedHost, Depends(_connected)]
 
 @router.get("/installations/search")
 async def search_installations(connected: Connected, page_id: PageId = None, limit: Limit = 100) -> Page[str]:
-    """Returns the ids of the namespaces in which the user may see repositories: installations of an app where
-    the host has such, else organisations, groups, workspaces or projects.
+    """Returns the ids of the namespaces in which the user may see repositories. These are installations of an
+    app if the host has apps, and otherwise organisations, groups, workspaces or projects.
     """
     found = await connected.client.organizations(_host_page(page_id), limit)
     ids = [one.installation_id or one.id for one in found.items]
@@ -132,9 +134,9 @@ async def search_suggested_tasks(
     page_id: PageId = None,
     limit: Limit = 30,
 ) -> SuggestedTaskPage:
-    """Returns what waits for the user at all their hosts: open pull requests of theirs with conflicts,
-    failing checks or unresolved comments, and issues that are assigned to them. A host that fails is named in
-    `failed_hosts` and hides nothing of the others.
+    """Returns tasks that wait for the user at all git hosts: the user's open pull requests with conflicts,
+    failing checks or unresolved comments, and issues that are assigned to the user. A host that fails is
+    named in `failed_hosts`; the tasks of the others are still returned.
     """
     async with database.read() as session:
         connected = await hosts.all(session)

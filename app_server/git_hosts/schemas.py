@@ -1,4 +1,4 @@
-"""What all git hosts have in common: the values that the clients of git hosts take and return.
+"""The values that the clients of all git hosts take and return.
 
 Names of repositories are paths as the host writes them, without the host: `owner/name`, `group/sub/name` at
 GitLab, `PROJECT/name` at Bitbucket Data Center, `organization/project/name` at Azure DevOps.
@@ -28,7 +28,7 @@ class Value(BaseModel):
 
 
 class Slice(Value, Generic[Item]):
-    """One page of a list. `next_page`: the host's own mark of the next page; None on the last page."""
+    """One page of a list. `next_page`: the host's id of the next page; None on the last page."""
 
     items: tuple[Item, ...]
     next_page: str | None = None
@@ -56,7 +56,7 @@ class OwnerKind(StrEnum):
 
 class Organization(Value):
     """A namespace that holds repositories: an organisation, group, workspace or project. `installation_id`:
-    the id of an app's installation in it, if the host has such.
+    the id of an app's installation in it, if the host has apps.
     """
 
     id: str
@@ -154,8 +154,8 @@ class NewPullRequest(Value):
 
 
 class OpenedPullRequest(Value):
-    """The result of opening a pull request. `is_new`: False if there was an open one from the same branch,
-    which is returned then. `left_out`: sentences about what the host did not take, for the user to read.
+    """The result of opening a pull request. `is_new`: False if the branch already had an open pull request;
+    then that one is returned. `left_out`: sentences for the user about fields that the host did not accept.
     """
 
     pull_request: PullRequest
@@ -174,7 +174,7 @@ class PullRequestChanges(Value):
 
 
 class ItemKind(StrEnum):
-    """What a number means: at some hosts issues and pull requests are numbered apart."""
+    """The kind of thing that a number identifies: some hosts number issues and pull requests separately."""
 
     ISSUE = "issue"
     PULL_REQUEST = "pull_request"
@@ -192,8 +192,8 @@ class Comment(Value):
 
 
 class ReviewThread(Value):
-    """Review comments on one place of a pull request, oldest first. `line`: 1-based; None for a whole file or
-    an outdated place. `can_be_resolved`: whether the host can mark it as resolved.
+    """Review comments on one place of a pull request, oldest first. `line`: counted from 1; None for a whole
+    file or an outdated place. `can_be_resolved`: whether the host can mark it as resolved.
     """
 
     id: str

@@ -12,7 +12,7 @@ from app_server.git_hosts.schemas import HostBranch, HostRepository, HostTask, O
 
 
 class Repository(BaseModel):
-    """A repository at a git host. `clone_url`: what a conversation can be started with."""
+    """A repository at a git host. `clone_url`: the address with which a conversation can be started."""
 
     id: str
     full_name: str
@@ -61,7 +61,7 @@ class Branch(BaseModel):
 
 
 class SuggestedTaskInfo(BaseModel):
-    """Something that waits for the user at a git host. `host`: its name, as `github.com`."""
+    """A task that waits for the user at a git host. `host`: the host's name, such as `github.com`."""
 
     git_provider: GitProvider
     host: str
@@ -83,7 +83,7 @@ class SuggestedTaskInfo(BaseModel):
 
 
 class FailedHost(BaseModel):
-    """A host that could not be asked, and why."""
+    """A host that could not be asked, and the reason."""
 
     host: str
     detail: str

@@ -1,4 +1,6 @@
-"""Keeps the suggested tasks of users for a minute: finding them takes a host many calls."""
+"""Caches the suggested tasks of users for a minute, because a search for them needs many calls to the
+host.
+"""
 
 import time
 from collections import OrderedDict

@@ -1,1 +1,1 @@
-"""Sign-in to git hosts by OAuth and GitHub Apps, and the tokens that this gives."""
+"""Sign-in to git hosts with OAuth applications and GitHub Apps, and the tokens that a sign-in gives."""

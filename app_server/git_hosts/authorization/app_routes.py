@@ -76,8 +76,9 @@ async def list_git_apps(session: ReadSession, request: Request) -> GitApps:
 async def save_git_app(
     trail: CurrentTrail, session: Session, body: SaveGitApp, cipher: ServerCipher, request: Request
 ) -> GitAppInfo:
-    """Registers an application, or replaces the one of the same host. Secrets that are left out are removed.
-    Users who have signed in with an application whose client_id changes have to connect again.
+    """Registers an application, or replaces the one of the same host. Stored secrets that the request does
+    not contain are removed. If the client_id changes, users who have signed in with the application must
+    connect again.
 
     409 `git_app_exists`.
     """
@@ -130,9 +131,11 @@ async def use_installation(
     cipher: ServerCipher,
     request: Request,
 ) -> GitCredentialInfo:
-    """Stores tokens of an installation as the credential of the current administrator for the host, in place
-    of an earlier one. Agents of this administrator then act as the GitHub App, with tokens that live for an
-    hour and are valid for one repository each.
+    """Stores an installation of a GitHub App as the current administrator's credential for the host. It
+    replaces an earlier credential.
+
+    Agents of this administrator then act as the GitHub App. Their tokens are valid for an hour and for one
+    repository each.
 
     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
     """
@@ -161,8 +164,8 @@ async def use_installation(
 
 @router.delete("/{app_id}", status_code=204)
 async def delete_git_app(trail: CurrentTrail, session: Session, app_id: UUID) -> None:
-    """Deletes an application. Tokens that users have signed in for stay until they expire; then their users
-    have to connect again or paste a token.
+    """Deletes an application. Tokens from earlier sign-ins stay valid until they expire. Then their users
+    must connect again or paste a token.
 
     404 `git_app_not_found`.
     """

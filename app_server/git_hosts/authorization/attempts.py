@@ -1,5 +1,5 @@
-"""Keeps the state of a sign-in that is under way in encrypted values that only the browser that began it has,
-so that each app server can complete it.
+"""Keeps the state of a running sign-in in encrypted values. Only the browser that began the sign-in has them,
+so any app server can complete it.
 """
 
 import secrets
@@ -28,8 +28,9 @@ class _Attempt(BaseModel):
 
 
 class RedirectAttempt(_Attempt):
-    """A sign-in that comes back with a code. `state`: ties the answer of the host to this browser.
-    `verifier`: proves that the server that began the sign-in also exchanges the code (PKCE, RFC 7636).
+    """A sign-in in which the host sends the browser back with a code. `state`: proves that the answer of the
+    host belongs to this browser. `verifier`: proves that the server that began the sign-in also exchanges the
+    code (PKCE, RFC 7636).
     """
 
     kind: str = "redirect"
@@ -50,14 +51,14 @@ class RedirectAttempt(_Attempt):
         )
 
     def require_state(self, state: str) -> None:
-        """Raises BadRequest `git_sign_in_expired` if the browser has brought another state back."""
+        """Raises BadRequest `git_sign_in_expired` if the browser has brought back another state."""
         if not secrets.compare_digest(self.state.encode(), state.encode()):
             raise expired()
 
 
 class DeviceAttempt(_Attempt):
-    """A sign-in by a code that the user types at the host (RFC 8628). `interval`: seconds between questions
-    to the host. `ask_at`: the host must not be asked before.
+    """A sign-in by a code that the user types at the host (RFC 8628). `interval`: seconds between two
+    questions to the host. `ask_at`: the earliest time of the next question.
     """
 
     kind: str = "device"

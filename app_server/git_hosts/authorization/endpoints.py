@@ -96,13 +96,13 @@ class OAuthApp:
 
     @property
     def device_url(self) -> str | None:
-        """Where the device flow begins (RFC 8628). None if the host has none."""
+        """The address where the device flow begins (RFC 8628). None if the host has no device flow."""
         path = _PATHS[self.provider].device
         return path and self._base + path
 
     @property
     def scopes(self) -> str:
-        """The scopes to ask for, separated by spaces."""
+        """The scopes to request, separated by spaces."""
         return _PATHS[self.provider].scopes if self.stated_scopes is None else self.stated_scopes
 
     @property
@@ -113,7 +113,7 @@ class OAuthApp:
 
     @property
     def sends_basic(self) -> bool:
-        """Whether the application names itself with HTTP Basic instead of in the form."""
+        """Whether the application authenticates with HTTP Basic and not in the form."""
         return self.provider is GitProvider.BITBUCKET
 
     @property

@@ -51,7 +51,7 @@ _PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class _Stored:
-    """What the database has about a token at this moment."""
+    """The current data of a token in the database."""
 
     row: GitCredential
     grant: GitGrant | None
@@ -263,7 +263,7 @@ class HostTokens:
         return is_same
 
     async def _end(self, stored: _Stored, why: str) -> None:
-        """Notes that the user has to connect again, and tells the audit log."""
+        """Stores that the user must connect again, and adds an entry to the audit log."""
         assert stored.grant is not None
         user = stored.user
         async with self._database.session() as session:
@@ -285,8 +285,8 @@ class HostTokens:
     async def _change_in(
         self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
     ) -> bool:
-        """Changes the grant, unless it was renewed or replaced meanwhile or a condition does not hold.
-        Returns whether it was changed.
+        """Changes the grant. Does not change it if it was renewed or replaced meanwhile, or if a condition is
+        not met. Returns whether it was changed.
         """
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,

@@ -1,4 +1,5 @@
-"""Tokens of installations of GitHub Apps: they live for an hour, and for one repository if that is known.
+"""Tokens of installations of GitHub Apps. They are valid for an hour, and for one repository only if the
+repository is known.
 
 Source: https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
 """
@@ -33,8 +34,8 @@ class Installation(BaseModel):
 
 
 class RepositoryTokens:
-    """The tokens for single repositories that this server has been given, until five minutes before they
-    end. Keeps at most MAX_KEPT and forgets the oldest.
+    """Caches the tokens for single repositories until five minutes before they expire. Keeps at most MAX_KEPT
+    and forgets the oldest.
     """
 
     def __init__(self) -> None:
@@ -116,7 +117,9 @@ async def installation_token(
 
 
 def _proof_of(app: OAuthApp) -> str:
-    """Returns a JWT with which the app proves that it is the app (RS256, at most ten minutes)."""
+    """Returns a JWT that proves that the request comes from the app (RS256, valid for at most ten
+    minutes).
+    """
     # Loaded here: most servers have no GitHub App.
     from joserfc import jwt
     from joserfc.jwk import RSAKey

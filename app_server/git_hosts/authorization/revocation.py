@@ -1,4 +1,4 @@
-"""Revokes tokens at their host after the user has disconnected: a durable job."""
+"""A durable job that revokes tokens at their host after the user has disconnected."""
 
 from uuid import UUID
 
@@ -22,7 +22,7 @@ _ALREADY_GONE = frozenset((401, 404, 422))
 
 
 class Revocations:
-    """Does the jobs that `git.grants` stores."""
+    """The handler of the revocation jobs that `git.grants` stores."""
 
     def __init__(
         self, database: Database, cipher: Cipher, http: httpx.AsyncClient, guarded_http: httpx.AsyncClient
@@ -33,7 +33,9 @@ class Revocations:
         self._guarded_http = guarded_http
 
     async def revoke(self, attempt: JobAttempt) -> dict[str, bool]:
-        """Revokes the token of a job. Returns `is_revoked`: false if its application or user is gone."""
+        """Revokes the token of a job. Returns `is_revoked`: False if the application or the user does not
+        exist any more.
+        """
         payload = attempt.payload
         async with self._database.read() as session:
             row = await session.get(GitOAuthApp, UUID(payload["app_id"]))

@@ -54,7 +54,7 @@ class SaveGitApp(BaseModel):
     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
     null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
     for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
-    spaces; null for those that Slipway needs.
+    spaces; null means the scopes that Slipway needs.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -115,7 +115,9 @@ class GitApps(BaseModel):
 
 
 class SignInHost(BaseModel):
-    """A host that users can sign in to. has_device_flow: also with a code, without a callback address."""
+    """A host that users can sign in to. `has_device_flow`: users can also sign in with a code, which needs no
+    callback address.
+    """
 
     app_id: Id
     host: str
@@ -139,7 +141,7 @@ class StartGitSignIn(BaseModel):
 
 
 class GitSignInStarted(BaseModel):
-    """authorization_url: where the user's browser has to go."""
+    """`authorization_url`: the address that the user's browser must open."""
 
     authorization_url: str
 
@@ -153,8 +155,8 @@ class FinishGitSignIn(BaseModel):
 
 
 class GitDeviceCode(BaseModel):
-    """What the user has to do: type `user_code` at `verification_uri`. attempt: for the next question; only
-    this session can use it. interval: seconds until the next question.
+    """The user must type `user_code` at `verification_uri`. `attempt`: must be sent with the next question;
+    only this session can use it. `interval`: seconds until the next question.
     """
 
     attempt: str
@@ -176,7 +178,9 @@ class DeviceStatus(StrEnum):
 
 
 class GitDeviceState(BaseModel):
-    """pending: ask again with the new `attempt` after `interval` seconds. connected: with the credential."""
+    """`pending`: ask again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
+    complete; `credential` is set.
+    """
 
     status: DeviceStatus
     attempt: str | None = None

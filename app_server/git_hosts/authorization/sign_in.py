@@ -1,5 +1,5 @@
-"""The steps of a sign-in to a git host: by a redirect of the browser (RFC 6749 with PKCE), and by a code that
-the user types at the host (RFC 8628).
+"""The steps of a sign-in to a git host. There are two ways: a redirect of the browser (RFC 6749 with PKCE),
+and a code that the user types at the host (RFC 8628).
 """
 
 from datetime import timedelta
@@ -37,14 +37,14 @@ _MAX_INTERVAL_SECONDS = 300
 
 
 class DeviceCode(DeviceAttempt):
-    """An attempt with what the user is shown: a code, and the address where it is to be typed."""
+    """An attempt and the data for the user: a code, and the address where to type it."""
 
     user_code: str
     verification_uri: str
 
 
 def authorization_url(app: OAuthApp, attempt: RedirectAttempt) -> str:
-    """Returns the address at the host where the user's browser goes."""
+    """Returns the address at the host that the user's browser must open."""
     # Loaded at the first sign-in: it takes a while, and many servers have no application.
     from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
     from authlib.oauth2.rfc7636 import create_s256_code_challenge
@@ -149,8 +149,8 @@ async def connect(
     """Stores the tokens as the user's credential for the host, in place of an earlier one. The branches that
     agents may push to stay as they were.
 
-    `installation_id`: whose tokens they are; None for tokens of the user. Raises the errors of
-    `save_credential`.
+    `installation_id`: the installation that the tokens belong to; None for tokens of the user. Raises the
+    errors of `save_credential`.
     """
     known = await credential_of_origin(session, user_id, app.origin)
     given = SaveGitCredential(

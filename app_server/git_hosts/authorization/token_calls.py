@@ -1,5 +1,5 @@
-"""Calls to the endpoints of git hosts that grant and revoke tokens. What these endpoints answer is never
-logged. Redirects are not followed, because the calls contain secrets.
+"""Calls the endpoints of git hosts that grant and revoke tokens. Their answers are never logged. Redirects
+are not followed, because the calls contain secrets.
 """
 
 import logging
@@ -28,7 +28,9 @@ _MAX_WORDS = 200
 
 
 class TokenRefusal(Exception):
-    """The host grants no token. `error`: its code (RFC 6749, section 5.2). `words`: what it says about it."""
+    """The host grants no token. `error`: its code (RFC 6749, section 5.2). `words`: the host's
+    explanation.
+    """
 
     def __init__(self, error: str, words: str = "") -> None:
         super().__init__(error)
@@ -37,7 +39,7 @@ class TokenRefusal(Exception):
 
     @property
     def ends_grant(self) -> bool:
-        """Whether the user has to connect again: the refresh token is not valid any more."""
+        """Whether the user must connect again, because the refresh token is not valid any more."""
         return self.error in _GRANT_ENDED
 
 
@@ -54,7 +56,7 @@ class GrantedTokens:
 
     @property
     def renew_at(self) -> datetime | None:
-        """The time from which on the token is renewed: after 80 % of its life."""
+        """The time from which on the token is renewed: after 80 % of its lifetime."""
         if self.expires_at is None:
             return None
         began = now()

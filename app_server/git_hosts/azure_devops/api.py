@@ -1,4 +1,4 @@
-"""Addresses and versions of Azure DevOps: which organisation, which repository, which of its hosts.
+"""Addresses and versions of Azure DevOps: finds the organisation, the repository and the host to call.
 
 Source: https://learn.microsoft.com/rest/api/azure/devops/. Each call states the version of the API.
 """
@@ -31,7 +31,7 @@ _MAX_PEOPLE = 1
 
 @dataclass(frozen=True)
 class AzureRepository:
-    """Where a repository is."""
+    """The organisation, project and name of a repository."""
 
     organization: str
     project: str
@@ -51,7 +51,9 @@ class AzureRepository:
 
 
 class AzureApi:
-    """Calls of one token. `organization`: the only one that the token is for; None for all of its user."""
+    """Calls Azure DevOps with one token. `organization`: the only organisation that the token is for; None
+    means all organisations of its user.
+    """
 
     def __init__(self, connection: HostConnection, organization: str | None) -> None:
         self._api = connection
@@ -65,7 +67,7 @@ class AzureApi:
         return self._api.host
 
     def place(self, repository: str) -> AzureRepository:
-        """Raises NotFound."""
+        """Returns the parts of the full name of a repository. Raises NotFound if there are not three."""
         names = [name for name in repository.split("/") if name != _OLD_COLLECTION]
         if len(names) == 2 and self._organization:
             names = [self._organization, *names]
@@ -82,7 +84,7 @@ class AzureApi:
         return await self._api.get(path, {**(query or {}), "api-version": version})
 
     async def all(self, path: str, query: Query | None = None, version: str = VERSION) -> list[Any]:
-        """Returns the items of a list that the host gives at once."""
+        """Returns the items of a list that has no pages."""
         return parsing.items((await self.get(path, query, version)).json())
 
     async def send(
@@ -112,7 +114,9 @@ class AzureApi:
         return sorted(one["accountName"] for one in found)[:_MAX_ORGANIZATIONS]
 
     async def profile(self) -> dict[str, Any]:
-        """Returns the profile of the user. Tokens of one organisation may not read it."""
+        """Returns the profile of the user. Raises BadGateway `git_token_refused`, also for a token of one
+        organisation, which may not read the profile.
+        """
         try:
             reply = await self._profiles.get("/_apis/profile/profiles/me", {"api-version": VERSION})
         except AppError as error:
@@ -128,7 +132,9 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the user in an organisation. None: no organisation is stated."""
+        """Returns the user in an organisation. `organization`: None means the only one that the token is for.
+        Returns None if there is no such organisation.
+        """
         name = organization or self._organization
         if name is None:
             return None
@@ -149,7 +155,9 @@ class AzureApi:
 def azure_api(
     origin: str, token: str, *, api_url: str | None, http: httpx.AsyncClient, limits: RateLimits
 ) -> AzureApi:
-    """`api_url`: `https://dev.azure.com/ORGANIZATION`, or the address of a collection of a server."""
+    """Returns the API for this token. `api_url`: `https://dev.azure.com/ORGANIZATION`, or the address of a
+    server's collection.
+    """
     base, organization = _base(origin, api_url)
     host = urlsplit(origin).netloc
     headers = {"Authorization": _authorization(token), "Accept": "application/json"}

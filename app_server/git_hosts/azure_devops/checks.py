@@ -1,4 +1,6 @@
-"""Checks of pull requests at Azure DevOps: builds, statuses from elsewhere, and policies that want them."""
+"""The checks of pull requests at Azure DevOps: builds, statuses from other programs, and policies that
+require them.
+"""
 
 from typing import Any
 
@@ -49,7 +51,7 @@ async def checks(api: AzureApi, place: AzureRepository, pull: PullRequest) -> li
 async def evaluations(
     api: AzureApi, place: AzureRepository, project_id: str, number: int
 ) -> list[dict[str, Any]]:
-    """Returns what the policies of the branch say. Empty if the token may not read them."""
+    """Returns the results of the branch's policies. Empty if the token may not read them."""
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
         return await api.all(f"{place.project_path}/policy/evaluations", query, PREVIEW)
@@ -80,7 +82,9 @@ async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
 async def _builds(
     api: AzureApi, place: AzureRepository, pull: PullRequest, repository_id: str
 ) -> list[dict[str, Any]]:
-    """Returns the newest build of each pipeline: of the pull request, else of its last commit."""
+    """Returns the newest build of each pipeline: the build of the pull request, or else the one of its last
+    commit.
+    """
     path = f"{place.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}
     found = await api.all(path, {**newest, "branchName": f"refs/pull/{pull.number}/merge"})
@@ -121,7 +125,9 @@ def _latest(statuses: list[dict[str, Any]]) -> list[Check]:
 
 
 def _of_policy(found: dict[str, Any]) -> Check | None:
-    """Reads a policy that wants a build or a status. Those about people are no checks."""
+    """Reads a policy that requires a build or a status. Returns None for policies about people, which are not
+    checks.
+    """
     configuration = found.get("configuration") or {}
     settings = configuration.get("settings") or {}
     context = found.get("context") or {}

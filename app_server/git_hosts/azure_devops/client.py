@@ -96,7 +96,7 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories by name: Azure DevOps does not say when they changed."""
+        """Returns repositories sorted by name, because Azure DevOps does not tell when they changed."""
         names = [organization] if organization else await self._api.organizations()
         found = [one for rows in await all_at_once(map(self._repositories, names)) for one in rows]
         found = [one for one in found if query.casefold() in one.full_name.partition("/")[2].casefold()]
@@ -218,7 +218,7 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[PullRequest]:
-        """Azure DevOps cuts descriptions in lists at 400 characters."""
+        """Returns pull requests. Azure DevOps cuts descriptions in lists at 400 characters."""
         place, start = self._api.place(repository), _start(page)
         words: Query = {
             "searchCriteria.status": _STATES[state],

@@ -1,6 +1,6 @@
 """Translates Azure DevOps' JSON into our values. Pure.
 
-Source: https://learn.microsoft.com/rest/api/azure/devops/. Lists stand in `value`.
+Source: https://learn.microsoft.com/rest/api/azure/devops/. The items of a list are in the field `value`.
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ def user_of_connection(found: Json) -> HostUser:
 
 
 def is_called(identity: Json, name: str) -> bool:
-    """Returns whether a person means this identity with the name. Groups are not people."""
+    """Returns whether this identity has the name that a person has typed. Groups never match."""
     known = [_property(identity, one) for one in _NAMES] + [identity.get("providerDisplayName")]
     return not identity.get("isContainer") and name.casefold() in {one.casefold() for one in known if one}
 
@@ -134,7 +134,7 @@ def pull_request(found: Json, organization: str, web: str) -> PullRequest:
 
 
 def comment(found: Json, thread_id: int, url: str) -> Comment:
-    """Comments are numbered in their thread, so the id names the thread, too."""
+    """Reads a comment. Comments are numbered within their thread, so the id contains the id of the thread."""
     return Comment(
         id=f"{thread_id}/{found['id']}",
         author=login(found.get("author")),
@@ -146,7 +146,7 @@ def comment(found: Json, thread_id: int, url: str) -> Comment:
 
 
 def comments(threads: list[Json], url: str) -> list[Comment]:
-    """Returns the comments that are not on files, the oldest first."""
+    """Returns the comments that are not about files, oldest first."""
     found = [
         comment(one, thread["id"], url)
         for thread in threads
@@ -200,7 +200,7 @@ def reviews(found: Json) -> list[Review]:
 
 
 def reason_of(said: Any) -> str:
-    """Returns Azure's words for an error."""
+    """Returns Azure DevOps' error message."""
     if not isinstance(said, dict):
         return ""
     return str(said.get("message") or said.get("errorDescription") or "")

@@ -108,8 +108,8 @@ class BitbucketCloud:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Bitbucket lists the repositories of one workspace at a time. `Slice.next_page` holds the next page
-        of each.
+        """Returns repositories. Bitbucket lists the repositories of one workspace at a time, so
+        `Slice.next_page` contains the next page of each workspace.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())
@@ -157,7 +157,9 @@ class BitbucketCloud:
         return reply.content
 
     async def may_push(self, repository: str, login: str) -> bool:
-        """`login`: an account id or a `{uuid}`. Nicknames say nothing: two people can have the same."""
+        """Returns whether the account may push. `login`: an account id or a `{uuid}`. A nickname is not
+        enough, because two people can have the same.
+        """
         me = (await self._api.get("/user")).json()
         workspace, _, slug = repository.partition("/")
         whose = f"repository.full_name={queries.quoted(repository)}"
@@ -293,7 +295,9 @@ class BitbucketCloud:
         return [parsing.status(one) for one in await self._all(path, _MAX_ITEMS)]
 
     async def check_log(self, repository: str, check_id: str) -> str:
-        """Returns the logs of the steps that failed, or of all steps. `check_id`: a pipeline's number."""
+        """Returns the logs of the steps that failed, or of all steps if none failed. `check_id`: the number
+        of a pipeline.
+        """
         path = f"{_of(repository)}/pipelines/{part(check_id)}/steps"
         steps = await self._all(path, 100)
         wanted = [step for step in steps if parsing.has_failed(step)] or steps
@@ -345,7 +349,9 @@ class BitbucketCloud:
         return parsing.reviewers(members, me, wanted)
 
     async def _commit(self, repository: str, ref: str | None) -> str | None:
-        """Returns a commit for a ref. In paths Bitbucket takes no branch with a slash in its name."""
+        """Returns the commit of a ref, for use in paths: Bitbucket accepts no branch names with a slash
+        there. Returns None if there is no such ref.
+        """
         name = ref or (await self.repository(repository)).default_branch
         if name is None or _COMMIT.fullmatch(name):
             return name

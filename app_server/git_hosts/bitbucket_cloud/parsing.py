@@ -1,7 +1,7 @@
 """Translates Bitbucket Cloud's JSON into our values. Pure.
 
 Source: https://developer.atlassian.com/cloud/bitbucket/rest/. People choose their nicknames freely, and two
-can have the same. Only `account_id` and `uuid` say who they are.
+people can have the same one. Only `account_id` and `uuid` identify a person.
 """
 
 import re
@@ -55,19 +55,19 @@ def user(found: Json, emails: Iterable[Json], scopes: str | None) -> HostUser:
 
 
 def login(account: Json | None) -> str:
-    """Returns how an account is called. A deleted account has no name."""
+    """Returns the name of an account. A deleted account has no name."""
     found = account or {}
     return found.get("nickname") or found.get("username") or found.get("display_name") or "ghost"
 
 
 def is_called(account: Json, name: str) -> bool:
-    """Returns whether a person means this account with the name."""
+    """Returns whether this account has the name that a person has typed."""
     known = ("account_id", "uuid", "nickname", "username", "display_name")
     return name.casefold() in {str(account[one]).casefold() for one in known if account.get(one)}
 
 
 def reviewers(members: list[Json], me: Json, wanted: Iterable[str]) -> tuple[list[dict[str, str]], list[str]]:
-    """Returns the reviewers as Bitbucket wants them, and sentences about those who are left out."""
+    """Returns the reviewers in Bitbucket's form, and a sentence about each one that is left out."""
     found: list[dict[str, str]] = []
     left_out: list[str] = []
     for name in dict.fromkeys(wanted):
@@ -135,7 +135,7 @@ def title(text: str) -> str:
 
 
 def changed_fields(changes: PullRequestChanges, max_characters: int) -> Json:
-    """Returns the changes of a pull request, without its state."""
+    """Returns the changed fields of a pull request in Bitbucket's form, without its state."""
     fields = {
         "title": None if changes.title is None else title(changes.title),
         "description": None if changes.body is None else cut_to(changes.body, max_characters),
@@ -156,7 +156,7 @@ def comment(found: Json) -> Comment:
 
 
 def threads(found: list[Json]) -> list[ReviewThread]:
-    """Puts the comments on lines together. A thread has the id of its first comment."""
+    """Groups the comments on lines into threads. A thread has the id of its first comment."""
     parents = {one["id"]: (one.get("parent") or {}).get("id") for one in found}
     answers: dict[int, list[Json]] = {}
     for one in sorted(found, key=lambda row: row["id"]):
@@ -210,7 +210,7 @@ def has_failed(step: Json) -> bool:
 
 
 def reason_of(said: Any) -> str:
-    """Returns Bitbucket's words for an error: its message, its detail and those of the fields."""
+    """Returns Bitbucket's error message: the message, its detail and the messages of the fields."""
     error = said.get("error") if isinstance(said, dict) else None
     if not isinstance(error, dict):
         return str(error) if isinstance(error, str) else ""
@@ -230,7 +230,7 @@ def missing_scope(said: Any) -> str | None:
 
 
 def rows(found: Any) -> list[Any]:
-    """Returns the items of a list that stands alone, or on a page."""
+    """Returns the items of a list, or of a page of a list."""
     items: list[Any] = found.get("values", []) if isinstance(found, dict) else found
     return items
 

@@ -1,4 +1,4 @@
-"""Bitbucket Cloud's query language. Pure.
+"""Builds queries in Bitbucket Cloud's query language. Pure.
 
 Source: https://developer.atlassian.com/cloud/bitbucket/rest/intro/#filtering.
 """
@@ -32,7 +32,7 @@ def pull_requests(repository: str, state: PullRequestState, head: str | None) ->
 
 
 def open_one(repository: str, new: NewPullRequest) -> str:
-    """Asks for the open pull request from the same branch to the same base."""
+    """Returns the query for the open pull request from the same branch to the same base."""
     source = new.head_repository or repository
     base = f"destination.branch.name={quoted(new.base)}"
     return f"{pull_requests(source, PullRequestState.OPEN, new.head)} AND {base}"

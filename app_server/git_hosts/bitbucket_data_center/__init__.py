@@ -1,1 +1,1 @@
-"""Bitbucket Data Center, in companies."""
+"""Bitbucket Data Center, which companies run on their own servers."""

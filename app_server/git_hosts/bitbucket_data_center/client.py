@@ -106,7 +106,9 @@ class BitbucketDataCenter:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns the repositories that the user may push to, by name: Bitbucket has no other order."""
+        """Returns the repositories that the user may push to, sorted by name, which is Bitbucket's only
+        order.
+        """
         words: Query = {"name": query or None, "projectkey": organization, "permission": "REPO_WRITE"}
         found, next_page = await self._page(f"{API}/repos", words, page, limit)
         items = tuple(parsing.repository(one, can_push=True) for one in found)
@@ -232,7 +234,7 @@ class BitbucketDataCenter:
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
     ) -> Slice[Comment]:
-        """Returns all comments at once: Bitbucket's pages begin with the newest."""
+        """Returns all comments on one page, because Bitbucket's pages begin with the newest comment."""
         activities = await self._activities(self._item(repository, kind, number))
         return Slice(items=tuple(parsing.comments(activities, self._url(repository, number))))
 
@@ -351,7 +353,9 @@ class BitbucketDataCenter:
 
 
 async def _twice(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Makes a change of what was just read. If someone else was faster, reads and changes once more."""
+    """Reads the object and changes it. If another client has changed it in between, reads and changes it once
+    more.
+    """
     try:
         return await change()
     except Conflict:

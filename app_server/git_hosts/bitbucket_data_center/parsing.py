@@ -127,13 +127,15 @@ def title(text: str) -> str:
 
 
 def ref(repository_name: str, branch_name: str) -> Json:
-    """Returns a branch as Bitbucket wants it in a pull request."""
+    """Returns a branch in Bitbucket's form for pull requests."""
     key, _, slug = repository_name.partition("/")
     return {"id": HEADS + branch_name, "repository": {"slug": slug, "project": {"key": key}}}
 
 
 def changed(known: Json, changes: PullRequestChanges, max_characters: int) -> Json:
-    """Returns a pull request with the changes, as Bitbucket wants it: what is missing is deleted there."""
+    """Returns the whole pull request with the changes, in Bitbucket's form. Bitbucket deletes fields that are
+    missing in a request.
+    """
     to_ref = known["toRef"]
     return {
         "version": known["version"],
@@ -158,7 +160,7 @@ def comment(found: Json, item_url: str) -> Comment:
 
 
 def added_comments(activities: list[Json]) -> list[Json]:
-    """Returns the activities that added a comment, the oldest first. Bitbucket tells the newest first."""
+    """Returns the activities that added a comment, oldest first. Bitbucket's list begins with the newest."""
     return [
         one
         for one in reversed(activities)
@@ -169,7 +171,7 @@ def added_comments(activities: list[Json]) -> list[Json]:
 
 
 def comments(activities: list[Json], item_url: str) -> list[Comment]:
-    """Returns the comments that are not on lines, with the answers to them."""
+    """Returns the comments that are not on lines, and the answers to them."""
     return [
         comment(one, item_url)
         for activity in added_comments(activities)
@@ -224,7 +226,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns Bitbucket's words for an error: those of all its errors."""
+    """Returns Bitbucket's error message: the messages of all its errors."""
     found = said.get("errors") if isinstance(said, dict) else None
     if not isinstance(found, list):
         return ""

@@ -239,7 +239,9 @@ class Forgejo:
         return parsing.reviews(await self._all(path, _MAX_ITEMS))
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
-        """A review comment on the same line joins the conversation there: the API has no other reply."""
+        """Adds a comment to a thread. The API has no replies, but the host shows comments on one line as one
+        thread.
+        """
         line, _, path = thread_id.partition(" ")
         text = cut_to(body, self.max_body_characters)
         review = {"event": "COMMENT", "comments": [{"path": path, "new_position": int(line), "body": text}]}

@@ -192,7 +192,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the host's words for an error: its message, which may be a list."""
+    """Returns the host's error message, which may be a list."""
     if not isinstance(said, dict):
         return ""
     words = said.get("message") or said.get("errors") or ""

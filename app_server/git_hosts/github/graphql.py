@@ -1,4 +1,6 @@
-"""The queries for what GitHub's REST API does not have. Pure. Source: https://docs.github.com/en/graphql."""
+"""The GraphQL queries for data that GitHub's REST API does not have. Pure. Source:
+https://docs.github.com/en/graphql.
+"""
 
 from typing import Any
 
@@ -46,7 +48,7 @@ _FAILED = frozenset(("FAILURE", "ERROR"))
 
 
 def error_of(host: str, said: list[dict[str, Any]]) -> AppError:
-    """Returns the error for the errors of a reply, which has a good status."""
+    """Returns the error for a reply that has the status 200 but contains errors."""
     kinds = [str(one.get("type")) for one in said]
     if "RATE_LIMITED" in kinds:
         return errors.rate_limited(host, _WAIT_SECONDS)

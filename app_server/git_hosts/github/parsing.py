@@ -187,7 +187,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns GitHub's words for an error: its message, and those of the fields."""
+    """Returns GitHub's error message, with the messages of the fields."""
     if not isinstance(said, dict):
         return ""
     inner = [

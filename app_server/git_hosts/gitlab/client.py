@@ -255,7 +255,7 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the jobs of the newest pipeline of the last commit, and statuses from elsewhere."""
+        """Returns the jobs of the newest pipeline of the last commit, and statuses from other programs."""
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
@@ -322,7 +322,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Reads merge requests, and asks for the names of the forks that they come from."""
+        """Reads merge requests. Asks GitLab for the names of the forks that they come from."""
         rows = list(found)
         forks = {
             one["source_project_id"]

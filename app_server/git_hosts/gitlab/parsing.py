@@ -59,7 +59,7 @@ _VERDICTS = {
 
 
 def user(found: Json, token: Json | None) -> HostUser:
-    """Reads a user. `token`: what GitLab says about the token, None if it says nothing."""
+    """Reads a user. `token`: GitLab's description of the token; None if there is none."""
     ends = (token or {}).get("expires_at")
     return HostUser(
         id=str(found["id"]),
@@ -140,7 +140,7 @@ def mergeability(found: Json) -> Mergeability:
 
 
 def titled(title: str, *, is_draft: bool) -> str:
-    """Returns the title as GitLab keeps it: drafts have a prefix."""
+    """Returns the title in GitLab's form: the title of a draft has a prefix."""
     bare = without_draft(title)
     whole = f"Draft: {bare}" if is_draft else bare
     return whole if len(whole) <= MAX_TITLE_CHARACTERS else whole[: MAX_TITLE_CHARACTERS - 1] + "…"
@@ -180,7 +180,7 @@ def thread(found: Json, item_url: str) -> ReviewThread | None:
 
 
 def reviews(reviewers: list[Json], approvals: Json) -> list[Review]:
-    """Reads who has reviewed. Approvals come from people who were not asked, too."""
+    """Reads the reviews. Approvals may also come from people who were not asked to review."""
     found = {
         one["user"]["username"]: _VERDICTS[one["state"]]
         for one in reviewers
@@ -205,7 +205,7 @@ def issue(found: Json) -> Issue:
 
 
 def job(found: Json, project_id: int) -> Check:
-    """Reads a job. The pipeline of a fork belongs to the fork, so the id names the project."""
+    """Reads a job. The pipeline of a fork belongs to the fork, so the id also names the project."""
     return Check(
         id=f"{project_id}:{found['id']}",
         name=found["name"],
@@ -238,7 +238,7 @@ def repository_of(found: Json) -> str:
 
 
 def reason_of(said: Any) -> str:
-    """Returns GitLab's words for an error. `message` is a text, a list, or lists of texts by field."""
+    """Returns GitLab's error message. `message` is a text, a list, or lists of texts by field."""
     if not isinstance(said, dict):
         return ""
     return _words(said.get("message") or said.get("error_description") or said.get("error"))

@@ -1,1 +1,1 @@
-"""What git hosts send when something happens: whether it is genuine, and what it says. Pure."""
+"""Verifies and reads the webhooks of git hosts. Pure."""

@@ -19,7 +19,7 @@ _STATUSES = frozenset(("repo:commit_status_created", "repo:commit_status_updated
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns what happened. `event`: the value of `X-Event-Key`."""
+    """Returns the events in a delivery. `event`: the value of `X-Event-Key`."""
     if "repository" not in body:
         return []
     actor = body.get("actor") or {}

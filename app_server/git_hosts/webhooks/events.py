@@ -1,4 +1,4 @@
-"""What happened at a git host, in the same words for all hosts."""
+"""The events of git hosts, in a form that is the same for all hosts."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,12 +26,12 @@ class EventKind(StrEnum):
 
 
 class HostEvent(Value):
-    """One thing that happened. All texts in it come from users of the host and are not to be trusted.
+    """One event at a git host. All texts in it come from users of the host and must not be trusted.
 
-    `repository`: its full name; at Azure DevOps `organization/project` for work items and builds.
-    `number`: of the issue or pull request; None if the host does not name one. `is_pull_request`: what
-    `number` is; labels and assignments come for both. `actor`: the login of the user who did it; `actor_id`:
-    the host's id of that user. `text`: of the comment or review. `label`, `assignee`: what was added.
+    `repository`: its full name; at Azure DevOps `organization/project` for work items and builds. `number`:
+    of the issue or pull request; None if the host does not name one. `is_pull_request`: what `number` is;
+    labels and assignments come for both. `actor`: the login of the user who did it; `actor_id`: the host's id
+    of that user. `text`: of the comment or review. `label`, `assignee`: the added label or person.
     `thread_id`: the host's mark of the conversation in which a comment stands. `association`: the relation of
     the actor to the repository, if the host states it, as `MEMBER`. `branch`, `commit`, `paths`: of pushes
     and checks; `paths` as far as the host lists them. `leaves_out_comments`: of a review, that its comments

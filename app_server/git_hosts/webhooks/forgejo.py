@@ -14,7 +14,7 @@ _FAILED = frozenset(("failure", "error"))
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns what happened. `event`: the value of `X-Forgejo-Event` or `X-Gitea-Event`.
+    """Returns the events in a delivery. `event`: the value of `X-Forgejo-Event` or `X-Gitea-Event`.
 
     A review comes without its comments on lines, a failed status without its branch.
 

@@ -22,7 +22,7 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns what happened. `event`: the value of `X-GitHub-Event`.
+    """Returns the events in a delivery. `event`: the value of `X-GitHub-Event`.
 
     Failed checks are read from `check_suite` and `status`: GitHub sends `check_run` and `workflow_run` for
     the same failures.

@@ -17,7 +17,7 @@ _ACTIONS = {
 
 
 def events(_event: str, body: Json) -> list[HostEvent]:
-    """Returns what happened. What kind of event it is stands in the body."""
+    """Returns the events in a delivery. The body states the kind of the event."""
     if "project" not in body:
         return []
     user = body.get("user") or {}

@@ -39,7 +39,8 @@ _READERS: dict[GitProvider, tuple[_Reader, tuple[str, ...], tuple[str, ...]]] = 
 
 
 def read(provider: GitProvider, headers: Headers, body: bytes) -> list[HostEvent]:
-    """Returns what happened: nothing for events that do not matter here, several if one delivery says so.
+    """Returns the events in a delivery: none if Slipway does not use this kind of event, and several if the
+    delivery reports several.
 
     Raises BadRequest `webhook_not_json`, `webhook_too_large` for too many values, `webhook_unreadable`.
     """

@@ -1,4 +1,4 @@
-"""Finds out whether a delivery comes from the host that knows the secret. Pure.
+"""Checks whether a delivery comes from the host that knows the secret. Pure.
 
 provider        header                      value
 GitHub          X-Hub-Signature-256         sha256= and the HMAC of the body in hexadecimal digits
@@ -26,9 +26,10 @@ _SIGNING = "whsec_"
 def verify(provider: GitProvider, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> bool:
     """Returns whether the delivery was signed with one of the secrets.
 
-    `body`: as it arrived, before any parsing. `secrets`: the current one, and the one before while it is
-    being replaced; empty ones match nothing. `now`: epoch seconds; a signed time more than five minutes away
-    is refused. The ping of Bitbucket Data Center (`diagnostics:ping`) is not signed, so it is not genuine.
+    `body`: as it arrived, before any parsing. `secrets`: the current one, and the previous one while it is
+    being replaced; an empty secret matches nothing. `now`: epoch seconds; a signed time more than five
+    minutes away is refused. The ping of Bitbucket Data Center (`diagnostics:ping`) is not signed, so it is
+    not genuine.
     """
     given = [secret for secret in secrets if secret]
     if provider is GitProvider.GITLAB and any(secret.startswith(_SIGNING) for secret in given):
