@@ -1,8 +1,8 @@
-"""Passes on Git LFS: asks the git host where large files are, and streams them through here.
+"""Proxies Git LFS: asks the git host where large files are, and streams them.
 
 Source: https://github.com/git-lfs/git-lfs/tree/main/docs/api. The host answers a batch with an address for
-each file, often with a secret in it. The sandbox gets an address here instead, with an encrypted ticket that
-only this sandbox can use.
+each file, often with a secret in it. The sandbox gets an address of this server instead, with an encrypted
+ticket that only this sandbox can use.
 """
 
 import time
@@ -55,7 +55,7 @@ class _Ref(BaseModel):
 
 
 class Batch(BaseModel):
-    """What git-lfs asks for. Only its `basic` way of transfer is passed on."""
+    """The request of git-lfs. Only its `basic` way of transfer is supported."""
 
     operation: Literal["download", "upload"]
     objects: Annotated[list[LargeFile], Field(max_length=MAX_FILES)]
@@ -63,7 +63,9 @@ class Batch(BaseModel):
 
 
 class Ticket(BaseModel):
-    """One file that one sandbox may transfer. `href`, `header`: as the host has stated them."""
+    """One file that one sandbox may transfer. `href`, `header`: the address and headers that the host has
+    stated.
+    """
 
     purpose: Literal["git-lfs"] = "git-lfs"
     action: Action
@@ -76,7 +78,8 @@ class Ticket(BaseModel):
 
 
 async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: str) -> bytes:
-    """Asks the host for the addresses of files and returns its answer, with addresses here.
+    """Asks the host for the addresses of files. Returns the host's answer, with addresses of this server in
+    place of the host's.
 
     `content`: the request of git-lfs. `here`: the address to which the name of a ticket is added. Raises
     Refusal.
@@ -222,7 +225,7 @@ async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str,
 
 
 async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator[bytes]) -> Response:
-    """Streams a file to the host: neither more nor fewer bytes than were stated."""
+    """Streams a file to the host. Fails if it has more or fewer bytes than were stated."""
     headers = {"content-type": "application/octet-stream", **_headers(access, ticket)}
     headers["content-length"] = str(ticket.file.size)
     content = _exactly(pieces, ticket.file.size)
@@ -232,7 +235,7 @@ async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator
 
 
 async def verify(access: RepositoryAccess, ticket: Ticket) -> Response:
-    """Tells the host that the file is there."""
+    """Tells the host that the file was uploaded."""
     headers = {"accept": MEDIA_TYPE, "content-type": MEDIA_TYPE, **_headers(access, ticket)}
     content = ticket.file.model_dump_json().encode()
     return await _answer(
@@ -280,7 +283,7 @@ async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Respo
 
 
 async def _exactly(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Yields the pieces, and ends with an error if there are more bytes, or fewer."""
+    """Yields the pieces. Raises httpx.WriteError if their total size is not `limit` bytes."""
     count = 0
     async for piece in pieces:
         count += len(piece)

@@ -22,8 +22,8 @@ def refusals(
     single refused ref refuses the whole push.
 
     `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
-    `kept`: names of branches, for example the base branch, that an agent may not push to even if the push
-    would create them; the scope ANY allows them.
+    `kept`: branches that an agent may not push to even if the push would create them, for example the base
+    branch. The scope ANY allows them.
     """
     reasons = ((command.ref, _reason(command, scope, own, kept)) for command in commands)
     return {ref: reason for ref, reason in reasons if reason}

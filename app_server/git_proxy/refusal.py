@@ -43,12 +43,12 @@ def dumb_protocol() -> Response:
 
 
 def to_large_files(refusal: Refusal) -> Response:
-    """Returns a refusal for git-lfs, in the JSON form whose message git-lfs shows."""
+    """Returns a refusal for git-lfs. It is in the JSON form whose message git-lfs shows."""
     return JSONResponse({"message": str(refusal)}, 403, media_type="application/vnd.git-lfs+json")
 
 
 def no_locks() -> Response:
-    """Returns a refusal of file locks. git-lfs goes on without them after this status."""
+    """Returns a refusal of file locks. After its status, git-lfs continues without locks."""
     message = "Slipway does not pass on locks of large files (Git LFS)."
     return JSONResponse({"message": message}, 501, media_type="application/vnd.git-lfs+json")
 

@@ -48,7 +48,9 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
 
 @router.post("/{name:path}/info/lfs/objects/batch")
 async def large_files(name: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells git-lfs where it finds large files, or where it puts them: at addresses of this server."""
+    """Tells git-lfs from where to download large files, or where to upload them. The addresses are on this
+    server.
+    """
     content = bytearray()
     async for piece in request.stream():
         content += piece
@@ -92,7 +94,7 @@ async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 
 @router.post("/{name:path}/info/lfs/transfers/{ticket}")
 async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells the git host that an uploaded file is whole."""
+    """Tells the git host that a file was uploaded completely."""
     try:
         access = await RepositoryAccess.of(request, name)
         return await large.verify(access, large.opened(access, cipher, ticket, "verify"))
@@ -103,12 +105,16 @@ async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 @router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 @router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 async def locks() -> Response:
-    """Refuses file locks, with a status after which git-lfs goes on. Needs no authentication."""
+    """Refuses file locks with a status after which git-lfs continues without them. Needs no
+    authentication.
+    """
     return refusal.no_locks()
 
 
 def _seen_from_the_sandbox(request: Request) -> str:
-    """Returns the beginning of addresses as git in the sandbox calls them: its outlet names it."""
+    """Returns the beginning of the addresses that git in the sandbox calls. The relay in the sandbox sends it
+    in a header.
+    """
     outlet = request.headers.get(GIT_RELAY_HEADER, "")
     return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"
 

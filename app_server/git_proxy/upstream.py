@@ -167,7 +167,7 @@ async def _check(
 
 
 def explained(target: UpstreamRepository, status: int, service: Service) -> str:
-    """Returns what the host means by this status."""
+    """Returns what this HTTP status of the host means for the user."""
     host, name = target.host, target.name
     wish = "push to" if service == "git-receive-pack" else "read"
     with_token: dict[int, str] = {
