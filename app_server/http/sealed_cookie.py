@@ -17,7 +17,7 @@ class SealedCookie:
     lifetime: timedelta
 
     def read(self, request: HTTPConnection, config: Config) -> str | None:
-        """Returns the value that the browser has sent. None if it has sent none."""
+        """Returns the value that the browser has sent. Returns None if there is none."""
         return request.cookies.get(self._full_name(config))
 
     def keep(self, value: str, reply: Response, config: Config) -> None:
@@ -37,7 +37,9 @@ class SealedCookie:
         reply.delete_cookie(self._full_name(config), httponly=True, samesite="lax", secure=_is_https(config))
 
     def _full_name(self, config: Config) -> str:
-        """Over HTTPS it has the prefix `__Host-`: browsers then do not let pages of subdomains set it."""
+        """Returns the cookie's name. Over HTTPS it has the prefix `__Host-`, so that browsers do not let
+        pages of subdomains set it.
+        """
         return f"__Host-{self.name}" if _is_https(config) else self.name
 
 
