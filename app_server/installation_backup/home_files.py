@@ -22,10 +22,11 @@ UNFINISHED_COPY = ".backup-"
 
 
 def files_of(home: Path, left_out: Collection[Path], unreadable: list[Path]) -> Iterator[Path]:
-    """Folders, regular files and symbolic links below `home`, parents first. Links are not followed.
+    """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
+    followed.
 
-    What disappears meanwhile is left out, and so are sockets, pipes, devices and the paths in `left_out`.
-    Folders that cannot be read are added to `unreadable`.
+    Leaves out files that disappear meanwhile, sockets, pipes, devices and the paths in `left_out`. Folders
+    that cannot be read are added to `unreadable`.
     """
     for path in sorted(home.iterdir()):
         if path.name not in _LEFT_OUT and not path.name.startswith(UNFINISHED_COPY):

@@ -17,16 +17,17 @@ KEY_CHECK = "the encryption key fits"
 
 
 def listed(name: str) -> str:
-    """The name of a member of the tar file as `Manifest` lists it: percent-encoded.
+    """Returns the name of a member of the tar file as `Manifest` lists it: percent-encoded.
 
-    Names of files are bytes. Those that are not UTF-8 cannot stand in JSON as they are.
+    File names are bytes. JSON cannot contain names that are not UTF-8.
     """
     return quote(os.fsencode(name))
 
 
 class Manifest(BaseModel):
     """`sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal, by its `listed` name there.
-    `unreadable`: what could not be read and is not in the tar file, as paths in the home, `listed` too.
+    `unreadable`: the paths in the home that could not be read and are not in the tar file, also in the form
+    of `listed`.
 
     `home`: the path of the home. `schema_revision`: the revision of the database schema. `key_check`:
     `KEY_CHECK`, encrypted with the installation's key.

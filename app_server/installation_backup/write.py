@@ -102,13 +102,15 @@ def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool
 
 
 def _database_files(config: Config) -> list[Path]:
-    """The files of a SQLite database, which is copied by its own means."""
+    """Returns the files of a SQLite database. They are left out, because the database is copied
+    separately.
+    """
     file = sqlite_file(config)
     return [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if file else []
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
-    """Adds a folder, a link or a file. A file that grows meanwhile is added up to where it was.
+    """Adds a folder, a link or a file. A file that grows meanwhile is added with its earlier size.
 
     Raises PermissionError for a file that cannot be read, and adds nothing then.
     """
@@ -129,7 +131,7 @@ def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], sc
 
 
 def _copy(source: IO[bytes], copy: IO[bytes]) -> tuple[str, int]:
-    """Copies `source` to `copy`. Returns `(SHA-256, bytes)` of the copied content."""
+    """Copies `source` to `copy`. Returns the SHA-256 and the size in bytes of the copied content."""
     digest, size = hashlib.sha256(), 0
     while piece := source.read(_PIECE_BYTES):
         digest.update(piece)
