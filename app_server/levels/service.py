@@ -19,7 +19,7 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class LevelOwner:
-    """Whose a value is: a team's or a person's, or the organisation's if both are None."""
+    """The owner of a value: a team or a person, or the organisation if both are None."""
 
     team: Team | None = None
     person: User | None = None
