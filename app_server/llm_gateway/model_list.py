@@ -1,4 +1,4 @@
-"""Lists the models of a model server, which it tells at `GET /models`."""
+"""Asks a model server for the list of its models (`GET /models`)."""
 
 from typing import Annotated, Any
 

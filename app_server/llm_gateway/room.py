@@ -1,5 +1,5 @@
-"""Limits what model calls may take of this server: calls at a time per sandbox and per user, and large
-bodies.
+"""Limits the load that model calls put on this server: the number of parallel calls per sandbox and per user,
+and the number of large bodies.
 """
 
 import asyncio
@@ -153,7 +153,9 @@ class CallSlot:
 
 
 class _Share:
-    """The places of one sandbox or one user. `refusal`: makes the error for a call that gets no place."""
+    """The places of one sandbox or one user for parallel calls. `refusal`: makes the error for a call that
+    gets no place.
+    """
 
     def __init__(self, limit: int, refusal: Callable[[], TooManyRequests], *, large: int) -> None:
         self._refusal = refusal

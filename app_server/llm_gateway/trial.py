@@ -1,4 +1,6 @@
-"""Tests a profile: builds one real call with a tool, and reads from the reply what works. Pure."""
+"""Tests a model profile: builds one real call with a tool, and finds out from the reply which features work.
+Pure.
+"""
 
 import struct
 import zlib

@@ -126,7 +126,7 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async transport that refuses to send while a call of the gateway is under way. Calls of the gateway
+    """An async transport that refuses to send while a call of the gateway is running, because such calls must
     use the other transport.
     """
 

@@ -100,7 +100,9 @@ async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
 
 
 async def _let_go(content: bytes) -> AsyncIterator[bytes]:
-    """Yields the content and keeps no reference to it after it is sent: the reply may take minutes."""
+    """Yields the content and drops the reference to it once it is sent. The reply may take minutes, and the
+    memory is free meanwhile.
+    """
     yield content
 
 

@@ -1,4 +1,6 @@
-"""Replies of litellm as OpenAI's package reads them, and as the gateway takes them back. Pure."""
+"""Changes litellm's replies, so that OpenAI's package can read them and the gateway can take them back.
+Pure.
+"""
 
 from typing import Any
 
@@ -8,15 +10,15 @@ JsonObject = dict[str, Any]
 
 
 def readable(completion: JsonObject) -> JsonObject:
-    """Changes a whole chat completion, and returns it."""
+    """Changes a whole chat completion into the readable form and returns it."""
     for choice in completion.get("choices", ()):
         _leave_out_repetitions(choice.get("message", {}))
     return completion
 
 
 class ReadableStream:
-    """The chunks of one stream. Pieces of a thinking block get the `index` of their block: OpenAI's package
-    joins the pieces of a list by it, and fails without it.
+    """The chunks of one stream. Pieces of a thinking block get the `index` of their block. OpenAI's package
+    joins pieces by this index, and fails without it.
     """
 
     def __init__(self) -> None:
@@ -24,7 +26,7 @@ class ReadableStream:
         self._is_ended = False
 
     def readable(self, chunk: JsonObject) -> JsonObject:
-        """Changes the chunk, and returns it. Chunks must come in their order."""
+        """Changes the chunk into the readable form and returns it. Call it with the chunks in order."""
         for choice in chunk.get("choices", ()):
             delta = choice.get("delta", {})
             _leave_out_repetitions(delta)
@@ -41,8 +43,8 @@ class ReadableStream:
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
-    """Leaves out empty lists, and most of `provider_specific_fields`. What the vendor does not want back has
-    another place as well.
+    """Removes empty lists, and most of `provider_specific_fields`. What the vendor needs back is also in
+    another field.
     """
     for name in [name for name, value in message.items() if value == []]:
         del message[name]

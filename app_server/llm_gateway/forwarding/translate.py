@@ -89,8 +89,8 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
 
 
 def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:
-    """Returns the reply, and the pieces of a streamed one. Waits for the first piece: litellm reports some
-    vendors' refusals no earlier, and only a reply that has not begun can take over their status.
+    """Returns the reply, and the pieces if it is streamed. Waits for the first piece, because litellm reports
+    the refusals of some vendors only then. The HTTP status of a reply can only be set before it begins.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):

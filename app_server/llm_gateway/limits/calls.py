@@ -60,7 +60,7 @@ _COUNT = (
 class Spending:
     """Reserves and settles the costs of model calls. Its owner must call `renew` every RENEWAL_SECONDS.
 
-    `on_program_use`: told the conversation whose programs have used more.
+    `on_program_use`: called with the id of a conversation after a program in its sandbox has used the model.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What programs in a sandbox have used of their conversation's model with its model key."""
+"""The token usage and cost of programs in a sandbox that call their conversation's model with a model key."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from app_server.llm_gateway.limits.models import MICROS
 
 
 class ProgramUsage(BaseModel):
-    """The calls of programs, all together. `cost`: dollars. `prompt_tokens` includes the tokens that were
+    """The sum of all calls of programs. `cost`: in dollars. `prompt_tokens` includes the tokens that were
     read from the vendor's cache or written to it.
     """
 

@@ -49,7 +49,9 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
 
 
 def _limit(account: SpendingAccount, set_by: str) -> dict[str, Any]:
-    """Returns what programs read: the limit in dollars, who has set it, and when the next period begins."""
+    """Returns the fields of the error for programs: the limit in dollars, who has set it, and when the next
+    period begins.
+    """
     ends = end_of(account.period, now())
     return {
         "limit": (account.limit or 0) / MICROS,

@@ -1,8 +1,8 @@
-"""Chat completions as calls of OpenAI's Responses, for models that speak no other protocol. Pure.
+"""Converts chat completions to calls of OpenAI's Responses, for models that support no other protocol. Pure.
 
-What Responses cannot say is refused by its name. Sampling parameters that the model refuses are left out,
-because many programs always send them. The model's reasoning comes back with messages that a program sends as
-it has received them (kept_reasoning).
+Fields that Responses does not have are refused by name. Sampling parameters that the model refuses are left
+out, because many programs always send them. A program that sends back whole messages also sends back the
+model's reasoning in them (kept_reasoning).
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,8 +57,9 @@ def is_needed(model: Effective) -> bool:
 
 
 def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
-    """Returns the chat completion as the body of a call of Responses, in which the vendor stores nothing.
-    `body`: passed the check with CompatibleFields. `model`: the vendor's, whose reasoning is sent back to it.
+    """Returns the chat completion as the body of a call of Responses. The vendor stores nothing of the call.
+    `body`: has passed the check with CompatibleFields. `model`: the vendor's model, which gets back only its
+    own reasoning.
 
     Raises BadRequest `model_field_unsupported`, `unknown_model_input`.
     """

@@ -1,4 +1,6 @@
-"""The replies of chat completions, made from those of OpenAI's Responses: whole, streamed, and errors."""
+"""Converts replies of OpenAI's Responses to replies of chat completions: whole replies, streams and
+errors.
+"""
 
 import time
 from collections.abc import Iterator
@@ -23,8 +25,8 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 class ChatReply(ConvertedReply):
-    """Passes a reply of Responses on as a chat completion. `model`: the name that the reply states.
-    `made_by`: the vendor's model.
+    """Passes a reply of Responses on as a chat completion. `model`: the model's name in the reply. `made_by`:
+    the vendor's model that wrote it.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:
@@ -116,7 +118,7 @@ class _Chunks:
             yield self._chunk({"tool_calls": [{"index": self._calls[place], **named}]})
 
     def _whole(self, place: Any, item: dict[str, Any]) -> Iterator[bytes]:
-        """Yields reasoning, and what was not streamed: some servers send no pieces."""
+        """Yields the reasoning and all text that was not streamed: some servers stream no pieces."""
         if found := detail(item, self._details, self._made_by):
             self._details += 1
             yield self._chunk({"reasoning_details": [found]})

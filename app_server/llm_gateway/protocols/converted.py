@@ -1,4 +1,4 @@
-"""A reply that is converted from one protocol to another while it passes."""
+"""A reply that is converted from one protocol to another while it is sent."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -20,8 +20,8 @@ class Events(Protocol):
 class ConvertedReply(Response):
     """Passes another response on in another protocol.
 
-    `new_events`: converts a stream of events. `document`: returns the status and the content for those of a
-    reply that is one document.
+    `new_events`: returns a converter for a stream of events. `document`: converts a reply that is one
+    document; it gets and returns the status and the content.
     """
 
     def __init__(

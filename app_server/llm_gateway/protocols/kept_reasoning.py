@@ -1,5 +1,6 @@
-"""The reasoning of a model that speaks only Responses, in chat completions: as `reasoning_details`, which
-OpenRouter introduced. A program that sends whole messages back keeps the reasoning from call to call. Pure.
+"""Carries the reasoning of a model that supports only Responses in chat completions: in the field
+`reasoning_details`, which OpenRouter introduced. A program that sends back whole messages keeps the reasoning
+from call to call. Pure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,8 +15,8 @@ _FORMAT = "openai-responses-v1"
 
 
 def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | None:
-    """Returns an item of the output as the detail with this index, or None if it is no encrypted reasoning.
-    `model`: the vendor's model, which alone can read it.
+    """Returns an item of the output as the detail with this index. Returns None if the item is not encrypted
+    reasoning. `model`: the vendor's model; only this model can read the reasoning.
     """
     encrypted = item.get("encrypted_content")
     if item.get("type") != "reasoning" or not isinstance(encrypted, str):
@@ -32,7 +33,9 @@ def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | 
 
 
 def items(message: Mapping[str, Any], model: str) -> Iterator[dict[str, Any]]:
-    """Yields the items of reasoning for the input of a call, which come before what the message says."""
+    """Yields the reasoning in the message as items for the input of a call. They come before the text of the
+    message.
+    """
     for each in map(a_dict, message.get("reasoning_details") or ()):
         if each.get("format") == _FORMAT and each.get("model") == model:
             yield {

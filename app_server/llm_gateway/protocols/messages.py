@@ -32,7 +32,7 @@ _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
 def _without_nulls(value: Any) -> Any:
-    """Packages state optional fields as null."""
+    """Returns the value without null fields. Packages send null for optional fields."""
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 
@@ -297,8 +297,8 @@ def _reply(blocks: list[Block], keeps_marks: bool) -> dict[str, Any]:
 
 
 def _from_user(blocks: list[Block], keeps_marks: bool) -> Iterator[dict[str, Any]]:
-    """Yields the results of tools, each as a message, and then the rest. A chat completion has no images in
-    results, so these come with the rest.
+    """Yields the results of tools, each as one message, and then the rest as a user message. Results of chat
+    completions cannot contain images, so images come with the rest.
     """
     shown: list[Shown] = []
     for block in blocks:

@@ -1,4 +1,4 @@
-"""The replies of the Messages protocol, made from chat completions: whole, streamed, and errors."""
+"""Converts chat completions to replies of the Messages protocol: whole replies, streams and errors."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -39,7 +39,7 @@ def error_reply(error: AppError) -> Response:
 
 
 class MessagesReply(ConvertedReply):
-    """Passes a chat completion on in the Messages protocol. `model`: the name that the reply states."""
+    """Passes a chat completion on in the Messages protocol. `model`: the model's name in the reply."""
 
     def __init__(self, response: Response, model: str) -> None:
         super().__init__(response, lambda: _Events(model), partial(_document, model))
@@ -123,7 +123,7 @@ class _Events:
             self._reason = _reason(reason, is_call=is_call)
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
-        """Closes the open block and begins another one, unless `which` is the open one."""
+        """Begins a new block, unless the open block is `which`. Closes the open block first."""
         if self._open == which:
             return
         yield from self._close()
@@ -166,7 +166,9 @@ def _frame(reply: dict[str, Any], model: str) -> dict[str, Any]:
 
 
 def _usage(used: Usage) -> dict[str, int]:
-    """`input_tokens` leaves out the tokens that were read from the cache or written to it."""
+    """Returns the usage. `input_tokens` does not include the tokens that were read from the cache or written
+    to it.
+    """
     read, written = used.cache_read_tokens, used.cache_write_tokens
     return {
         "input_tokens": max(0, used.prompt_tokens - read - written),
