@@ -25,7 +25,7 @@ _CAUSE_CHARACTERS = 300
 
 
 async def read_offers(marketplace: Marketplace, guard: Guard | None) -> Offers:
-    """Returns what a marketplace offers at this moment.
+    """Returns the plugins and skills that a marketplace offers now.
 
     guard: keeps the user from reaching hosts in the server's private network; None allows every host.
     Raises UnreadableMarketplace.
@@ -74,7 +74,7 @@ def _cause(output: str) -> str:
 
 
 def _read(archive: Path, commit: str) -> Files:
-    """Reads the lists and the skills out of the archive. Raises UnreadableMarketplace. Blocking."""
+    """Reads the lists and the skills from the archive. Raises UnreadableMarketplace. Blocking."""
     paths: set[str] = set()
     texts: dict[str, str] = {}
     left_out: dict[str, str] = {}

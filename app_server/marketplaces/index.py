@@ -28,8 +28,8 @@ class UnreadableMarketplace(Exception):
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a marketplace at one commit, by path. texts: those that were read. left_out: those that
-    were not, and why.
+    """The files of a marketplace at one commit, by path. `texts`: the files that were read. `left_out`: the
+    files that were not read, with the reasons.
     """
 
     commit: str
@@ -40,7 +40,9 @@ class Files:
 
 @dataclass(frozen=True)
 class OfferedPlugin:
-    """A plugin and where it lies. ref: a commit, branch or tag. repo_path: its directory there."""
+    """A plugin and its location. `ref`: a commit, branch or tag. `repo_path`: the plugin's directory in the
+    repository.
+    """
 
     name: str
     description: str | None
@@ -51,7 +53,9 @@ class OfferedPlugin:
 
 @dataclass(frozen=True)
 class Offers:
-    """What a marketplace offers. problems: a sentence about each entry that cannot be used."""
+    """The plugins and skills of a marketplace. `problems`: a sentence about each entry that cannot be
+    used.
+    """
 
     plugins: tuple[OfferedPlugin, ...]
     skills: tuple[SkillFile, ...]
@@ -63,7 +67,7 @@ class _Lenient(BaseModel):
 
 
 class _Place(_Lenient):
-    """kinds: `github` with `repo`; `url` and `git-subdir` with `url`."""
+    """The location of a plugin. `source`: `github`, which needs `repo`; `url` or `git-subdir`, which need `url`."""
 
     source: str
     repo: str | None = None
@@ -94,7 +98,7 @@ class _Unusable(Exception):
 
 
 def offers_of(marketplace: Marketplace, files: Files) -> Offers:
-    """Raises UnreadableMarketplace."""
+    """Returns the plugins and skills in the files. Raises UnreadableMarketplace."""
     manifest = _manifest(files)
     root = (manifest.metadata.plugin_root if manifest.metadata else None) or ""
     plugins: list[OfferedPlugin] = []

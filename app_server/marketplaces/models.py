@@ -1,4 +1,6 @@
-"""Database table of the marketplaces of everyone. Those of one user stand in the user's settings."""
+"""The database table of the marketplaces for everyone. The marketplaces of one user are in the user's
+settings.
+"""
 
 from sqlalchemy import String
 from sqlalchemy.orm import Mapped, mapped_column

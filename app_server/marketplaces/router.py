@@ -1,4 +1,6 @@
-"""Routes for marketplaces. Those of a user are a part of the settings (`POST /api/v1/settings`)."""
+"""Routes for marketplaces. The marketplaces of one user are part of the user's settings (`POST
+/api/v1/settings`).
+"""
 
 from fastapi import APIRouter
 
@@ -23,9 +25,9 @@ shared_router = APIRouter(prefix="/api/v1/marketplaces", tags=["Skills"])
 async def preview_marketplaces(
     user: CurrentUser, config: ServerConfig, body: Registrations
 ) -> MarketplaceSkillsPreviewResponse:
-    """Reads marketplaces and returns what they offer at this moment. Nothing is stored.
+    """Reads marketplaces and returns the plugins and skills that they offer now. Nothing is stored.
 
-    A marketplace that cannot be read is named in `errors`. Up to 20 marketplaces.
+    A marketplace that cannot be read is named in `errors`. At most 20 marketplaces.
     """
     wanted = [each.without_scope() for each in body]
     return await service.preview(wanted, guard_for(config, user.role))

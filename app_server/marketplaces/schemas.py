@@ -1,4 +1,4 @@
-"""What clients send and get about marketplaces."""
+"""The API's models of marketplaces."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -52,7 +52,7 @@ class Marketplace(BaseModel):
 
 
 class MarketplaceRegistration(Marketplace):
-    """A marketplace as clients send and get it. `scope` is set here; one that is sent is not read."""
+    """A marketplace in requests and replies. The server sets `scope`; a `scope` in a request is ignored."""
 
     scope: MarketplaceScope | None = None
 
@@ -73,7 +73,7 @@ Registrations = Annotated[
 
 
 class MarketplacePluginPreview(BaseModel):
-    """A plugin that a marketplace lists. source: where it lies, with its path in the repository."""
+    """A plugin that a marketplace lists. `source`: the repository and the path of the plugin in it."""
 
     name: str
     description: str | None = None
@@ -82,7 +82,7 @@ class MarketplacePluginPreview(BaseModel):
 
 
 class MarketplaceSkillsPreviewResponse(BaseModel):
-    """What marketplaces offer.
+    """The plugins and skills of marketplaces.
 
     marketplace_skills: the names of the skills, by marketplace. errors: sentences about marketplaces, plugins
     and skills that cannot be used.

@@ -1,4 +1,4 @@
-"""Stores and lists marketplaces, and reads what several of them offer."""
+"""Stores and lists marketplaces, and reads the plugins and skills of several marketplaces."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -62,13 +62,15 @@ def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
 
 
 def stored(wanted: Iterable[MarketplaceRegistration]) -> list[dict[str, object]]:
-    """Returns the marketplaces of a user as they stand in the settings."""
+    """Returns the marketplaces in the user's settings."""
     return [each.without_scope().model_dump() for each in wanted]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a new conversation gets. problems: a sentence about each thing that it does not get."""
+    """The plugins and skills that a new conversation gets. `problems`: a sentence about each one that it does
+    not get.
+    """
 
     plugins: tuple[OfferedPlugin, ...] = ()
     skills: tuple[SkillFile, ...] = ()
@@ -85,7 +87,7 @@ async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Market
 
 
 async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Loaded:
-    """Reads the marketplaces. One that cannot be read is named in the problems."""
+    """Reads the marketplaces. A marketplace that cannot be read is named in `problems`."""
     plugins: list[OfferedPlugin] = []
     skills: list[SkillFile] = []
     problems: list[str] = []
@@ -102,7 +104,9 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
 async def preview(
     marketplaces: Sequence[Marketplace], guard: Guard | None
 ) -> MarketplaceSkillsPreviewResponse:
-    """Returns what the marketplaces offer at this moment, with a sentence about each that cannot be read."""
+    """Returns the plugins and skills that the marketplaces offer now, with a sentence about each marketplace
+    that cannot be read.
+    """
     found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
     for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
         if isinstance(offers, UnreadableMarketplace):
