@@ -1,7 +1,7 @@
 """The tools for agents in sandboxes. To add one, append an AgentTool to AGENT_TOOLS, or call `add`.
 
-Such a tool acts for one conversation: `current_agent()` says for which. It is offered to every agent for
-which `is_offered` is true, without any set-up.
+Such a tool acts for one conversation, which `current_agent()` returns. It is offered to every agent for which
+`is_offered` is true, without any set-up.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def has_tools(config: Config, provider: GitProvider | None) -> bool:
 
 
 def tell_agent(request: Request, agent: CallingAgent) -> None:
-    """Notes which agent sends a request."""
+    """Stores which agent sends the current request."""
     request.scope[_AGENT] = agent
 
 

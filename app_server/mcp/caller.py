@@ -32,7 +32,7 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Makes this the request whose sender the tools act for."""
+    """Sets the request in whose name the tools call routes."""
     token = _request.set(request)
     try:
         yield

@@ -38,7 +38,7 @@ _EVENTS_LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class _Problem:
-    """Why a conversation does not go on. is_limit: a limit of cost is reached."""
+    """The reason why a conversation does not continue. `is_limit`: a limit of cost is reached."""
 
     code: str
     text: str

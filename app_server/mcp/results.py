@@ -1,4 +1,4 @@
-"""What the tools of the MCP server return."""
+"""The results of the tools of the MCP server."""
 
 from typing import Annotated, Any, Literal
 

@@ -67,7 +67,9 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """Lets an ASGI app answer a request whose body has been read. Tools can ask for the request meanwhile."""
+    """Lets an ASGI app answer a request whose body has been read. Tools can get the request during that
+    time.
+    """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:
         super().__init__()
@@ -141,6 +143,6 @@ def _telling_errors(
 
 
 def told(error: AppError) -> str:
-    """Returns an error as a text for the model: what is wrong, what to do, and the stable code."""
+    """Returns an error as a text for the model: the cause, the fix and the stable code."""
     fix = f" {error.fix}" if error.fix else ""
     return f"{error.detail}{fix} (code: {error.code})"

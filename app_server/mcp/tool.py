@@ -1,4 +1,4 @@
-"""What a tool of the MCP server is. Knows nothing of the library that serves it."""
+"""The description of an MCP tool. Independent of the library that serves it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class McpTool:
     description, the input and the output of the tool. It raises AppError for what the caller can correct.
     `title`: a name for people. `changes`: whether a call changes anything. `is_destructive`: whether a call
     can undo or end work. `is_repeatable`: whether a second call with the same arguments changes nothing more.
-    `reaches_out`: whether a call reaches services outside of this installation. `permission`: what the caller
-    needs; a key without it is not offered the tool.
+    `reaches_out`: whether a call reaches services outside of this installation. `permission`: the permission
+    that a caller needs; keys without it are not offered the tool.
     """
 
     title: str
