@@ -37,7 +37,7 @@ def union(*scopes: str | None) -> str:
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """Returns a sign-in that asks for this scope, whatever scope the server names itself."""
+    """Returns a sign-in that asks for this scope, also if the server names another one."""
     import httpx2
 
     class Asking(httpx2.Auth):
