@@ -19,7 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: str | None) -> None:
-    """Notes that the agent was asked to address these threads, too. head_commit: of the branch now."""
+    """Stores that the agent was asked to address these threads, too. `head_commit`: the commit of the branch
+    now.
+    """
     if not row.asked_threads:
         row.asked_at_commit = head_commit
     row.asked_threads = list(dict.fromkeys([*row.asked_threads, *thread_ids]))[-MAX_THREADS:]
@@ -28,9 +30,9 @@ def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: st
 def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
-    """Returns the threads to answer now, and forgets them: each is answered at most once, also by two servers
-    at a time. They are answered once the branch has moved. has_ended: the agent has ended its work, so that
-    they are answered in any case.
+    """Returns the threads to answer now and removes them from the list. So each thread is answered at most
+    once, also with several servers. They are answered after the branch has a new commit. `has_ended`: the
+    agent has ended its work, so they are answered in any case.
     """
     if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):
         return []
@@ -50,8 +52,8 @@ async def answer(
     thread_ids: Sequence[str],
     said: str | None,
 ) -> None:
-    """Answers the threads. row: as it was when they were taken. said: the last words of the agent. A thread
-    that cannot be answered is logged.
+    """Answers the threads. `row`: the stored pull request at the time when the threads were taken. `said`:
+    the agent's last words. If a thread cannot be answered, the failure is logged.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
     first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."

@@ -27,7 +27,7 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str) -> str
 
 
 def summary_of(events: Sequence[dict[str, Any]]) -> str:
-    """Returns what the agent said last, at most MAX_SUMMARY_CHARACTERS. Empty if it said nothing."""
+    """Returns the agent's last message, at most MAX_SUMMARY_CHARACTERS. Empty if there is none."""
     for event in reversed(events):
         action = event.get("action") or {}
         if event.get("kind") == "ActionEvent" and action.get("kind") == "FinishAction":

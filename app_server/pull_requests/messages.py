@@ -1,6 +1,6 @@
 """The messages that ask the agent to address a review or to correct failing checks. Pure.
 
-What reviewers and logs say was not written by the user: it stands between marks.
+The texts of reviewers and logs are between marks, because the user did not write them.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def about_review(
 
 
 def about_checks(row: ConversationPullRequest, failing: Sequence[tuple[Check, str]]) -> str:
-    """Returns the message about failing checks. failing: each check with the end of its log, which may be
+    """Returns the message about failing checks. `failing`: each check with the end of its log; the log may be
     empty.
     """
     said = "\n\n".join(_check(check, log) for check, log in failing)

@@ -17,10 +17,10 @@ async def open_pull_request(
     new: NewPullRequest,
     trail: AuditTrail,
 ) -> tuple[ConversationPullRequest, OpenedPullRequest]:
-    """Opens it at the host, keeps it with the conversation and records it in the audit log. The branch must
-    be at the host.
+    """Opens the pull request at the host, stores it with the conversation and records it in the audit log.
+    The branch must be at the host.
 
-    Returns its row and what the host answered. Raises the errors of git hosts.
+    Returns the stored row and the host's answer. Raises the errors of git hosts.
     """
     opened = await repository.host.client.create_pull_request(repository.name, new)
     async with database.session() as session:

@@ -15,8 +15,8 @@ async def proposal_of(
     conversation: Conversation,
     tree: WorkingTree,
 ) -> PullRequestProposal:
-    """Returns title, text and branches. Nothing is created. `base_url`: of this server, for the link to the
-    conversation. Raises the errors of git hosts.
+    """Returns a draft: title, text and branches. Creates nothing. `base_url`: the address of this server, for
+    the link to the conversation. Raises the errors of git hosts.
     """
     async with database.read() as session:
         events = await service.latest_events(session, conversation.id)

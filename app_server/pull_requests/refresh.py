@@ -1,4 +1,6 @@
-"""Asks the hosts of pull requests how these stand, and answers review threads that were addressed."""
+"""Asks the git hosts for the current state of pull requests, and answers review threads that the agent has
+addressed.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +20,7 @@ FRESH = timedelta(seconds=20)
 
 
 def is_stale(row: ConversationPullRequest) -> bool:
-    """Returns whether the host should be asked again: not about one that is closed."""
+    """Returns whether the host should be asked again. A closed pull request is not asked about."""
     return row.state is PullRequestState.OPEN and now() - row.refreshed_at > FRESH
 
 
@@ -30,11 +32,11 @@ async def refresh(
     answers: bool = True,
     said: str | None = None,
 ) -> None:
-    """Asks the host how the pull request stands, and stores the answer. With `answers`, answers the review
-    threads that the agent was asked to address, once the branch has moved. said: the last words of an agent
-    that has ended its work. Then the threads are answered in any case, with these words.
+    """Asks the host for the state of the pull request and stores it.
 
-    A failure of the host is stored in `problem`; it is not raised.
+    With `answers`, also answers the review threads that the agent was asked to address, after the branch has
+    a new commit. `said`: the last words of an agent that has ended its work; with them, the threads are
+    answered in any case. If the host fails, the failure is stored in `problem` and not raised.
     """
     async with database.read() as session:
         row = await session.get(ConversationPullRequest, pull_request_id)

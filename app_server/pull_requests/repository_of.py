@@ -16,9 +16,9 @@ from app_server.git_hosts.repository_names import name_in
 
 @dataclass(frozen=True)
 class HostedRepository:
-    """A repository and the host that has it. `name`: its full name at the host. `branch`: where the work
-    began; None for the default branch. `directory`: of a further repository of the conversation, its name
-    beside that of the first one; None for the first one. `base_commit`: of a further repository.
+    """A repository and its host. `name`: its full name at the host. `branch`: the branch where the work
+    began; None for the default branch. `directory`: None for the first repository of the conversation; for a
+    further one, the name of its directory. `base_commit`: only for a further repository.
     """
 
     host: ConnectedHost
@@ -28,7 +28,7 @@ class HostedRepository:
     base_commit: str | None = None
 
     def place(self, place: Workplace) -> Workplace:
-        """Returns where the repository lies. `place`: of the conversation."""
+        """Returns the directory of the repository in the sandbox. `place`: the one of the conversation."""
         if self.directory is None:
             return place
         directory = str(PurePosixPath(place.directory).parent / self.directory)
@@ -38,8 +38,8 @@ class HostedRepository:
 async def repository_of(
     session: AsyncSession, hosts: GitHosts, conversation: Conversation, wanted: str | None = None
 ) -> HostedRepository:
-    """Returns a repository of the conversation at its host. wanted: its directory, name or URL; None for the
-    first one.
+    """Returns one of the conversation's repositories with its host. `wanted`: the repository's directory,
+    name or URL; None means the first one.
 
     Raises Conflict `repository_has_no_host`, Forbidden `no_git_credential`, BadRequest
     `repository_not_in_conversation`.

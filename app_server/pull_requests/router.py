@@ -117,8 +117,8 @@ async def create_pull_request(
     body: CreatePullRequest,
     database: ServerDatabase,
 ) -> CreatedPullRequest:
-    """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
-    to run. Repeating the call returns the open pull request of the branch.
+    """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox must
+    run. A repeated call returns the open pull request of the branch.
 
     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
     `repository_not_in_conversation`.
@@ -174,8 +174,8 @@ async def address_review(
     database: ServerDatabase,
     request: Request,
 ) -> AgentAsked:
-    """Sends the unresolved review comments to the agent as one message. When the branch has moved after that,
-    each thread is answered.
+    """Sends the unresolved review comments to the agent as one message. Each thread is answered after the
+    branch has a new commit.
 
     409 `nothing_to_address`.
     """

@@ -76,9 +76,9 @@ class PullRequestProposal(BaseModel):
 
 
 class CreatePullRequest(BaseModel):
-    """A pull request to open. repository: which of the conversation's repositories, by its directory, name or
-    URL; null for the first one. head: the branch to push to; it is made if it is not there. Changes that are
-    not committed are committed with the title as the message.
+    """A pull request to open. repository: the directory, name or URL of one of the conversation's
+    repositories; null for the first one. head: the branch to push to; it is created if it does not exist.
+    Uncommitted changes are committed with the title as the message.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -94,8 +94,8 @@ class CreatePullRequest(BaseModel):
 
 
 class CreatedPullRequest(BaseModel):
-    """The opened pull request. is_new: false if the branch had an open one already. left_out: what the host
-    did not take, in sentences.
+    """The opened pull request. `is_new`: false if the branch already had an open pull request. `left_out`:
+    sentences about what the host did not accept.
     """
 
     pull_request: PullRequestInfo
@@ -114,7 +114,7 @@ class ChangePullRequest(BaseModel):
 
 
 class AgentAsked(BaseModel):
-    """The message that was sent to the agent. count: how many review threads or checks it is about."""
+    """The message that was sent to the agent. `count`: the number of review threads or checks in it."""
 
     message_id: str
     count: int

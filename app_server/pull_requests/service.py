@@ -1,4 +1,4 @@
-"""Opens pull requests for conversations, and keeps what their hosts say about them."""
+"""Opens pull requests for conversations, and stores their state at the host."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -52,8 +52,8 @@ async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[di
 async def check_new(
     session: AsyncSession, user_id: UUID, repository: HostedRepository, new: NewPullRequest
 ) -> None:
-    """Checks a pull request before anything is pushed: its branches differ, and the user's agents have not
-    too many open ones in the repository.
+    """Checks a pull request before anything is pushed: its branches must differ, and the user's agents must
+    not have too many open pull requests in the repository.
 
     Raises BadRequest `same_branch`, Conflict `too_many_pull_requests`.
     """
@@ -109,7 +109,7 @@ async def keep(
 
 
 def describe(row: ConversationPullRequest, found: PullRequest) -> None:
-    """Takes over what the host says about the pull request."""
+    """Stores the host's description of the pull request in the row."""
     row.url, row.title, row.state = found.url, found.title, found.state
     row.is_draft, row.head, row.base = found.is_draft, found.head, found.base
     row.head_commit, row.mergeability = found.head_commit, found.mergeability

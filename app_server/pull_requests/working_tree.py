@@ -1,7 +1,7 @@
-"""Looks at the work in the sandbox, commits it and pushes it through the git proxy.
+"""Reads the state of the work in the sandbox, commits it and pushes it through the git proxy.
 
-All of it is git in the sandbox, as the agent would run it: the app server reads what git prints and trusts
-none of it.
+All git commands run in the sandbox, as the agent would run them. The app server reads their output but does
+not trust it.
 """
 
 import shlex
@@ -19,9 +19,9 @@ _COMMIT = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True)
 class WorkingTree:
-    """What git says about the conversation's directory. branch: empty if no branch is checked out. head: the
-    last commit, empty in a repository without commits. subjects: of the commits since the conversation began,
-    the newest first. statistics: `git diff --stat` since then.
+    """Git's description of the conversation's directory. `branch`: empty if no branch is checked out. `head`:
+    the last commit; empty in a repository without commits. `subjects`: the subjects of the commits since the
+    conversation began, newest first. `statistics`: `git diff --stat` since then.
     """
 
     branch: str
@@ -57,11 +57,11 @@ async def look_at(place: Workplace) -> WorkingTree:
 
 
 async def push(place: Workplace, branch: str, message: str) -> None:
-    """Commits what is not committed and pushes it to `branch` of the host.
+    """Commits all uncommitted changes and pushes them to `branch` of the host.
 
-    message: of the commit. A branch that is not checked out is made here; one of that name must not exist,
-    since the work is not on it. Raises Conflict `git_failed` with git's words: the git proxy or the host may
-    refuse the push.
+    `message`: the message of the commit. If the branch is not checked out, it is created; no branch with this
+    name may exist, because the work is not on it. Raises Conflict `git_failed` with git's message if the git
+    proxy or the host refuses the push.
     """
     name = shlex.quote(branch)
     script = (
