@@ -45,7 +45,7 @@ _MODELS: Mapping[str, Any] = {"Users": PersonResource, "Groups": ScimGroup}
 
 
 class Collection(Protocol):
-    """Resources of one type. Ids are those of users and teams."""
+    """The resources of one type. Their ids are the ids of users and teams."""
 
     async def read(self, only: UUID | None = None) -> list[Any]: ...
 
@@ -59,7 +59,7 @@ class Collection(Protocol):
 async def reply_to(
     request: Request, path: str, principal: Principal, trail: AuditTrail, base: str
 ) -> Response:
-    """Returns the reply to a request. path: what follows the base of the service."""
+    """Returns the reply to a request. `path`: the part of the path after the base of the service."""
     try:
         with POLICY:
             return await _Call(request, principal, trail, base).reply(
@@ -80,7 +80,9 @@ async def reply_to(
 
 
 def _of(message: Any, model: Any) -> Any:
-    """Returns the message for this resource. Type checkers take no models that are known at run time only."""
+    """Returns the message type for this resource. Type checkers cannot check models that are known only at
+    run time.
+    """
     return message[model]
 
 

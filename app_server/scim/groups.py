@@ -26,7 +26,7 @@ PROVIDER = "SCIM"
 
 @dataclass(frozen=True)
 class Groups:
-    """The teams that the identity provider manages, with those of their members that it manages too."""
+    """The teams that the identity provider manages. Of their members, only the people that it manages too."""
 
     session: AsyncSession
     trail: AuditTrail

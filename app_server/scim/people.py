@@ -59,7 +59,7 @@ class People:
         return [self._resource(row, user, teams.get(user.id, ())) for row, user in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates an account, or gives a known person's account back. Returns its id.
+        """Creates an account, or enables the account of a person that was removed earlier. Returns its id.
 
         Raises UniquenessException, InvalidValueException, Forbidden `role_not_manageable`.
         """

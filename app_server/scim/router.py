@@ -1,6 +1,7 @@
 """The route of SCIM 2.0 (RFC 7644), by which identity providers manage people and teams.
 
-What answers is loaded at the first request, because the library for SCIM takes a second to load.
+The code behind the route is imported at the first request, because the library for SCIM takes a second to
+import.
 """
 
 import asyncio
