@@ -77,16 +77,16 @@ async def serve(config: Config, announce: Announce) -> None:
 
 
 def _keep_what_stands() -> None:
-    """Takes the objects of the start out of garbage collection. They stay until the end, and each full
-    collection would hold the event loop twice as long with them.
+    """Takes the objects that exist after the start out of garbage collection. They live until the end, and
+    with them each full collection would block the event loop twice as long.
     """
     gc.collect()
     gc.freeze()
 
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
-    """Returns a sign-in link for the owner. Returns None once the owner has signed in: a server's output is
-    stored, and a link in it opens everything.
+    """Returns a sign-in link for the owner. Returns None once the owner has signed in, because a server's
+    output is stored and a link gives full access.
     """
     async with database.read() as session:
         owner = await find_owner(session)
