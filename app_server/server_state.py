@@ -48,9 +48,9 @@ from app_server.triggers.receiving import Receiving
 
 @dataclass(frozen=True, kw_only=True)
 class ServerState:
-    """Every name on `request.state`, with its type.
+    """Lists every name on `request.state` with its type.
 
-    The last group are functions of upper layers that lower ones call.
+    The last group contains functions of upper layers that lower layers call.
     """
 
     config: Config
