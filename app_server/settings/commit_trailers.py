@@ -1,4 +1,4 @@
-"""What commits of agents say about them, and where a user wants something else."""
+"""The last line of agents' commits, and the choices of users for it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -13,9 +13,10 @@ class CommitTrailer(StrEnum):
 
 
 def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> CommitTrailer | None:
-    """Returns what the user has chosen for one repository, None for nothing.
+    """Returns the user's choice for one repository. Returns None if the user has made none.
 
-    trailers: by the identity of repositories, `host/owner/name`. Upper and lower case are the same.
+    `trailers`: the choices by the identity of repositories, `host/owner/name`. Upper and lower case are the
+    same.
     """
     if not trailers or identity is None:
         return None
