@@ -1,4 +1,4 @@
-"""Routes for skills that every conversation of the current user gets, whatever it works on."""
+"""Routes for the skills that every conversation of the current user gets."""
 
 import asyncio
 
