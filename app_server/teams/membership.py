@@ -8,7 +8,7 @@ from app_server.teams.models import Team, TeamMember
 
 
 def teams_of(user_id: UUID | None) -> Select[UUID]:
-    """Returns the query for the ids of the teams that the person is in. None: of no teams."""
+    """Returns the query for the ids of the teams that the person is in. `user_id`: None means no teams."""
     return select(TeamMember.team_id).where(TeamMember.user_id == user_id)
 
 

@@ -38,7 +38,9 @@ class TeamMember(Base):
 
 
 class ProvisionedTeam(Base):
-    """What an identity provider says about a team that it manages through SCIM, beside name and members."""
+    """What an identity provider states about a team that it manages through SCIM, in addition to name and
+    members.
+    """
 
     __tablename__ = "provisioned_teams"
 

@@ -52,7 +52,7 @@ async def show_team(session: AsyncSession, user_id: UUID, team_id: UUID, *, sees
 
 
 async def create_team(session: AsyncSession, trail: AuditTrail, name: str) -> Team:
-    """Raises Conflict `team_name_taken`, `too_many_teams`."""
+    """Creates a team. Raises Conflict `team_name_taken`, `too_many_teams`."""
     if (await session.scalar(select(func.count()).select_from(Team)) or 0) >= MAX_TEAMS:
         raise Conflict(
             f"There are {MAX_TEAMS} teams, which is as many as there can be.",
@@ -67,7 +67,7 @@ async def create_team(session: AsyncSession, trail: AuditTrail, name: str) -> Te
 
 
 async def rename_team(session: AsyncSession, trail: AuditTrail, team_id: UUID, name: str) -> None:
-    """Raises NotFound `team_not_found`, Conflict `team_name_taken`."""
+    """Renames a team. Raises NotFound `team_not_found`, Conflict `team_name_taken`."""
     team = await find_team(session, team_id)
     if team.name == name:
         return
@@ -77,7 +77,9 @@ async def rename_team(session: AsyncSession, trail: AuditTrail, team_id: UUID, n
 
 
 async def delete_team(session: AsyncSession, trail: AuditTrail, team_id: UUID) -> None:
-    """Deletes a team. What was shared with it is no longer shared. Raises NotFound `team_not_found`."""
+    """Deletes a team. Conversations that were shared with it are no longer shared. Raises NotFound
+    `team_not_found`.
+    """
     team = await find_team(session, team_id)
     await session.delete(team)
     trail.record(session, AuditAction.TEAM_DELETED, (AuditTarget.TEAM, team_id), name=team.name)
@@ -141,7 +143,7 @@ def team_not_found() -> NotFound:
 
 
 def name_key(name: str) -> str:
-    """Returns the form of a name in which two names are compared."""
+    """Returns the form of a name that is used to compare names."""
     return name.casefold()
 
 
