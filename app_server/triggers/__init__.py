@@ -1,1 +1,1 @@
-"""Webhooks of git hosts: what happens there starts conversations here and continues them."""
+"""Triggers: events at git hosts start conversations here and continue them."""

@@ -1,4 +1,4 @@
-"""Does what a decision asks for: starts conversations, sends them messages, stops them."""
+"""Carries out a decision: starts conversations, sends them messages, stops them."""
 
 import logging
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _MAX_COMMENT_PAGES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a delivery has led to. `commit`: whose failing checks were handed over."""
+    """The result of a delivery. `commit`: the commit whose failing checks were sent to the agent."""
 
     state: DeliveryResult
     action: Action | None = None
@@ -80,8 +80,8 @@ class Acting:
         found: Found,
         event_id: UUID,
     ) -> Outcome:
-        """Does it and returns what came of it. `event_id`: the same if the event is handled again; then
-        nothing is done twice. Raises AppError.
+        """Carries out the decision and returns the result. `event_id`: if the same event is handled again, it
+        has the same id, and nothing is done twice. Raises AppError.
         """
         match action:
             case Action.START:
@@ -238,8 +238,9 @@ class Acting:
 async def _threads_of(
     client: GitHostClient, event: HostEvent, found: Found
 ) -> tuple[list[ReviewThread], str | None]:
-    """Returns the open review threads in which the actor has written, and the head of the branch. No threads
-    if they cannot be read: what the reviewer wrote is worth the message, also if it cannot be answered.
+    """Returns the open review threads in which the actor has written, and the head of the branch. Returns no
+    threads if they cannot be read: the reviewer's text is still sent to the agent, but the threads cannot be
+    answered.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):
@@ -272,7 +273,9 @@ def _says_something(event: HostEvent) -> bool:
 
 
 def _conversation_of(found: Found) -> UUID:
-    """Returns the one that has opened the pull request, else the one that the trigger has started."""
+    """Returns the conversation that has opened the pull request, or else the one that the trigger has
+    started.
+    """
     if found.pull_request is not None:
         return found.pull_request.conversation_id
     assert found.link is not None

@@ -1,4 +1,4 @@
-"""Decides what an event at a git host leads to. Pure."""
+"""Decides what is done about an event at a git host. Pure."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """What is known here about the event.
+    """The facts about the event that the decision needs.
 
     `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; `branch`: the default branch if it names
     none. `login`: the login of the token's user at the host. `own_comments`: ids of the comments that
@@ -55,14 +55,16 @@ class Known:
 
 @dataclass(frozen=True)
 class TriggerDecision:
-    """`needs_write_access`: the actor must be asked for at the host before anything is done."""
+    """A decision. `needs_write_access`: the git host must confirm that the actor may write to the repository
+    before anything is done.
+    """
 
     action: Action
     needs_write_access: bool = True
 
 
 def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns what the event leads to, None for nothing."""
+    """Returns what is to be done about the event. Returns None if nothing is to be done."""
     return None if is_own(event, known) else _of_others(event, known)
 
 
@@ -86,9 +88,9 @@ def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
-    """Returns whether we wrote the comment ourselves. These never trigger.
+    """Returns whether Slipway wrote the comment itself. Such comments never trigger anything.
 
-    The token's user may also write as a person, so that its login alone does not say so.
+    The token's user may also write comments personally, so the login alone does not decide.
     """
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
@@ -116,7 +118,9 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """What agents push never triggers. A host that names no paths is taken to mean all."""
+    """Decides about a push. Pushes of agents never trigger anything. If the host names no paths, all paths
+    count as changed.
+    """
     matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
     if known.is_own_push or event.branch != known.branch or not matches:
         return None
@@ -128,7 +132,9 @@ def _fits(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """A check is not a person: what it says reaches only a conversation that has opened the pull request."""
+    """Decides about a failing check. Its text does not come from a person, so it is only sent to a
+    conversation that has opened the pull request.
+    """
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):
         return None

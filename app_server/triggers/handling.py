@@ -1,4 +1,6 @@
-"""Handles deliveries: each event of a git host starts a conversation, goes to one, or leads to nothing."""
+"""Handles deliveries: an event of a git host starts a conversation, is sent to a conversation, or has no
+effect.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -50,8 +52,8 @@ class Handling:
         self._acting = Acting(setting)
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles one delivery and notes on it what it has led to. A delivery that was deleted or handled is
-        left out.
+        """Handles one delivery and stores the result in its row. Skips a delivery that was deleted or already
+        handled.
 
         Raises TryAgain while the host cannot be asked.
         """
@@ -88,7 +90,7 @@ class Handling:
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
-        """Returns what the first event has led to that leads to anything."""
+        """Returns the result of the first event that has an effect."""
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(user.role):
             return Outcome.ignored("The owner of the trigger may not start conversations.")
@@ -129,7 +131,9 @@ class Handling:
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
     async def _check_room(self, trigger: Trigger) -> None:
-        """Raises _NoRoomError; Conflict `too_many_waiting` if too many deliveries wait for room."""
+        """Checks that one more conversation may work. Raises _NoRoomError; Conflict `too_many_waiting` if too
+        many deliveries wait.
+        """
         async with self._setting.database.read() as session:
             count = await room.at_work(session, trigger)
             if count < trigger.max_running:

@@ -1,4 +1,4 @@
-"""Finds out what is known here about an event of a git host."""
+"""Collects the facts that Slipway knows about an event of a git host."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,8 +33,8 @@ class Found:
 
 
 def is_about(trigger: Trigger, event: HostEvent) -> bool:
-    """Returns whether the event is of the trigger's repository. Work items and builds of Azure DevOps name
-    only its project.
+    """Returns whether the event belongs to the trigger's repository. Work items and builds of Azure DevOps
+    name only the project.
     """
     own, named = trigger.repository.casefold(), event.repository.casefold()
     is_of_project = trigger.provider is GitProvider.AZURE_DEVOPS and own.startswith(f"{named}/")
@@ -44,7 +44,9 @@ def is_about(trigger: Trigger, event: HostEvent) -> bool:
 async def look_up(
     session: AsyncSession, trigger: Trigger, event: HostEvent, *, login: str, branch: str | None
 ) -> Found:
-    """`login`: of the token's user. `branch`: the default branch, if the trigger names none."""
+    """Returns the facts about the event. `login`: the login of the token's user. `branch`: the default
+    branch, if the trigger names none.
+    """
     link = await _link(session, trigger, event)
     pull_request = await _pull_request(session, trigger, event)
     own = select(TriggeredConversation.comment_id).where(TriggeredConversation.trigger_id == trigger.id)
@@ -70,7 +72,7 @@ async def look_up(
 
 
 async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:
-    """Returns how many times failing checks were handed to the conversation in this time."""
+    """Returns how many times failing checks were sent to the conversation in this time."""
     query = (
         select(func.count())
         .select_from(TriggerDelivery)
@@ -133,8 +135,8 @@ async def _pull_request(
 
 
 async def _branch(session: AsyncSession, trigger: Trigger, event: HostEvent) -> str | None:
-    """Returns the branch of a check. Forgejo names only the commit: then it is the branch to which an agent
-    of the trigger's owner has pushed it.
+    """Returns the branch of a check. Forgejo names only the commit; then it is the branch to which an agent
+    of the trigger's owner has pushed this commit.
     """
     if event.branch is not None or event.commit is None:
         return event.branch

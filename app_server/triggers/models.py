@@ -13,7 +13,7 @@ from app_server.git.providers import GitProvider
 
 
 class TriggerEvent(StrEnum):
-    """What a trigger reacts to."""
+    """The events that a trigger can react to."""
 
     LABEL = "label"
     MENTION = "mention"
@@ -71,8 +71,8 @@ class DeliveryResult(StrEnum):
 
 class TriggerDelivery(Base):
     """A delivery that was accepted. `delivery_id`: the host's id, or a hash of the body if it names none.
-    `event`, `actor`, `number`: of the first thing that it tells. `action`: what it has led to. `commit`: the
-    one whose failing checks were handed over.
+    `event`, `actor`, `number`: those of the first event in it. `action`: what was done about it. `commit`:
+    the commit whose failing checks were sent to the agent.
     """
 
     __tablename__ = "trigger_deliveries"
@@ -99,7 +99,7 @@ class TriggerDelivery(Base):
 
 
 class TriggeredConversation(Base):
-    """A conversation that a trigger has started, and the comment that tells how it stands.
+    """A conversation that a trigger has started, and the comment at the git host that shows its state.
 
     `number`: of the issue or pull request; None for a push, which has no comment. `comment_begun`: the host
     was asked to add the comment; its id may have been lost. `comment`: the text that the host has.

@@ -58,8 +58,9 @@ class TriggerProgress:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Looks at the conversation as it is now: makes room for others if it rests, stops it if its issue
-        was closed, opens its pull request if it has finished, and writes how it stands into the comment.
+        """Acts on the current state of the conversation. If it rests, lets another one start. If its issue
+        was closed, stops it. If it has finished, opens its pull request. Then writes its state into the
+        comment.
 
         Raises TryAgain while the host or the sandbox cannot be asked.
         """
@@ -92,7 +93,7 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns how the work stands, in a sentence, and the last words of the agent if it has finished."""
+        """Returns the state of the work as a sentence, and the agent's last words if it has finished."""
         conversation, status = case.conversation, case.conversation.execution_status
         if case.link.is_stopped:
             if status in {"running", "waiting_for_confirmation"}:
@@ -141,7 +142,9 @@ class TriggerProgress:
         return ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
 
     async def _deliver(self, case: _Case) -> None:
-        """Pushes what is not at the host, and opens a pull request unless there is one. Raises AppError."""
+        """Pushes all work that the host does not have, and opens a pull request unless there is one. Raises
+        AppError.
+        """
         setting, conversation = self._setting, case.conversation
         async with setting.database.read() as session:
             rows = await service.rows_of(session, conversation.id)
@@ -189,7 +192,7 @@ class TriggerProgress:
         return "the conversation shows why."
 
     async def _comment(self, case: _Case, number: int, sentence: str, summary: str) -> None:
-        """Adds the comment, or edits it if it says something else."""
+        """Adds the comment, or edits it if its text has changed."""
         link, client, repository = case.link, case.host.client, case.trigger.repository
         kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE
         page = self._setting.page_of(link.conversation_id)
@@ -207,7 +210,9 @@ class TriggerProgress:
         await self._keep(link.conversation_id, comment_id=comment_id, comment=text)
 
     async def _lost(self, case: _Case, kind: ItemKind, number: int) -> str | None:
-        """Returns the id of the comment if the host has it. The server may have ended before it was kept."""
+        """Returns the id of the comment if the host has it. The server may have ended before it stored the
+        id.
+        """
         mark, page = texts.mark(case.link.conversation_id), None
         while True:
             found = await case.host.client.comments(case.trigger.repository, kind, number, page=page)

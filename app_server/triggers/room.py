@@ -1,4 +1,4 @@
-"""Limits how many conversations of a repository's triggers work at once. What does not fit is held."""
+"""Limits how many conversations of a repository's triggers work at the same time. Further deliveries wait."""
 
 from datetime import timedelta
 from typing import Any, Final
@@ -45,7 +45,7 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def waiting(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many deliveries of the trigger are held."""
+    """Returns how many deliveries of the trigger wait."""
     query = (
         select(func.count())
         .select_from(Job)
@@ -55,7 +55,7 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
-    """Handles the delivery of this attempt again when there may be room, at the latest in ten minutes."""
+    """Makes the delivery of this attempt wait until another conversation may work, at most ten minutes."""
     job_id = uuid5(attempt.job_id, HELD_KIND)
     if await session.get(Job, job_id) is not None:
         return  # the server ended before it had noted that the attempt has ended
@@ -73,7 +73,9 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """Handles the oldest held deliveries of the repository now, if this conversation of a trigger rests."""
+    """Lets the oldest waiting deliveries of the repository continue if this conversation of a trigger
+    rests.
+    """
     row = (
         await session.execute(
             select(Trigger, Conversation.execution_status, StartTask.status)
@@ -106,7 +108,7 @@ async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the handler that hands a held delivery to the jobs of its trigger."""
+    """Returns the handler that adds a job for a waiting delivery of a trigger."""
 
     async def release(attempt: JobAttempt) -> None:
         job_id = uuid5(attempt.job_id, HANDLE_KIND)

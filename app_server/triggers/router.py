@@ -37,8 +37,8 @@ async def list_triggers(user: CurrentUser, session: ReadSession, request: Reques
 async def add_trigger(
     user: CurrentUser, hosts: CurrentGitHosts, trail: CurrentTrail, body: AddTrigger, request: Request
 ) -> TriggerWithSecret:
-    """Adds a trigger for a repository, which the host is asked for with the user's token. Only this reply
-    shows the secret. Then add a webhook with `url` and `secret` at the git host.
+    """Adds a trigger for a repository. The git host must confirm with the user's token that the user may
+    write to it. Only this reply shows the secret. Then add a webhook with `url` and `secret` at the git host.
 
     400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
     `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
@@ -97,8 +97,8 @@ async def rotate_secret_of_trigger(
     body: RotateTriggerSecret,
     request: Request,
 ) -> TriggerWithSecret:
-    """Gives a trigger a new secret, shown only in this reply. Until `previous_secret_until` the previous one
-    is accepted too.
+    """Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`, the
+    previous secret is accepted too.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     secret = service.rotate(request.state.cipher, trigger, timedelta(hours=body.keep_previous_hours))

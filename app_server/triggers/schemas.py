@@ -1,4 +1,4 @@
-"""What clients send and get about triggers."""
+"""The API's models of triggers."""
 
 from typing import Annotated
 
@@ -78,8 +78,9 @@ class TriggerWithSecret(TriggerInfo):
 
 
 class TriggerDeliveryInfo(BaseModel):
-    """A delivery of the git host. event, actor, number: of the first thing that it tells. action: `start`,
-    `tell`, `fix_checks`, `pause`, or null if it led to nothing. reason: why it led to nothing or failed.
+    """A delivery of the git host. `event`, `actor`, `number`: those of the first event in it. `action`:
+    `start`, `tell`, `fix_checks`, `pause`, or null if nothing was done. `reason`: why nothing was done, or
+    why it failed.
     """
 
     id: Id
@@ -95,7 +96,7 @@ class TriggerDeliveryInfo(BaseModel):
 
 
 class RotateTriggerSecret(BaseModel):
-    """keep_previous_hours: for so long, deliveries with the previous secret are accepted too."""
+    """`keep_previous_hours`: how long deliveries with the previous secret are accepted too."""
 
     model_config = ConfigDict(extra="forbid")
 

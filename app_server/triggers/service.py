@@ -40,7 +40,7 @@ async def triggers_of(session: AsyncSession, user_id: UUID) -> Sequence[Trigger]
 
 
 async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> Trigger:
-    """Raises NotFound `trigger_not_found`, also for a trigger of another user."""
+    """Returns the user's trigger. Raises NotFound `trigger_not_found`, also for a trigger of another user."""
     trigger = await session.get(Trigger, trigger_id)
     if trigger is None or trigger.user_id != user_id:
         raise NotFound("There is no such trigger.", code="trigger_not_found")
@@ -95,7 +95,9 @@ async def add(
 
 
 async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> None:
-    """Raises BadRequest `instructions_needed`, NotFound `llm_profile_not_found`, `sandbox_spec_not_found`."""
+    """Checks the fields of a trigger. Raises BadRequest `instructions_needed`, NotFound
+    `llm_profile_not_found`, `sandbox_spec_not_found`.
+    """
     if TriggerEvent.PUSH in fields.events and not fields.instructions:
         raise BadRequest(
             "A push does not say what to do.",

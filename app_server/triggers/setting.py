@@ -1,4 +1,4 @@
-"""What the jobs of triggers work with."""
+"""The objects that the jobs of triggers use."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -48,7 +48,7 @@ class Setting:
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Raises Forbidden `no_git_credential`."""
+        """Returns the trigger's git host. Raises Forbidden `no_git_credential`."""
         return await self.hosts_of(user).at(session, trigger.origin)
 
     def page_of(self, conversation_id: UUID) -> str:
@@ -56,5 +56,5 @@ class Setting:
 
 
 def trail_of_server(user: User) -> AuditTrail:
-    """Returns the audit trail for what the server does for a user whose trigger was set off."""
+    """Returns the audit trail for actions of the server on behalf of the trigger's user."""
     return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))

@@ -1,6 +1,6 @@
-"""What triggers write: messages to agents, and the comment that tells how the work stands. Pure.
+"""The texts of triggers: messages to agents, and the comment that shows the state of the work. Pure.
 
-Texts of the git host were written by others: they stand between marks.
+Texts from the git host are between marks, because the user did not write them.
 """
 
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ def about_item(
     *,
     opens_pull_request: bool,
 ) -> str:
-    """Returns the first message of a conversation about an issue or a pull request. comments: the oldest
-    first; the last MAX_COMMENTS are taken.
+    """Returns the first message of a conversation about an issue or a pull request. `comments`: oldest first;
+    the last MAX_COMMENTS are used.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     how = _HOW.get(event.kind, "has mentioned you there")
@@ -70,8 +70,8 @@ def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool)
 
 
 def about_comment(event: HostEvent) -> str:
-    """Returns the message that hands over a comment or a review to a conversation that knows the issue or
-    pull request.
+    """Returns the message with a comment or a review, for a conversation that already knows the issue or pull
+    request.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     text = event.text[:_MAX_BODY_CHARACTERS] or "(This review asks for changes without words.)"
@@ -114,5 +114,5 @@ def mark(conversation_id: UUID) -> str:
 
 
 def _quiet(text: str) -> str:
-    """Returns the text without mentions: an agent notifies no people."""
+    """Returns the text without mentions, because an agent must not notify people."""
     return text.replace("@", "@\u200b")

@@ -1,4 +1,4 @@
-"""The open route that git hosts call. What they send is verified before it is read."""
+"""The route that git hosts call. It needs no sign-in. Each delivery is verified before it is read."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 @router.post("/{hook_id}", status_code=202)
 async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request: Request) -> Response:
     """Accepts a delivery of a git host for the trigger with this id. It needs no sign-in: the delivery must
-    be signed with the trigger's secret. It is handled later, once, also if the host repeats it.
+    be signed with the trigger's secret. It is handled later, and only once, even if the host repeats it.
 
     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
     """
