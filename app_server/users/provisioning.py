@@ -15,7 +15,7 @@ MAX_EXTERNAL_ID_CHARACTERS = 255
 
 
 class ProvisionedPerson(Base):
-    """What an identity provider says about a person.
+    """What an identity provider states about a person.
 
     `user_name_key` is the user name in small letters, so that capitals do not matter. `attributes`: the other
     attributes of the SCIM resource, as the provider has sent them. `removed_at`: since when the provider does
@@ -36,7 +36,7 @@ class ProvisionedPerson(Base):
 
 
 def user_name_key(user_name: str) -> str:
-    """Returns the form of a user name in which two of them are compared."""
+    """Returns the form of a user name that is used to compare user names."""
     return user_name.casefold()
 
 
