@@ -80,23 +80,20 @@ class Conversation:
         tags: Mapping[str, str] | None = None,
         title: str | None = None,
     ) -> None:
-        """Starts a new conversation. With the id of an existing one, opens that conversation in its last
-        state.
+        """Starts a new conversation, or opens the existing one with this id in its last state.
 
-        An existing conversation keeps its policy, analyzer, hooks, plugins, tools, tags and title. Its agent
-        must be the same as before, except for models and keys.
-
+        An existing one keeps its policy, analyzer, hooks, plugins, tools, tags and title. Its agent must be
+        the same as before, except for models and keys.
         workspace: where the agent works: a directory of this machine, or a server with a directory.
-        persistence_dir: where the logs of local conversations are stored. Without it, `close` deletes the
-        log.
+        persistence_dir: where logs of local conversations are stored. Without it, `close` deletes the log.
         callbacks: called once with every new event of the log, in order, in a separate thread.
         stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
         confirmation_policy: when `run` returns to let you look at the agent's next actions. Another `run`
         approves them, `reject_pending_actions` rejects them.
         security_analyzer: rates the risk of actions, in addition to the rules for commands and files.
         hook_config: commands that run at certain points of the agent's work, where the agent works.
-        plugins: directories or repositories with skills, hooks and MCP servers. They are fetched from where
-        the agent works. A text is the `source` of a plugin.
+        plugins: directories or repositories with skills, hooks and MCP servers, fetched from where the agent
+        works. A text is the `source` of a plugin.
         client_tools: tools of this program that the agent may call. Your callbacks see the calls. If a tool
         has `awaits_answer`, answer its calls with `answer_client_tool`. Calls of other tools are answered at
         once; you may send a message later.
@@ -167,12 +164,11 @@ class Conversation:
         self._session.call(self._session.link.send(request))
 
     def run(self, *, blocking: bool = True) -> None:
-        """Lets the agent work until it has finished, or was paused or interrupted. `blocking`: False returns
-        at once (see `wait`).
+        """Lets the agent work until it has finished, or was paused or interrupted. With `blocking` False,
+        returns at once (see `wait`).
 
-        Raises ConversationRunError if the run failed, and StuckError if the agent repeated itself. Ctrl-C
-        interrupts the run, and so does a callback that raises an exception; then the exception is raised
-        here.
+        Raises ConversationRunError if the run failed, StuckError if the agent repeated itself. Ctrl-C, or an
+        exception of a callback, interrupts the run and is then raised.
         """
         self._refuse_in_callback("run" if blocking else None)
         self._session.call(self._session.start())

@@ -67,7 +67,8 @@ class _Lenient(BaseModel):
 
 
 class _Place(_Lenient):
-    """The location of a plugin. `source`: `github`, which needs `repo`; `url` or `git-subdir`, which need `url`."""
+    """The location of a plugin. `source`: `github`, which needs `repo`; `url` or `git-subdir`, which need
+    `url`."""
 
     source: str
     repo: str | None = None

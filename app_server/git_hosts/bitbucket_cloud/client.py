@@ -157,9 +157,7 @@ class BitbucketCloud:
         return reply.content
 
     async def may_push(self, repository: str, login: str) -> bool:
-        """Returns whether the account may push. `login`: an account id or a `{uuid}`. A nickname is not
-        enough, because two people can have the same.
-        """
+        """Returns whether the account may push. `login`: an account id or a `{uuid}`, not a nickname."""
         me = (await self._api.get("/user")).json()
         workspace, _, slug = repository.partition("/")
         whose = f"repository.full_name={queries.quoted(repository)}"
@@ -295,9 +293,7 @@ class BitbucketCloud:
         return [parsing.status(one) for one in await self._all(path, _MAX_ITEMS)]
 
     async def check_log(self, repository: str, check_id: str) -> str:
-        """Returns the logs of the steps that failed, or of all steps if none failed. `check_id`: the number
-        of a pipeline.
-        """
+        """Returns the logs of the failed steps, else of all steps. `check_id`: the pipeline's number."""
         path = f"{_of(repository)}/pipelines/{part(check_id)}/steps"
         steps = await self._all(path, 100)
         wanted = [step for step in steps if parsing.has_failed(step)] or steps
@@ -349,9 +345,7 @@ class BitbucketCloud:
         return parsing.reviewers(members, me, wanted)
 
     async def _commit(self, repository: str, ref: str | None) -> str | None:
-        """Returns the commit of a ref, for use in paths: Bitbucket accepts no branch names with a slash
-        there. Returns None if there is no such ref.
-        """
+        """Returns the commit of a ref, because Bitbucket's paths cannot contain branches with a slash."""
         name = ref or (await self.repository(repository)).default_branch
         if name is None or _COMMIT.fullmatch(name):
             return name
