@@ -82,8 +82,7 @@ class Conversation:
     ) -> None:
         """Starts a new conversation, or opens the existing one with this id in its last state.
 
-        An existing one keeps its policy, analyzer, hooks, plugins, tools, tags and title. Its agent must be
-        the same as before, except for models and keys.
+        An existing one keeps everything else that is given here. Its agent may get other models and keys.
         workspace: where the agent works: a directory of this machine, or a server with a directory.
         persistence_dir: where logs of local conversations are stored. Without it, `close` deletes the log.
         callbacks: called once with every new event of the log, in order, in a separate thread.

@@ -68,7 +68,8 @@ class _Lenient(BaseModel):
 
 class _Place(_Lenient):
     """The location of a plugin. `source`: `github`, which needs `repo`; `url` or `git-subdir`, which need
-    `url`."""
+    `url`.
+    """
 
     source: str
     repo: str | None = None
