@@ -19,6 +19,7 @@ from app_server.access.route_access import (
     WORK,
     RouteAccess,
 )
+from app_server.all_settings import item_routes
 from app_server.all_settings import router as all_settings
 from app_server.audit_stream import router as audit_stream
 from app_server.callbacks import router as callbacks
@@ -130,6 +131,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (grouping.router, SETTINGS),
     (level_routes.router, SETTINGS),
     (level_routes.administration_router, ADMINISTER),
+    (item_routes.router, SETTINGS),
+    (item_routes.administration_router, ADMINISTER),
     (network.router, SETTINGS),
     (network_credentials.router, SETTINGS),
     (limit_routes.router, SETTINGS),

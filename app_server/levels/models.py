@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy import JSON, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, enum_column, now
@@ -38,9 +38,21 @@ class SettingName(StrEnum):
     ORGANISATION_STARTS_PER_HOUR = "organisation_starts_per_hour"
 
 
-class LevelSetting(Base):
-    """One value of one setting at one level.
+class ItemKind(StrEnum):
+    """Named things that the organisation and teams give to their members. See items.py."""
 
+    SECRET = "secret"  # noqa: S105 (a kind of thing)
+    MCP_SERVER = "mcp_server"
+
+
+MAX_NAME_CHARACTERS = 300
+
+
+class LevelSetting(Base):
+    """One value of one setting, or one item, at one level.
+
+    name: a SettingName, or for an item `kind:name`. value: for an item, what everyone may read of it.
+    sealed_encrypted: for an item, the part that is never shown; None if there is none.
     owner_id: ORGANISATION_ID, or the id of the team or the user. team_id, user_id: the same id again for
     these two levels, so that the row is deleted with its owner. enforced: lower levels cannot override the
     value; always False for users. set_by: who has set the value; None if the account is deleted.
@@ -49,11 +61,12 @@ class LevelSetting(Base):
     __tablename__ = "level_settings"
 
     owner_id: Mapped[UUID] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(String(MAX_NAME_CHARACTERS), primary_key=True)
     level: Mapped[Level] = mapped_column(enum_column(Level))
     team_id: Mapped[UUID | None] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
     user_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     value: Mapped[Any] = mapped_column(JSON)
+    sealed_encrypted: Mapped[str | None] = mapped_column(Text)
     enforced: Mapped[bool]
     set_by: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)

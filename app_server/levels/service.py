@@ -43,13 +43,7 @@ async def values_for(
 
     names: the settings; none for all. Settings without a value are left out.
     """
-    query = _with_team().where(
-        or_(
-            LevelSetting.owner_id.in_((ORGANISATION_ID, user_id)), LevelSetting.team_id.in_(teams_of(user_id))
-        )
-    )
-    if names:
-        query = query.where(LevelSetting.name.in_(names))
+    query = rows_for(user_id).where(LevelSetting.name.in_(names or SettingName))
     found: defaultdict[SettingName, list[LevelValue]] = defaultdict(list)
     for row, team_name in await session.execute(query):
         found[SettingName(row.name)].append(as_value(row, team_name))
@@ -119,7 +113,8 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 
 async def all_values(session: AsyncSession) -> Sequence[tuple[LevelSetting, str | None]]:
     """Returns the values of all levels, each with its team's name."""
-    rows = await session.execute(_with_team().order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
+    query = rows_with_team().where(LevelSetting.name.in_(SettingName))
+    rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
     return [(row, team_name) for row, team_name in rows]
 
 
@@ -127,21 +122,31 @@ def as_value(row: LevelSetting, team_name: str | None) -> LevelValue:
     return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name)
 
 
-def setting_enforced(name: SettingName, value: LevelValue) -> Forbidden:
+def setting_enforced(name: str, value: LevelValue) -> Forbidden:
     """Returns the error for a change of a setting that a higher level enforces."""
     return Forbidden(
         f"The setting `{name}` is set by {value.whose} and cannot be changed.",
         code="setting_enforced",
         fix="Leave this setting out, or ask an administrator.",
-        setting=name.value,
+        setting=str(name),
         set_by=value.level.value,
         team=value.team_name,
         value=value.value,
     )
 
 
-def _with_team() -> Select[LevelSetting, str | None]:
+def rows_with_team() -> Select[LevelSetting, str | None]:
+    """Returns the query for the rows of all levels, each with its team's name."""
     return select(LevelSetting, Team.name).outerjoin(Team, Team.id == LevelSetting.team_id)
+
+
+def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
+    """Returns the query for the rows that concern a person, each with its team's name."""
+    return rows_with_team().where(
+        or_(
+            LevelSetting.owner_id.in_((ORGANISATION_ID, user_id)), LevelSetting.team_id.in_(teams_of(user_id))
+        )
+    )
 
 
 async def _merge(

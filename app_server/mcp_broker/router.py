@@ -15,8 +15,9 @@ from app_server.core.encryption import ServerCipher
 from app_server.core.errors import NotFound
 from app_server.mcp_broker.pass_through import UpstreamServer, pass_through
 from app_server.mcp_servers.grants import Grants, bearer
+from app_server.mcp_servers.in_effect import server_for
 from app_server.mcp_servers.schemas import ServerNameInPath
-from app_server.mcp_servers.service import definition_of, get_server
+from app_server.mcp_servers.service import definition_of
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.users.models import User
 from app_server.users.outgoing import http_of
@@ -40,11 +41,13 @@ async def exchange(
     request: Request,
 ) -> Response:
     """Passes a request (streamable HTTP) on to an MCP server and streams its reply. `name`: the name of the
-    server in the settings of the sandbox's user.
+    server in the settings of the sandbox's user, of a team of the user or of the organisation.
+
+    An administrator has set the address of a server of the organisation or a team, so it may be private.
     """
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:
-        server = await get_server(session, sandbox.user_id, name)
+        server = await server_for(session, sandbox.user_id, name)
         user = await session.get_one(User, sandbox.user_id)
     definition = definition_of(cipher, server)
     if not server.is_enabled or definition.url is None:
@@ -56,7 +59,7 @@ async def exchange(
     target = UpstreamServer(
         name=name, url=definition.url, headers=definition.headers, timeout_seconds=definition.timeout
     )
-    http = http_of(request, user)
+    http: httpx.AsyncClient = request.state.http if server.is_given else http_of(request, user)
     if definition.auth is not None:
         target = await _signed_in(target, server.id, request.state.mcp_grants, http)
     with request.state.mcp_exchanges.of(sandbox.id) as place:

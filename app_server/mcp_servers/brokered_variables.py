@@ -14,8 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.addresses import HostRule, parse_rule
 from app_server.core.encryption import Cipher
+from app_server.mcp_servers.in_effect import servers_for
 from app_server.mcp_servers.schemas import Definition
-from app_server.mcp_servers.service import definition_of, list_servers
+from app_server.mcp_servers.service import definition_of
 
 _PURPOSE = "stand-ins of variables"
 _CORE_CHARACTERS = 40
@@ -82,7 +83,7 @@ async def _enabled(
     session: AsyncSession, cipher: Cipher, user_id: UUID
 ) -> dict[str, tuple[UUID, Definition]]:
     """Returns id and definition of the servers that are switched on, by name."""
-    servers = await list_servers(session, user_id)
+    servers = await servers_for(session, user_id)
     return {
         server.name: (server.id, definition_of(cipher, server)) for server in servers if server.is_enabled
     }

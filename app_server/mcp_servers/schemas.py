@@ -190,7 +190,15 @@ class SaveMcpServer(Definition):
         return _without_nulls(given)
 
     def definition(self) -> Definition:
-        return Definition.model_validate(self.model_dump(exclude={"enabled"}))
+        return Definition.model_validate(self.model_dump(include=set(Definition.model_fields)))
+
+
+class SaveMcpServerOfLevel(SaveMcpServer):
+    """An MCP server of the organisation or a team, as a whole. `enforced`: a person's own server of this name
+    does not override it.
+    """
+
+    enforced: bool = False
 
 
 class ChangeMcpServer(BaseModel):

@@ -1,7 +1,7 @@
 """Stores a user's MCP servers. Every query is limited to the user's own rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -11,14 +11,23 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict, NotFound, invalid_body
+from app_server.levels.items import require_not_enforced
+from app_server.levels.models import ItemKind
 from app_server.mcp_servers.grants import OAuthGrant, SignedInTo, save_grant
 from app_server.mcp_servers.known_variables import with_known_hosts
 from app_server.mcp_servers.models import McpGrant, McpServer
 from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, SaveMcpServer, SignInState
 
 MAX_SERVERS = 50
-# A new server has no stored headers and variables to keep.
-_NOTHING = Definition(command="none")
+NOTHING = Definition(command="none")
+"""Stands for the definition before a new server's: no stored headers and variables to keep."""
+
+
+class Defined(Protocol):
+    """An MCP server with its encrypted definition."""
+
+    @property
+    def definition_encrypted(self) -> str: ...
 
 
 async def list_servers(session: AsyncSession, user_id: UUID) -> Sequence[McpServer]:
@@ -33,22 +42,29 @@ async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServ
         select(McpServer).where(McpServer.user_id == user_id, McpServer.name == name)
     )
     if server is None:
-        raise NotFound(
-            f"There is no MCP server {name!r}.",
-            code="mcp_server_not_found",
-            fix="Look at the MCP servers in the settings.",
-        )
+        raise server_not_found(name)
     return server
+
+
+def server_not_found(name: str) -> NotFound:
+    return NotFound(
+        f"There is no MCP server {name!r}.",
+        code="mcp_server_not_found",
+        fix="Look at the MCP servers in the settings.",
+    )
 
 
 async def add_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
 ) -> McpServer:
-    """Adds an MCP server and returns it. Raises Conflict `mcp_server_exists` and `too_many_mcp_servers`."""
+    """Adds an MCP server and returns it. Raises Conflict `mcp_server_exists` and `too_many_mcp_servers`,
+    Forbidden `setting_enforced`.
+    """
+    await require_not_enforced(session, user_id, ItemKind.MCP_SERVER, name)
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
         raise Conflict(f"There can be at most {MAX_SERVERS} MCP servers.", code="too_many_mcp_servers")
     server = McpServer(user_id=user_id, name=name)
-    _put(server, cipher, given, kept=_NOTHING)
+    _put(server, cipher, given, kept=NOTHING)
     session.add(server)
     try:
         await session.flush()
@@ -62,24 +78,20 @@ async def change_server(
 ) -> McpServer:
     """Changes an MCP server and returns it. Fields that are missing in `changes` stay as they are.
 
-    Raises NotFound and RequestValidationError. Raises Conflict `mcp_headers_needed` if stored headers would
-    be sent to another address than the one they were given for, and Conflict `mcp_variables_needed` if the
+    Raises NotFound, RequestValidationError and Forbidden `setting_enforced`. Raises Conflict
+    `mcp_headers_needed` if stored headers would be sent to another address than the one they were given for,
+    and Conflict `mcp_variables_needed` if the
     stored value of a variable would go to more hosts, or into the sandbox. Raises BadRequest if a value is
     MASK (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
+    await require_not_enforced(session, user_id, ItemKind.MCP_SERVER, name)
     before = definition_of(cipher, server)
     given = _merged(server, before, changes)
-    if given.url != before.url and MASK in given.headers.values():
-        raise Conflict(
-            "The stored headers were given for another address and are not sent to a new one.",
-            code="mcp_headers_needed",
-            fix="Enter their values again.",
-        )
     if (given.url, given.auth) != (before.url, before.auth):
         # A token is valid only for the server that it was granted for.
         await disconnect(session, server)
-    _require_values(given, before)
+    require_kept_values(given, before)
     _put(server, cipher, given, kept=before)
     await session.flush()
     return server
@@ -107,7 +119,7 @@ async def disconnect(session: AsyncSession, server: McpServer) -> None:
     await session.execute(delete(McpGrant).where(McpGrant.server_id == server.id))
 
 
-def definition_of(cipher: Cipher, server: McpServer) -> Definition:
+def definition_of(cipher: Cipher, server: Defined) -> Definition:
     """Returns the server's definition with the values of its headers and variables."""
     return Definition.model_validate_json(cipher.decrypt(server.definition_encrypted))
 
@@ -148,16 +160,22 @@ def _state(row: McpGrant | None, wanted: str | None) -> SignInState:
 
 def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerInfo:
     wanted = _wanted(cipher, row)
-    definition = definition_of(cipher, server)
+    info = masked_info(definition_of(cipher, server), is_enabled=server.is_enabled)
+    if info.auth is None:
+        return info
+    return info.model_copy(update={"sign_in": _state(row, wanted), "wanted_scope": wanted})
+
+
+def masked_info(definition: Definition, *, is_enabled: bool) -> McpServerInfo:
+    """Returns the server as it is sent to clients, as if it had no sign-in."""
     shown = definition.model_dump(exclude={"transport", "headers", "env", "env_hosts"})
     return McpServerInfo(
         **shown,
         **_masked(definition),
         env_hosts={name: definition.env_hosts.get(name, []) for name in definition.env},
         transport=definition.kind,
-        sign_in=_state(row, wanted) if definition.auth else None,
-        wanted_scope=wanted if definition.auth else None,
-        enabled=server.is_enabled,
+        sign_in=None,
+        enabled=is_enabled,
     )
 
 
@@ -186,23 +204,37 @@ def _masked(definition: Definition) -> dict[str, dict[str, str]]:
 
 
 def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Definition) -> None:
-    definition = given.definition()
+    server.is_enabled = given.enabled
+    server.definition_encrypted = cipher.encrypt(
+        whole_definition(given.definition(), kept=kept).model_dump_json()
+    )
+
+
+def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
+    """Returns the definition with the values of `kept` in place of asterisks, and the hosts of well-known
+    variables. Raises BadRequest `mcp_headers_needed`, `mcp_variables_needed`, RequestValidationError.
+    """
     headers = {name: _header(name, value, kept.headers) for name, value in definition.headers.items()}
     env = {name: _variable(name, value, kept.env) for name, value in definition.env.items()}
     try:
         filled = Definition.model_validate({**definition.model_dump(), "headers": headers, "env": env})
     except ValidationError as error:
         raise invalid_body(error) from error
-    whole = with_known_hosts(filled)
-    server.is_enabled = given.enabled
-    server.definition_encrypted = cipher.encrypt(whole.model_dump_json())
+    return with_known_hosts(filled)
 
 
-def _require_values(given: SaveMcpServer, before: Definition) -> None:
-    """Checks that no stored value goes where it was not given for.
+def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
+    """Checks that no stored value goes where it was not given for. Raises Conflict `mcp_headers_needed`,
+    `mcp_variables_needed`.
 
     A value that sandboxes get anyway may go to any host.
     """
+    if given.url != before.url and MASK in given.headers.values():
+        raise Conflict(
+            "The stored headers were given for another address and are not sent to a new one.",
+            code="mcp_headers_needed",
+            fix="Enter their values again.",
+        )
     for name, value in given.env.items():
         kept, wanted = before.env_hosts.get(name), given.env_hosts.get(name, [])
         if value == MASK and kept and (not wanted or set(wanted) - set(kept)):

@@ -1,4 +1,4 @@
-"""The route by which a sandbox looks up its owner's secrets, one at a time, when a command names one."""
+"""The route by which a sandbox looks up its user's secrets, one at a time, when a command names one."""
 
 from uuid import UUID
 
@@ -12,8 +12,8 @@ from app_server.core.encryption import ServerCipher
 from app_server.core.errors import NotFound
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.sandboxes.auth import CurrentSandbox
+from app_server.secrets.in_effect import secret_for, secrets_for
 from app_server.secrets.schemas import SecretNameInPath
-from app_server.secrets.service import get_secret, list_secrets
 
 inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
@@ -41,7 +41,7 @@ async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, database: Server
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
     async with database.read() as session:
-        found = await list_secrets(session, sandbox.user_id)
+        found = await secrets_for(session, sandbox.user_id)
     return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
 
 
@@ -57,6 +57,6 @@ async def look_up(
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
     async with database.read() as session:
-        secret = await get_secret(session, sandbox.user_id, name)
+        secret = await secret_for(session, sandbox.user_id, name)
     await record_first_use(database, sandbox.user_id, sandbox.id, name)
     return PlainTextResponse(cipher.decrypt(secret.value_encrypted), headers={"Cache-Control": "no-store"})

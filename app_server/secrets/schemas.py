@@ -43,6 +43,18 @@ class ChangeSecret(BaseModel):
     value: SecretValue | None = None
 
 
+class SaveSecretOfLevel(BaseModel):
+    """A secret of the organisation or a team. If `value` is left out, the stored value stays. `enforced`: a
+    person's own secret of this name does not override it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    value: SecretValue | None = None
+    description: Description | None = None
+    enforced: bool = False
+
+
 class SecretInfo(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 

@@ -10,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.core.pagination import decode_page_id, encode_page_id
+from app_server.levels.items import require_not_enforced
+from app_server.levels.models import ItemKind
 from app_server.secrets.models import Secret
 from app_server.secrets.schemas import ChangeSecret, SaveSecret
 
@@ -55,8 +57,9 @@ async def save_secret(
 ) -> tuple[Secret, bool]:
     """Adds a secret, or replaces the secret with the same name. Returns the secret and whether it is new.
 
-    Raises Conflict `too_many_secrets`.
+    Raises Conflict `too_many_secrets`, Forbidden `setting_enforced`.
     """
+    await require_not_enforced(session, user_id, ItemKind.SECRET, given.name)
     secret = await _find(session, user_id, given.name)
     is_new = secret is None
     if secret is None:
@@ -73,10 +76,11 @@ async def save_secret(
 async def change_secret(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: ChangeSecret
 ) -> Secret:
-    """Changes a secret and returns it. Raises NotFound, and Conflict `secret_exists` if another secret has
-    the new name.
+    """Changes a secret and returns it. Raises NotFound, Forbidden `setting_enforced`, and Conflict
+    `secret_exists` if another secret has the new name.
     """
     secret = await get_secret(session, user_id, name)
+    await require_not_enforced(session, user_id, ItemKind.SECRET, changes.name)
     secret.name, secret.description = changes.name, changes.description
     if changes.value is not None:
         secret.value_encrypted = cipher.encrypt(changes.value.get_secret_value())

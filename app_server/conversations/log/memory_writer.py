@@ -12,7 +12,7 @@ from app_server.events import log
 from app_server.events.schemas import DurableFrame
 from app_server.git.address import parse_address
 from app_server.mcp_approvals import service as mcp_approvals
-from app_server.mcp_servers.service import list_servers
+from app_server.mcp_servers.in_effect import servers_for
 from app_server.memory.proposals import propose
 from app_server.memory.written import succeeded, written_by
 from app_server.trust_grants.models import Decision
@@ -48,7 +48,7 @@ async def take_over_approvals(
     if not told:
         return
     repository = repository_identity(conversation.selected_repository, conversation.git_provider)
-    servers = {server.name for server in await list_servers(session, conversation.user_id)}
+    servers = {server.name for server in await servers_for(session, conversation.user_id)}
     servers |= {
         consent.name
         for consent in await of_repository(session, conversation.user_id, repository)

@@ -1,4 +1,4 @@
-"""The secret values that a user has stored. A scan looks for them in what the user shares."""
+"""The secret values that a user's agents can use, for the scan of what the user shares."""
 
 import json
 from collections.abc import Iterator
@@ -11,14 +11,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.encryption import Cipher
 from app_server.egress.models import EgressCredential
 from app_server.git.models import GitCredential
+from app_server.levels.items import LevelItem, items_for
+from app_server.levels.models import ItemKind
 from app_server.mcp_servers.models import McpServer
 from app_server.secrets.models import Secret
 from app_server.settings.models import LLMProfile
 
 
 async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the values, each by a name that says what it is. They are secrets, tokens of git hosts, keys
-    and headers of model profiles, headers and variables of MCP servers, and network credentials.
+    """Returns the values by a name that tells what they are: secrets, tokens of git hosts, keys and headers
+    of model profiles, headers and variables of MCP servers, and credentials of the network. Secrets and MCP
+    servers of the organisation and of the user's teams are among them.
     """
     found: dict[str, str] = {}
     for secret in await session.scalars(select(Secret).where(Secret.user_id == user_id)):
@@ -35,7 +38,27 @@ async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> d
             found[f"{name} of the MCP server {server.name}"] = value
     for one in await session.scalars(select(EgressCredential).where(EgressCredential.user_id == user_id)):
         found[f"Credential for {one.host}"] = cipher.decrypt(one.value_encrypted)
+    return found | await _given(session, cipher, user_id)
+
+
+async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
+    """Returns the secret values that the organisation and the user's teams give to the user."""
+    found: dict[str, str] = {}
+    for items in (await items_for(session, user_id)).values():
+        for item in items:
+            found |= _values_of(cipher, item)
     return found
+
+
+def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
+    """Returns the secret values of an item of the organisation or a team."""
+    whose = item.level_value.whose
+    match item.kind:
+        case ItemKind.SECRET:
+            return {f"Secret {item.name} of {whose}": cipher.decrypt(item.sealed_part)}
+        case ItemKind.MCP_SERVER:
+            values = _values(json.loads(cipher.decrypt(item.sealed_part)))
+            return {f"{name} of the MCP server {item.name} of {whose}": value for name, value in values}
 
 
 def _values(definition: Any) -> Iterator[tuple[str, str]]:

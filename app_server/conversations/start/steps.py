@@ -49,7 +49,7 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
-from app_server.secrets.service import list_secrets
+from app_server.secrets.in_effect import secrets_for
 from app_server.settings.commit_trailers import CommitTrailer, trailer_for
 from app_server.settings.confirmation import default_mode, mode_of_task
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
@@ -212,7 +212,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         has_own_tools = start.has_own_tools(start.config, provider)
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
         profile = await callable_profile(session, start.user_id, start.llm_profile)
-        secrets = await list_secrets(session, start.user_id)
+        secrets = await secrets_for(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
         approved = await approvals_of(session, start.user_id, identity)
         mcp_servers = await definitions_for_sandboxes(session, start.cipher, start.user_id)

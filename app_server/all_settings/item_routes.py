@@ -1,0 +1,132 @@
+"""Routes for secrets and MCP servers of the organisation and of teams: what the current user gets from them,
+and how administrators change them.
+"""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.all_settings.item_schemas import AdministeredItem, GivenItem
+from app_server.all_settings.item_views import administered, administered_items, given_items
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.database import ReadSession, Session
+from app_server.core.encryption import ServerCipher
+from app_server.levels import items
+from app_server.levels.models import ItemKind
+from app_server.levels.service import LevelOwner
+from app_server.mcp_servers import in_effect as mcp_servers
+from app_server.mcp_servers.schemas import SaveMcpServerOfLevel, ServerNameInPath
+from app_server.secrets import in_effect as secrets
+from app_server.secrets.schemas import SaveSecretOfLevel, SecretName
+from app_server.teams.service import find_team
+
+router = APIRouter(prefix="/api/v1/settings/levels/items", tags=["Settings"])
+administration_router = APIRouter(prefix="/api/v1/administration/items", tags=["Administration"])
+
+ItemName = Annotated[str, Path(max_length=260)]
+
+_TARGETS = {ItemKind.SECRET: AuditTarget.SECRET, ItemKind.MCP_SERVER: AuditTarget.MCP_SERVER}
+_DELETED = {
+    ItemKind.SECRET: AuditAction.SECRET_DELETED,
+    ItemKind.MCP_SERVER: AuditAction.MCP_SERVER_DELETED,
+}
+
+
+@router.get("")
+async def list_given_items(user: CurrentUser, session: ReadSession) -> list[GivenItem]:
+    """Returns what the organisation and the user's teams give to the user, sorted by kind and name. Values of
+    secrets and addresses of servers are left out.
+    """
+    return await given_items(session, user.id)
+
+
+@administration_router.get("")
+async def list_administered_items(session: ReadSession, cipher: ServerCipher) -> list[AdministeredItem]:
+    """Returns the items of the organisation and of all teams, and who overrides them."""
+    return await administered_items(session, cipher)
+
+
+@administration_router.put("/secret/{name}")
+async def save_secret_of_level(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    cipher: ServerCipher,
+    name: Annotated[SecretName, Path()],
+    body: SaveSecretOfLevel,
+    team_id: UUID | None = None,
+) -> AdministeredItem:
+    """Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
+    value from their next command on.
+
+    400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
+    """
+    owner = await _owner(session, team_id)
+    item, is_new = await secrets.save_for_level(session, cipher, owner, name, body, user.id)
+    action = AuditAction.SECRET_CREATED if is_new else AuditAction.SECRET_CHANGED
+    trail.record(
+        session,
+        action,
+        (AuditTarget.SECRET, name),
+        has_new_value=body.value is not None,
+        enforced=body.enforced,
+        **_whose(owner),
+    )
+    return await administered(session, cipher, item)
+
+
+@administration_router.put("/mcp_server/{name}")
+async def save_mcp_server_of_level(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    cipher: ServerCipher,
+    name: ServerNameInPath,
+    body: SaveMcpServerOfLevel,
+    team_id: UUID | None = None,
+) -> AdministeredItem:
+    """Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
+    Conversations that start from now on can use it; a changed address and changed headers are used from the
+    next call on.
+
+    400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`, `mcp_variables_needed`,
+    `too_many_items`.
+    """
+    owner = await _owner(session, team_id)
+    item, is_new = await mcp_servers.save_for_level(session, cipher, owner, name, body, user.id)
+    trail.record(
+        session,
+        AuditAction.MCP_SERVER_CHANGED,
+        (AuditTarget.MCP_SERVER, name),
+        change="added" if is_new else "changed",
+        enforced=body.enforced,
+        **_whose(owner),
+    )
+    return await administered(session, cipher, item)
+
+
+@administration_router.delete("/{kind}/{name}", status_code=204)
+async def delete_item_of_level(
+    trail: CurrentTrail,
+    session: Session,
+    kind: ItemKind,
+    name: ItemName,
+    team_id: UUID | None = None,
+) -> None:
+    """Deletes an item of a team, or of the organisation if `team_id` is left out. Agents cannot use it any
+    more. 404 `item_not_set`, `team_not_found`.
+    """
+    owner = await _owner(session, team_id)
+    await items.delete_item(session, owner, kind, name)
+    trail.record(session, _DELETED[kind], (_TARGETS[kind], name), **_whose(owner))
+
+
+async def _owner(session: Session, team_id: UUID | None) -> LevelOwner:
+    return LevelOwner() if team_id is None else LevelOwner(team=await find_team(session, team_id))
+
+
+def _whose(owner: LevelOwner) -> dict[str, Any]:
+    return {"level": owner.level.value, "owner": owner.team.id.hex if owner.team else None}

@@ -1,0 +1,45 @@
+"""Wire schemas of what the organisation and teams give to their members."""
+
+from pydantic import BaseModel
+
+from app_server.core.database import Id, Timestamp
+from app_server.levels.models import ItemKind, Level
+from app_server.mcp_servers.schemas import McpServerInfo
+
+
+class GivenItem(BaseModel):
+    """A secret or an MCP server that the organisation or a team gives to the current user.
+
+    `team_name`: null for the organisation's. `enforced`: an own one of this name does not override it.
+    `overridden_by`: the level whose item of this name holds instead; null if this one holds.
+    """
+
+    kind: ItemKind
+    name: str
+    description: str | None
+    level: Level
+    team_name: str | None
+    enforced: bool
+    overridden_by: Level | None
+
+
+class AdministeredItem(BaseModel):
+    """An item of the organisation or a team, as administrators see it.
+
+    `mcp_server`: null for other kinds; without the values of headers and variables. `set_by`: the name of the
+    administrator; null if the account is deleted. `overriding_teams`: the teams with an item of this name
+    that holds instead. `overriding_people`: how many people have added one of this name that holds instead.
+    """
+
+    kind: ItemKind
+    name: str
+    description: str | None
+    level: Level
+    team_id: Id | None
+    team_name: str | None
+    enforced: bool
+    mcp_server: McpServerInfo | None
+    set_by: str | None
+    updated_at: Timestamp
+    overriding_teams: list[str]
+    overriding_people: int

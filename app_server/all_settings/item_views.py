@@ -1,0 +1,122 @@
+"""What members and administrators see of the items of the organisation and of teams."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.all_settings.item_schemas import AdministeredItem, GivenItem
+from app_server.core.encryption import Cipher
+from app_server.levels.items import LevelItem, all_items, items_for
+from app_server.levels.models import ItemKind, Level
+from app_server.mcp_servers.in_effect import given_info
+from app_server.mcp_servers.models import McpServer
+from app_server.secrets.models import Secret
+from app_server.teams.models import TeamMember
+from app_server.users.models import User
+
+_Key = tuple[ItemKind, str]
+
+
+async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
+    """Returns what the organisation and the person's teams give to the person, sorted by kind and name."""
+    own = await _own(session, user_id)
+    found = await items_for(session, user_id)
+    return [
+        GivenItem(
+            kind=item.kind,
+            name=item.name,
+            description=_description(item),
+            level=item.level_value.level,
+            team_name=item.level_value.team_name,
+            enforced=item.level_value.enforced,
+            overridden_by=_stronger(items[:place], is_own=user_id in own.get(key, ()), item=item),
+        )
+        for key, items in sorted(found.items())
+        for place, item in enumerate(items)
+    ]
+
+
+async def administered_items(session: AsyncSession, cipher: Cipher) -> list[AdministeredItem]:
+    """Returns the items of the organisation and of all teams, and who overrides them."""
+    return await _administered(session, cipher, await all_items(session))
+
+
+async def administered(session: AsyncSession, cipher: Cipher, item: LevelItem) -> AdministeredItem:
+    """Returns one item as administrators see it."""
+    shown = await _administered(session, cipher, await all_items(session), only=item)
+    return shown[0]
+
+
+async def _administered(
+    session: AsyncSession, cipher: Cipher, items: Sequence[LevelItem], *, only: LevelItem | None = None
+) -> list[AdministeredItem]:
+    own = await _own(session)
+    names = {row.id: row.name for row in await session.execute(select(User.id, User.name))}
+    members: defaultdict[UUID, set[UUID]] = defaultdict(set)
+    for team_id, user_id in await session.execute(select(TeamMember.team_id, TeamMember.user_id)):
+        members[team_id].add(user_id)
+    return [
+        AdministeredItem(
+            kind=item.kind,
+            name=item.name,
+            description=_description(item),
+            level=item.level_value.level,
+            team_id=item.level_value.team_id,
+            team_name=item.level_value.team_name,
+            enforced=item.level_value.enforced,
+            mcp_server=given_info(cipher, item) if item.kind is ItemKind.MCP_SERVER else None,
+            set_by=names.get(item.set_by) if item.set_by else None,
+            updated_at=item.updated_at,
+            overriding_teams=_overriding_teams(item, items),
+            overriding_people=_overriding_people(item, own, members),
+        )
+        for item in items
+        if only is None or item.id == only.id
+    ]
+
+
+def _overriding_teams(item: LevelItem, items: Iterable[LevelItem]) -> list[str]:
+    if item.level_value.enforced or item.level_value.level is Level.TEAM:
+        return []
+    same = (other.level_value for other in items if (other.kind, other.name) == (item.kind, item.name))
+    return sorted(value.team_name for value in same if value.team_name is not None)
+
+
+def _overriding_people(
+    item: LevelItem, own: dict[_Key, set[UUID]], members: defaultdict[UUID, set[UUID]]
+) -> int:
+    if item.level_value.enforced:
+        return 0
+    people = own.get((item.kind, item.name), set())
+    team_id = item.level_value.team_id
+    return len(people if team_id is None else people & members[team_id])
+
+
+def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
+    """Returns the level of what holds instead of an item. before: the stronger items of the same name."""
+    enforced = next((other for other in before if other.level_value.enforced), None)
+    if enforced is not None:
+        return enforced.level_value.level
+    if is_own and not item.level_value.enforced:
+        return Level.USER
+    return before[0].level_value.level if before else None
+
+
+async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
+    """Returns who has added a thing of a kind and a name. user_id: only what this person has added."""
+    found: defaultdict[_Key, set[UUID]] = defaultdict(set)
+    for kind, table in ((ItemKind.SECRET, Secret), (ItemKind.MCP_SERVER, McpServer)):
+        query = select(table.name, table.user_id)
+        if user_id is not None:
+            query = query.where(table.user_id == user_id)
+        for name, person in await session.execute(query):
+            found[kind, name].add(person)
+    return found
+
+
+def _description(item: LevelItem) -> str | None:
+    description: str | None = item.level_value.value.get("description")
+    return description

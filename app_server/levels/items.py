@@ -1,0 +1,172 @@
+"""Named things that the organisation and teams give to their members: secrets, MCP servers.
+
+They are rows of the table of levels, and the same rule says which one holds. What a person adds under the
+same name is in the table of its kind; here it counts as the value of the level USER.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID, uuid5
+
+from sqlalchemy import ColumnElement, delete, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import Conflict, NotFound
+from app_server.levels.models import ItemKind, Level, LevelSetting
+from app_server.levels.resolution import LevelValue, in_order
+from app_server.levels.service import LevelOwner, as_value, rows_for, rows_with_team, setting_enforced
+from app_server.teams.models import Team
+
+MAX_ITEMS = 100
+"""The limit for the items of one kind that the organisation or a team has."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LevelItem:
+    """One item of the organisation or a team. `level_value.value`: what everyone may read of it. `id`: the
+    same for as long as this owner has an item of this name. `sealed`: the encrypted part.
+    """
+
+    id: UUID
+    kind: ItemKind
+    name: str
+    level_value: LevelValue
+    set_by: UUID | None
+    updated_at: datetime
+    sealed: str | None = field(repr=False)
+
+    @property
+    def sealed_part(self) -> str:
+        """Returns the encrypted part of an item whose kind has one."""
+        assert self.sealed is not None
+        return self.sealed
+
+
+async def items_for(
+    session: AsyncSession, user_id: UUID, *kinds: ItemKind
+) -> Mapping[tuple[ItemKind, str], Sequence[LevelItem]]:
+    """Returns the items that the organisation and the person's teams give, by kind and name. The first item
+    of each name is the strongest one.
+    """
+    found: defaultdict[tuple[ItemKind, str], list[LevelItem]] = defaultdict(list)
+    for row, team_name in await session.execute(rows_for(user_id).where(_is_of(*kinds))):
+        item = _item(row, team_name)
+        found[item.kind, item.name].append(item)
+    return {key: _strongest_first(items) for key, items in found.items()}
+
+
+async def in_effect(
+    session: AsyncSession,
+    user_id: UUID,
+    kind: ItemKind,
+    own: Mapping[str, T],
+    given: Callable[[LevelItem], T],
+) -> dict[str, T]:
+    """Returns what holds for a person, by name and in the order of names. own: what the person has added."""
+    items = {name: found for (_, name), found in (await items_for(session, user_id, kind)).items()}
+    return {
+        name: _first(own.get(name), items.get(name, ()), given) for name in sorted(own.keys() | items.keys())
+    }
+
+
+async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: ItemKind, name: str) -> None:
+    """Checks that a person may have an own thing of this name. Raises Forbidden `setting_enforced`."""
+    for item in (await items_for(session, user_id, kind)).get((kind, name), ()):
+        if item.level_value.enforced:
+            raise setting_enforced(name, replace(item.level_value, value=None))
+
+
+async def all_items(session: AsyncSession) -> Sequence[LevelItem]:
+    """Returns the items of the organisation and of all teams, sorted by kind and name."""
+    query = rows_with_team().where(_is_of()).order_by(LevelSetting.name, LevelSetting.level, Team.name_key)
+    return [_item(row, team_name) for row, team_name in await session.execute(query)]
+
+
+async def find_item(session: AsyncSession, owner: LevelOwner, kind: ItemKind, name: str) -> LevelItem | None:
+    """Returns the item that this owner has under this name. Returns None if there is none."""
+    row = await session.get(LevelSetting, (owner.id, _stored_name(kind, name)))
+    return None if row is None else _item(row, owner.team.name if owner.team else None)
+
+
+async def save_item(
+    session: AsyncSession,
+    owner: LevelOwner,
+    kind: ItemKind,
+    name: str,
+    value: Any,
+    *,
+    sealed: str | None,
+    enforced: bool,
+    set_by: UUID,
+) -> LevelItem:
+    """Adds an item, or replaces the owner's item of this name. Raises Conflict `too_many_items`."""
+    stored_name = _stored_name(kind, name)
+    of_kind = select(func.count()).where(
+        LevelSetting.owner_id == owner.id, _is_of(kind), LevelSetting.name != stored_name
+    )
+    if (await session.scalar(of_kind) or 0) >= MAX_ITEMS:
+        raise Conflict(f"There can be at most {MAX_ITEMS} of this kind.", code="too_many_items")
+    row = LevelSetting(
+        owner_id=owner.id,
+        name=stored_name,
+        level=owner.level,
+        team_id=owner.team and owner.team.id,
+        user_id=None,
+        value=value,
+        sealed_encrypted=sealed,
+        enforced=enforced,
+        set_by=set_by,
+    )
+    merged = await session.merge(row)
+    await session.flush()
+    await session.refresh(merged)
+    return _item(merged, owner.team.name if owner.team else None)
+
+
+async def delete_item(session: AsyncSession, owner: LevelOwner, kind: ItemKind, name: str) -> None:
+    """Deletes an item. Raises NotFound `item_not_set`."""
+    this = delete(LevelSetting).where(
+        LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
+    )
+    if await session.scalar(this.returning(LevelSetting.name)) is None:
+        raise NotFound(f"There is no {name!r} at this level.", code="item_not_set")
+
+
+def _first(own: T | None, items: Sequence[LevelItem], given: Callable[[LevelItem], T]) -> T:
+    values = [replace(item.level_value, value=given(item)) for item in items]
+    if own is not None:
+        values.append(LevelValue(Level.USER, own))
+    first: T = in_order(values)[0].value
+    return first
+
+
+def _strongest_first(items: Sequence[LevelItem]) -> Sequence[LevelItem]:
+    values = in_order(replace(item.level_value, value=item) for item in items)
+    return [value.value for value in values]
+
+
+def _item(row: LevelSetting, team_name: str | None) -> LevelItem:
+    kind, _, name = row.name.partition(":")
+    return LevelItem(
+        id=uuid5(row.owner_id, row.name),
+        kind=ItemKind(kind),
+        name=name,
+        level_value=as_value(row, team_name),
+        set_by=row.set_by,
+        updated_at=row.updated_at,
+        sealed=row.sealed_encrypted,
+    )
+
+
+def _stored_name(kind: ItemKind, name: str) -> str:
+    return f"{kind}:{name}"
+
+
+def _is_of(*kinds: ItemKind) -> ColumnElement[bool]:
+    """The condition that a row is an item of one of the kinds; without kinds, of any kind."""
+    return or_(*(LevelSetting.name.startswith(f"{kind}:", autoescape=True) for kind in kinds or ItemKind))

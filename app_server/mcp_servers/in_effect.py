@@ -1,0 +1,109 @@
+"""Which MCP servers hold for a person: the own ones, those of the teams and of the organisation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest
+from app_server.levels import items
+from app_server.levels.items import LevelItem
+from app_server.levels.models import ItemKind
+from app_server.levels.service import LevelOwner
+from app_server.mcp_servers.schemas import Definition, McpServerInfo, SaveMcpServerOfLevel
+from app_server.mcp_servers.service import (
+    NOTHING,
+    definition_of,
+    list_servers,
+    masked_info,
+    require_kept_values,
+    server_not_found,
+    whole_definition,
+)
+
+
+@dataclass(frozen=True)
+class ServerInEffect:
+    """An MCP server that the agents of a person can use, whoever has added it.
+
+    is_given: the organisation or a team has it, so an administrator has set its address.
+    """
+
+    id: UUID
+    name: str
+    is_enabled: bool
+    is_given: bool
+    definition_encrypted: str = field(repr=False)
+
+
+async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerInEffect]:
+    """Returns the MCP servers of the person, sorted by name. Some may be switched off."""
+    own = {
+        row.name: ServerInEffect(
+            row.id, row.name, row.is_enabled, is_given=False, definition_encrypted=row.definition_encrypted
+        )
+        for row in await list_servers(session, user_id)
+    }
+    return [*(await items.in_effect(session, user_id, ItemKind.MCP_SERVER, own, _given)).values()]
+
+
+async def server_for(session: AsyncSession, user_id: UUID, name: str) -> ServerInEffect:
+    """Returns the MCP server that holds under this name. Raises NotFound `mcp_server_not_found`."""
+    for server in await servers_for(session, user_id):
+        if server.name == name:
+            return server
+    raise server_not_found(name)
+
+
+async def save_for_level(
+    session: AsyncSession,
+    cipher: Cipher,
+    owner: LevelOwner,
+    name: str,
+    body: SaveMcpServerOfLevel,
+    set_by: UUID,
+) -> tuple[LevelItem, bool]:
+    """Adds or replaces an MCP server of the organisation or a team. Returns it and whether it is new.
+
+    Raises BadRequest `mcp_sign_in_is_personal`, `mcp_headers_needed`, `mcp_variables_needed`, Conflict
+    `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
+    """
+    if body.auth is not None:
+        raise BadRequest(
+            "A sign-in belongs to one person, so a server of the organisation or a team cannot have one.",
+            code="mcp_sign_in_is_personal",
+            fix="Give the server a token in its headers, or let each person add it.",
+        )
+    found = await items.find_item(session, owner, ItemKind.MCP_SERVER, name)
+    before = NOTHING if found is None else given_definition(cipher, found)
+    if found is not None:
+        require_kept_values(body, before)
+    definition = whole_definition(body.definition(), kept=before)
+    sealed = cipher.encrypt(definition.model_dump_json())
+    value = {"description": body.description, "is_enabled": body.enabled}
+    kept = await items.save_item(
+        session, owner, ItemKind.MCP_SERVER, name, value, sealed=sealed, enforced=body.enforced, set_by=set_by
+    )
+    return kept, found is None
+
+
+def given_definition(cipher: Cipher, item: LevelItem) -> Definition:
+    """Returns the definition of a server of the organisation or a team."""
+    return definition_of(cipher, _given(item))
+
+
+def given_info(cipher: Cipher, item: LevelItem) -> McpServerInfo:
+    """Returns the server as administrators see it, without the values of headers and variables."""
+    return masked_info(given_definition(cipher, item), is_enabled=item.level_value.value["is_enabled"])
+
+
+def _given(item: LevelItem) -> ServerInEffect:
+    return ServerInEffect(
+        item.id,
+        item.name,
+        item.level_value.value["is_enabled"],
+        is_given=True,
+        definition_encrypted=item.sealed_part,
+    )

@@ -1,0 +1,72 @@
+"""Which secrets hold for a person: the person's own, those of the person's teams and the organisation's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest, NotFound
+from app_server.levels import items
+from app_server.levels.items import LevelItem
+from app_server.levels.models import ItemKind
+from app_server.levels.service import LevelOwner
+from app_server.secrets.schemas import SaveSecretOfLevel
+from app_server.secrets.service import list_secrets
+
+
+@dataclass(frozen=True)
+class SecretInEffect:
+    """A secret that the agents of a person can use, whoever has added it."""
+
+    name: str
+    description: str | None
+    value_encrypted: str = field(repr=False)
+
+
+async def secrets_for(session: AsyncSession, user_id: UUID) -> Sequence[SecretInEffect]:
+    """Returns the secrets that the person's agents can use, sorted by name."""
+    own = {
+        row.name: SecretInEffect(row.name, row.description, row.value_encrypted)
+        for row in await list_secrets(session, user_id)
+    }
+    return [*(await items.in_effect(session, user_id, ItemKind.SECRET, own, _given)).values()]
+
+
+async def secret_for(session: AsyncSession, user_id: UUID, name: str) -> SecretInEffect:
+    """Returns the secret that holds under this name. Raises NotFound `secret_not_found`."""
+    for secret in await secrets_for(session, user_id):
+        if secret.name == name:
+            return secret
+    raise NotFound("There is no secret of this name.", code="secret_not_found")
+
+
+async def save_for_level(
+    session: AsyncSession,
+    cipher: Cipher,
+    owner: LevelOwner,
+    name: str,
+    body: SaveSecretOfLevel,
+    set_by: UUID,
+) -> tuple[LevelItem, bool]:
+    """Adds or changes a secret of the organisation or a team. Returns it and whether it is new.
+
+    Raises BadRequest `secret_value_needed`, Conflict `too_many_items`.
+    """
+    before = await items.find_item(session, owner, ItemKind.SECRET, name)
+    if body.value is not None:
+        sealed = cipher.encrypt(body.value.get_secret_value())
+    elif before is not None:
+        sealed = before.sealed_part
+    else:
+        raise BadRequest("A new secret needs a value.", code="secret_value_needed", fix="Enter its value.")
+    value = {"description": body.description}
+    kept = await items.save_item(
+        session, owner, ItemKind.SECRET, name, value, sealed=sealed, enforced=body.enforced, set_by=set_by
+    )
+    return kept, before is None
+
+
+def _given(item: LevelItem) -> SecretInEffect:
+    return SecretInEffect(item.name, item.level_value.value["description"], item.sealed_part)
