@@ -1,4 +1,4 @@
-"""Secrets and MCP servers of the organisation and of teams: who gets them, which one holds, what is hidden."""
+"""Secrets and MCP servers of the organisation and of teams: who gets them, which holds, what is hidden."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
