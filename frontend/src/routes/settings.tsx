@@ -14,16 +14,19 @@ import { ConsentsSection } from '@/features/consent/consents-section'
 import { GitHostsSection } from '@/features/git-hosts/git-hosts-section'
 import { JobsSection } from '@/features/jobs/jobs-section'
 import { MarketplacesSection } from '@/features/marketplaces/marketplaces-section'
+import { LevelServerForm } from '@/features/mcp-servers/level-server-form'
 import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
 import { NetworkSection } from '@/features/network/network-section'
+import { LevelItemsSection } from '@/features/organisation/level-items-section'
 import { LevelNotice } from '@/features/organisation/level-notice'
 import { OrganisationSection } from '@/features/organisation/organisation-section'
 import { PeopleSection } from '@/features/people/people-section'
 import { RetentionSection } from '@/features/retention/retention-section'
 import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-section'
 import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
+import { LevelSecretForm } from '@/features/secrets/level-secret-form'
 import { SecretsSection } from '@/features/secrets/secrets-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
 import { PasswordSection } from '@/features/sign-in/password-section'
@@ -43,9 +46,9 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   models: ModelsSection,
   confirmation: ConfirmationSection,
   consents: ConsentsSection,
-  secrets: SecretsSection,
+  secrets: SecretSections,
   'git-hosts': GitHostsSection,
-  'mcp-servers': McpServersSection,
+  'mcp-servers': McpServerSections,
   marketplaces: MarketplacesSection,
   triggers: TriggersSection,
   webhooks: WebhooksSection,
@@ -75,6 +78,24 @@ const LEVELLED: Partial<Record<SectionPath, SettingName[]>> = {
 
 /** The pages that are about one such setting alone: they are locked while it is enforced. */
 const LOCKABLE: ReadonlySet<string> = new Set(['confirmation', 'sandboxes'])
+
+function SecretSections() {
+  return (
+    <>
+      <SecretsSection />
+      <LevelItemsSection kind="secret" form={(props) => <LevelSecretForm {...props} />} />
+    </>
+  )
+}
+
+function McpServerSections() {
+  return (
+    <>
+      <McpServersSection />
+      <LevelItemsSection kind="mcp_server" form={(props) => <LevelServerForm {...props} />} />
+    </>
+  )
+}
 
 function SignInSections() {
   return (

@@ -66,6 +66,9 @@ export function handlers(world: World = {}) {
       HttpResponse.json({ mode: null, default_mode: 'never' }),
     ),
     http.get('*/api/v1/settings/levels', () => HttpResponse.json([])),
+    http.get('*/api/v1/settings/levels/items', () => HttpResponse.json([])),
+    http.get('*/api/v1/administration/items', () => HttpResponse.json([])),
+    http.get('*/api/v1/teams', () => HttpResponse.json([])),
     http.get('*/api/v1/sandbox-specs/search', () =>
       HttpResponse.json({ items: [fakeSandboxSpec()], next_page_id: null }),
     ),

@@ -1,5 +1,5 @@
 import { zodResolver } from '@hookform/resolvers/zod'
-import { useId } from 'react'
+import { useId, type ReactNode } from 'react'
 import { useForm, useWatch, type UseFormReturn } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
@@ -24,28 +24,55 @@ export interface ServerFormProps {
 type ErrorOf = (field: keyof ServerFormValues) => string | undefined
 
 export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
-  const { t } = useTranslation()
   const save = useSaveMcpServer()
+  return (
+    <ServerFields
+      server={server}
+      canSignIn
+      isBusy={save.isPending}
+      error={save.error}
+      onSubmit={(values) =>
+        save.mutate(
+          { name: values.name, isNew: !server, server: toServer(values, server) },
+          { onSuccess: () => onSaved(values.name) },
+        )
+      }
+      onCancel={onCancel}
+    />
+  )
+}
+
+export interface ServerFieldsProps {
+  server: NamedMcpServer | undefined
+  /** Whether the server may ask for a sign-in of the user. */
+  canSignIn: boolean
+  isBusy: boolean
+  error: Error | null
+  onSubmit: (values: ServerFormValues) => void
+  onCancel: () => void
+  /** Further fields. */
+  children?: ReactNode
+}
+
+/** The fields of a server and their buttons. The caller saves. */
+export function ServerFields(props: ServerFieldsProps) {
+  const { server, canSignIn, isBusy, error, onSubmit, onCancel, children } = props
+  const { t } = useTranslation()
   const form = useForm<ServerFormValues>({
     resolver: zodResolver(serverSchema),
     defaultValues: toForm(server),
   })
   const kind = useWatch({ control: form.control, name: 'kind' })
-  const submit = form.handleSubmit((values) =>
-    save.mutate(
-      { name: values.name, isNew: !server, server: toServer(values, server) },
-      { onSuccess: () => onSaved(values.name) },
-    ),
-  )
+  const submit = form.handleSubmit(onSubmit)
 
   /** What is wrong with a field: our own check first, else the server's. */
   function errorOf(field: keyof ServerFormValues) {
     const found = form.formState.errors[field]
     const own = found?.message ?? (found && 'root' in found ? found.root?.message : undefined)
     if (own) return t(own)
-    if (!isApiError(save.error)) return undefined
+    if (!isApiError(error)) return undefined
     const named: string[] = field === 'variables' ? ['env', 'env_hosts'] : [field]
-    return save.error.fieldErrors.find((item) => item.loc.some((part) => named.includes(String(part))))?.msg
+    return error.fieldErrors.find((item) => item.loc.some((part) => named.includes(String(part))))?.msg
   }
 
   return (
@@ -69,14 +96,15 @@ export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
         {(control) => <Input {...control} readOnly={Boolean(server)} {...form.register('name')} />}
       </Field>
       {kind === 'http' ? (
-        <RemoteFields form={form} errorOf={errorOf} server={server} />
+        <RemoteFields form={form} errorOf={errorOf} server={server} canSignIn={canSignIn} />
       ) : (
         <CommandFields form={form} errorOf={errorOf} server={server} />
       )}
-      {save.isError && <ErrorState error={save.error} title={t('mcp_servers.save_failed')} />}
+      {children}
+      {error && <ErrorState error={error} title={t('mcp_servers.save_failed')} />}
       <DialogActions>
         <Button onClick={onCancel}>{t('action.cancel')}</Button>
-        <Button type="submit" variant="primary" isBusy={save.isPending}>
+        <Button type="submit" variant="primary" isBusy={isBusy}>
           {t('action.save')}
         </Button>
       </DialogActions>
@@ -87,10 +115,10 @@ export function ServerForm({ server, onCancel, onSaved }: ServerFormProps) {
 interface FieldsProps {
   form: UseFormReturn<ServerFormValues>
   errorOf: ErrorOf
-  server?: NamedMcpServer
+  server?: NamedMcpServer | undefined
 }
 
-function RemoteFields({ form, errorOf, server }: FieldsProps) {
+function RemoteFields({ form, errorOf, server, canSignIn }: FieldsProps & { canSignIn: boolean }) {
   const { t } = useTranslation()
   return (
     <>
@@ -105,7 +133,7 @@ function RemoteFields({ form, errorOf, server }: FieldsProps) {
           />
         )}
       </Field>
-      <SignInField form={form} />
+      {canSignIn && <SignInField form={form} />}
       <NamedValuesField
         form={form}
         list="headers"

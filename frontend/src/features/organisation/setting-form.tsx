@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { useSaveValue, type AdministeredValue, type LevelOwner, type SettingName } from '@/api/people/levels'
 import { profilesQuery } from '@/api/models/profiles'
 import { Button } from '@/ui/form/button'
+import { EnforceField } from '@/ui/form/enforce-field'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
@@ -73,17 +74,7 @@ export function SettingForm({ name, owner, value, label, onSaved }: SettingFormP
           )
         }
       </Field>
-      {!isAlwaysEnforced && (
-        <label className="flex items-center gap-2 text-sm">
-          <input
-            type="checkbox"
-            className="size-4 accent-accent"
-            checked={isEnforced}
-            onChange={(event) => setIsEnforced(event.target.checked)}
-          />
-          {t('organisation.enforce')}
-        </label>
-      )}
+      {!isAlwaysEnforced && <EnforceField isEnforced={isEnforced} onChange={setIsEnforced} />}
       <div>
         <Button type="submit" variant="primary" size="sm" isBusy={save.isPending} disabled={!isValid}>
           {t('organisation.save')}

@@ -9,6 +9,7 @@ import {
 } from '@/api/people/levels'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
+import { Overriding } from './overriding'
 import { SettingForm } from './setting-form'
 import { useSettingTexts } from './use-setting-texts'
 
@@ -67,22 +68,5 @@ export function SettingRow({ name, owner, value }: SettingRowProps) {
         <SettingForm name={name} owner={owner} value={value} label={label} onSaved={() => setIsOpen(false)} />
       )}
     </li>
-  )
-}
-
-function Overriding({ value }: { value: AdministeredValue }) {
-  const { t } = useTranslation()
-  const { overriding_people: people, overriding_teams: teams } = value
-  return (
-    <>
-      {teams.length > 0 && (
-        <p className="text-xs text-muted wrap-anywhere">
-          {t('organisation.overriding_teams', { names: teams.join(', ') })}
-        </p>
-      )}
-      {people > 0 && (
-        <p className="text-xs text-muted">{t('organisation.overriding_people', { count: people })}</p>
-      )}
-    </>
   )
 }

@@ -7,9 +7,7 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
-
-const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-const MIN_VALUE_CHARACTERS = 4
+import { MIN_VALUE_CHARACTERS, SECRET_NAME } from './secret-rules'
 
 /** Adds a secret; the same name again replaces its value. What was typed is forgotten once it is saved. */
 export function SecretForm() {
@@ -31,7 +29,7 @@ export function SecretForm() {
               autoComplete="off"
               spellCheck={false}
               className="font-mono"
-              {...register('name', { required: true, pattern: NAME })}
+              {...register('name', { required: true, pattern: SECRET_NAME })}
             />
           )}
         </Field>

@@ -1,0 +1,69 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { Schemas, Sent } from '@/api/schema'
+
+/** What the organisation or a team gives to the current user. */
+export type GivenItem = Schemas['GivenItem']
+/** The same as administrators see it, and who overrides it. */
+export type AdministeredItem = Sent<Schemas['AdministeredItem']>
+export type ItemKind = Schemas['ItemKind']
+
+const GIVEN = '/api/v1/settings/levels/items'
+const ADMINISTRATION = '/api/v1/administration/items'
+
+const itemKeys = {
+  given: ['level-items'] as const,
+  all: ['administration', 'level-items'] as const,
+}
+
+export function givenItemsQuery() {
+  return queryOptions({
+    queryKey: itemKeys.given,
+    queryFn: ({ signal }) => request<GivenItem[]>(GIVEN, { signal }),
+  })
+}
+
+/** The items of the organisation and of all teams. For administrators alone. */
+export function administeredItemsQuery() {
+  return queryOptions({
+    queryKey: itemKeys.all,
+    queryFn: ({ signal }) => request<AdministeredItem[]>(ADMINISTRATION, { signal }),
+  })
+}
+
+/** Where an item is. `teamId`: null for the organisation. */
+export interface ItemPlace {
+  kind: ItemKind
+  name: string
+  teamId: string | null
+}
+
+function path({ kind, name, teamId }: ItemPlace) {
+  const team = teamId === null ? '' : `?team_id=${teamId}`
+  return `${ADMINISTRATION}/${kind}/${encodeURIComponent(name)}${team}`
+}
+
+/** Adds an item or changes it. The form shows the errors. */
+export function useSaveLevelItem() {
+  const refresh = useRefreshed()
+  return useMutation({
+    mutationFn: ({ body, ...place }: ItemPlace & { body: object }) =>
+      request<AdministeredItem>(path(place), { method: 'PUT', body }),
+    onSuccess: refresh,
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useDeleteLevelItem() {
+  const refresh = useRefreshed()
+  return useMutation({
+    mutationFn: (place: ItemPlace) => request<void>(path(place), { method: 'DELETE' }),
+    onSuccess: refresh,
+  })
+}
+
+function useRefreshed() {
+  const queryClient = useQueryClient()
+  return () =>
+    Promise.all([itemKeys.given, itemKeys.all].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+}

@@ -1,0 +1,46 @@
+import { Lock } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import type { AdministeredItem } from '@/api/people/level-items'
+import { Badge } from '@/ui/feedback/badge'
+import { Button } from '@/ui/form/button'
+import { Overriding } from './overriding'
+
+export interface AdministeredItemRowProps {
+  item: AdministeredItem
+  onEdit: () => void
+  onDelete: () => void
+}
+
+/** One item of the organisation or a team, who has set it, and who overrides it. */
+export function AdministeredItemRow({ item, onEdit, onDelete }: AdministeredItemRowProps) {
+  const { t } = useTranslation()
+  const { name, description, enforced, mcp_server: server, set_by: setBy } = item
+  const details = [
+    server && (server.url ?? [server.command, ...server.args].join(' ')),
+    description,
+    setBy && t('organisation.set_by', { name: setBy }),
+  ].filter(Boolean)
+  return (
+    <li className="flex flex-wrap items-start gap-x-3 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <span className="font-mono text-sm font-medium wrap-anywhere">{name}</span>
+          {enforced && (
+            <Badge tone="accent" icon={<Lock />}>
+              {t('organisation.enforced')}
+            </Badge>
+          )}
+          {server && !server.enabled && <Badge>{t('mcp_servers.off')}</Badge>}
+        </p>
+        <p className="text-sm text-muted wrap-anywhere">{details.join(' · ')}</p>
+        <Overriding value={item} />
+      </div>
+      <Button size="sm" aria-label={t('level_items.delete_named', { name })} onClick={onDelete}>
+        {t('action.delete')}
+      </Button>
+      <Button size="sm" aria-label={t('organisation.change_named', { name })} onClick={onEdit}>
+        {t('organisation.change')}
+      </Button>
+    </li>
+  )
+}
