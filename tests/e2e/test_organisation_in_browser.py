@@ -39,6 +39,13 @@ def test_a_member_sees_what_the_organisation_has_set(tmp_path: Path) -> None:
             ada.page.goto(f"{server.url}/settings/organisation")
             expect(ada.page.get_by_text("Enforced")).to_be_visible()
             ada.photograph("organisation-member")
+            ada.page.goto(f"{server.url}/settings/mcp-servers")
+            given = ada.page.get_by_role("region", name="From your organisation and teams")
+            expect(given.get_by_text("tracker")).to_be_visible()
+            ada.photograph("organisation-mcp-servers-member")
+            page.goto(f"{server.url}/settings/mcp-servers")
+            expect(page.get_by_role("button", name="Change tracker")).to_be_visible()
+            owner.photograph("organisation-mcp-servers")
             ada.page.goto(server.url)
             ada.page.get_by_role("button", name="Start the demo").click()
             expect(ada.page.get_by_text("Your organisation has set it")).to_be_visible()
@@ -50,5 +57,7 @@ def _set_up(client: httpx.Client) -> None:
     """The organisation's only start of this hour is the owner's."""
     path = "/administration/settings/organisation"
     client.put(f"{path}/commit_trailer", json={"value": "assisted_by"}).raise_for_status()
+    server = {"url": "https://tracker.example.org/mcp", "description": "Issues of all", "enforced": True}
+    client.put("/administration/items/mcp_server/tracker", json=server).raise_for_status()
     client.put(f"{path}/organisation_starts_per_hour", json={"value": 1}).raise_for_status()
     client.post("/app-conversations", json={"llm_profile": "demo"}).raise_for_status()
