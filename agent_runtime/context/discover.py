@@ -3,9 +3,14 @@ this order is used:
 
 1. what the client sent,
 2. the project: instructions and skills of the working directory, then those of its repository's root,
+   then those of the further repositories in the order in which the client named them,
 3. the user's own skills: those that the app server sent, then those of this machine,
 4. the organisation's skills, as the app server sent them,
 5. public skills, as the app server sent them.
+
+Instructions of a further repository are named with its directory (`../lamp/AGENTS.md`), so that they do not
+collide with those of the first one. Its skills keep their names; if an earlier repository has a skill of the
+same name, the directory comes before it (`lamp/deploy`).
 
 Blocking, but bounded: few directories are read, and large files are left out. A file that cannot be used is
 reported, and all others are still found.
@@ -40,6 +45,9 @@ def discover(context: AgentContext, working_dir: Path, *, home: Path | None = No
         found.add(Skill.of_protocol(given), "sent by the client")
     if context.load_project_skills:
         _add_project(found, working_dir, root)
+        for further in dict.fromkeys(Path(one).resolve() for one in context.further_projects):
+            if further != working_dir:
+                _add_project(found, further, further, is_further=True)
     _add_sent(found, context, "user", is_wanted=context.load_user_skills)
     if context.load_user_skills:
         own = home or Path.home()
@@ -90,16 +98,21 @@ def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
     )
 
 
-def _add_project(found: DiscoveredContext, working_dir: Path, root: Path) -> None:
+def _add_project(
+    found: DiscoveredContext, working_dir: Path, root: Path, *, is_further: bool = False
+) -> None:
+    """Adds the instructions and skills of a repository. is_further: whether it is not the first one."""
+    begin = f"../{root.name}/" if is_further else ""
+    prefix = f"{root.name}/" if is_further else None
     for directory in dict.fromkeys([working_dir, root]):
         for name in INSTRUCTION_FILES:
-            _add_instructions(found, directory / name, root)
+            _add_instructions(found, directory / name, root, begin=begin)
         for below in PROJECT_DIRECTORIES:
-            _add_skills(found, directory / below, root, "project", rules_below=root)
+            _add_skills(found, directory / below, root, "project", rules_below=root, prefix=prefix)
     for directory in directories_below(working_dir):
         below = whole_directory(directory.relative_to(root))
         for name in INSTRUCTION_FILES:
-            _add_instructions(found, directory / name, root, paths=(below,))
+            _add_instructions(found, directory / name, root, paths=(below,), begin=begin)
 
 
 def _repository_root(working_dir: Path) -> Path:
@@ -110,10 +123,10 @@ def _repository_root(working_dir: Path) -> Path:
 
 
 def _add_instructions(
-    found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = ()
+    found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = (), begin: str = ""
 ) -> None:
     """Adds an instructions file. paths: the globs that it applies to, relative to `root`; none means
-    everything.
+    everything. begin: what its name begins with.
     """
     if not os.path.lexists(path):
         return
@@ -124,7 +137,7 @@ def _add_instructions(
         return
     skill = Skill(
         origin="project",
-        name=str(path.relative_to(root)),
+        name=f"{begin}{path.relative_to(root)}",
         type="knowledge" if paths else "repo",
         content=text,
         paths=paths,
@@ -135,10 +148,17 @@ def _add_instructions(
 
 
 def _add_skills(
-    found: DiscoveredContext, directory: Path, root: Path, origin: Origin, *, rules_below: Path | None = None
+    found: DiscoveredContext,
+    directory: Path,
+    root: Path,
+    origin: Origin,
+    *,
+    rules_below: Path | None = None,
+    prefix: str | None = None,
 ) -> None:
     """Adds the skills in a directory. rules_below: the directory that the paths of rules are relative to;
-    None means the agent's working directory.
+    None means the agent's working directory. prefix: what comes before the name of a skill if an earlier
+    repository has one of that name; None if it is left out then.
     """
     try:
         paths = _skill_files(directory)
@@ -151,6 +171,8 @@ def _add_skills(
         except UnusableFileError as error:
             found.leave_out(str(path), str(error), origin)
         else:
+            if prefix is not None and found.is_of_other_repository(skill.name, root):
+                skill = skill.model_copy(update={"name": f"{prefix}{skill.name}"})
             found.add(skill, f"{_WHOSE[origin]}: {_when(skill)}")
 
 

@@ -33,6 +33,13 @@ class DiscoveredContext:
             where, why if reason is None else reason, skill.origin, skill.name, is_loaded=reason is None
         )
 
+    def is_of_other_repository(self, name: str, root: Path) -> bool:
+        """Whether a skill of this name was found in a repository other than the one at `root`."""
+        known = self.skills.get(name)
+        if known is None or known.origin != "project" or known.source is None:
+            return False
+        return not Path(known.source).is_relative_to(root)
+
     def add_notes(self, notes: Sequence[tuple[Path, Note]], why: str) -> None:
         self.notes = tuple(note for _, note in notes)
         for path, note in notes:

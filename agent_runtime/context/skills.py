@@ -130,6 +130,9 @@ class AgentContext(BaseModel):
     system_message_suffix: str | None = None
     user_message_suffix: str | None = None
     load_project_skills: bool = False
+    further_projects: list[str] = Field(
+        default=[], description="Absolute paths of further repositories whose skills are loaded, too"
+    )
     load_user_skills: bool = False
     load_org_skills: bool = False
     load_public_skills: bool = False

@@ -96,6 +96,7 @@ def words_for_agent(kept: Sequence[KeptRepository]) -> str | None:
     )
     return (
         "This conversation works on several repositories. The first one is the working directory. The others "
-        f"lie beside it:\n{lines}\nWork on each of them in its own directory, commit and push there. Open "
-        "one pull request for each that you have changed, and name its directory when you do."
+        f"lie beside it:\n{lines}\nInstructions and skills whose name begins with the name of a directory "
+        "belong to that repository alone. Work on each of them in its own directory, commit and push there. "
+        "Open one pull request for each that you have changed, and name its directory when you do."
     )

@@ -1,7 +1,6 @@
 """Operations of a user on conversations. Every query is limited to what the user has access to."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from sqlalchemy import update
@@ -10,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.agent_client.calls import NoAnswer
-from app_server.agent_client.client import AgentClient
 from app_server.conversations.log.full_log import require_open
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
@@ -37,6 +35,7 @@ from app_server.conversations.start.sandbox_choice import Newcomer, place_of
 from app_server.conversations.start.secrets import sealed
 from app_server.conversations.sub_conversations import join_family, leave_family, with_parent
 from app_server.conversations.view import Viewer
+from app_server.conversations.workplaces import Workplace, checkouts_of
 from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
@@ -291,17 +290,6 @@ async def queue_message(
     return QueuedMessage(id=message_id, queued=waits, position=1 if waits else 0)
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """The working directory of a conversation, and a client of the agent server in its sandbox."""
-
-    client: AgentClient
-    directory: str
-    base_commit: str | None
-    is_own: bool
-    """Whether the conversation belongs to the person who asks."""
-
-
 async def workplace(
     session: AsyncSession,
     viewer: Viewer,
@@ -320,7 +308,8 @@ async def workplace(
     if conversation.working_dir is None:
         raise Conflict("The repository is not there yet.", code="repository_not_ready")
     is_own = conversation.user_id == user_id
-    return Workplace(client, conversation.working_dir, conversation.base_commit, is_own)
+    directory, began = conversation.working_dir, conversation.base_commit
+    return Workplace(client, directory, began, is_own, tuple(checkouts_of(conversation, directory)))
 
 
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:

@@ -44,15 +44,16 @@ def current_request() -> Request:
     return _request.get()
 
 
-async def get(path: str, **params: Any) -> Any:
+async def get(path: str, /, **params: Any) -> Any:
     """Returns the JSON reply of a GET route. Parameters that are None are left out. Raises CallRefused."""
     given = {name: value for name, value in params.items() if value is not None}
     return (await _call("GET", path, params=given)).json()
 
 
-async def get_text(path: str) -> str:
-    """Returns the text of a GET route's reply. Raises CallRefused."""
-    return (await _call("GET", path)).text
+async def get_text(path: str, /, **params: Any) -> str:
+    """Returns the text of a GET route's reply. Parameters that are None are left out. Raises CallRefused."""
+    given = {name: value for name, value in params.items() if value is not None}
+    return (await _call("GET", path, params=given)).text
 
 
 async def post(path: str, body: Mapping[str, Any] | None = None) -> Any:

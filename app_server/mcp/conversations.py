@@ -46,6 +46,12 @@ class _Problem:
 
 
 ConversationId = Annotated[UUID, Field(description="The id of a conversation")]
+Which = Annotated[
+    str | None,
+    Field(
+        max_length=255, description="The directory of the repository, if there are several; none: the first"
+    ),
+]
 
 
 async def start_conversation(
@@ -152,15 +158,18 @@ async def answer_confirmation(
     return ToolDone(done=f"{len(action_ids)} action(s) {'approved' if approve else 'rejected'}.")
 
 
-async def list_changed_files(conversation_id: ConversationId) -> ChangedFiles:
-    """List the files that differ from the commit where the conversation began. Its sandbox must run."""
-    found = await caller.get(f"{ROOT}/{conversation_id}/git/changes")
+async def list_changed_files(conversation_id: ConversationId, repository: Which = None) -> ChangedFiles:
+    """List the files of a repository that differ from the commit where the conversation began. Its sandbox
+    must run.
+    """
+    path = None if repository is None else f"../{repository}"
+    found = await caller.get(f"{ROOT}/{conversation_id}/git/changes", path=path)
     return ChangedFiles(files=[ChangedFile(path=one["path"], status=one["status"]) for one in found])
 
 
-async def get_patch(conversation_id: ConversationId) -> Patch:
-    """Return all changes of a conversation as one unified diff. Its sandbox must run."""
-    patch = await caller.get_text(f"{ROOT}/{conversation_id}/git/patch")
+async def get_patch(conversation_id: ConversationId, repository: Which = None) -> Patch:
+    """Return all changes of a repository of a conversation as one unified diff. Its sandbox must run."""
+    patch = await caller.get_text(f"{ROOT}/{conversation_id}/git/patch", repository=repository)
     cut = patch[:MAX_PATCH_CHARACTERS]
     return Patch(patch=cut, is_cut=len(cut) < len(patch), characters=len(patch))
 

@@ -11,8 +11,8 @@ from app_server.access.authentication import CurrentUser
 from app_server.agent_client.replies import GitChange, GitDiff
 from app_server.conversations.routes.dependencies import SeenConversation, SeenWorkplace
 from app_server.conversations.schemas import PlainText
-from app_server.conversations.service import Workplace
 from app_server.conversations.sharing.access import Access, require_no_private_neighbours
+from app_server.conversations.workplaces import Workplace, named
 from app_server.core.database import Id, ReadSession, Timestamp
 from app_server.core.errors import Forbidden
 from app_server.git_proxy.models import PushOutcome
@@ -57,13 +57,13 @@ async def git_changes(
 ) -> list[GitChange]:
     """Returns the files that differ from `ref`, or without it from the commit where the conversation began.
 
-    `path`: a repository, relative to the conversation's own or absolute within the sandbox; if left out, the
-    conversation's own. For another repository the start commit is unknown: without `ref` it is compared with
-    its default branch.
+    `path`: a repository, relative to the conversation's first one (`../lamp`) or absolute within the sandbox;
+    if left out, the first one. For one that is not a repository of the conversation the start commit is
+    unknown: without `ref` it is compared with its default branch.
     """
     directory = within(place.directory, path)
     require_within(place, directory)
-    began = place.base_commit if directory == place.directory else None
+    began = next((one.base_commit for one in place.checkouts if one.directory == directory), None)
     return await place.client.git_changes(directory, ref or began)
 
 
@@ -71,12 +71,13 @@ async def git_changes(
 async def git_diff(
     place: SeenWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
-    """Returns the content of one file before and after. `path`: relative to the repository, or absolute
-    within the sandbox.
+    """Returns the content of one file before and after. `path`: relative to the conversation's first
+    repository, or absolute within the sandbox.
     """
     file = within(place.directory, path)
     require_within(place, file)
-    return await place.client.git_diff(file, ref or place.base_commit)
+    checkout = place.checkout_with(file)
+    return await place.client.git_diff(file, ref or (checkout.base_commit if checkout else None))
 
 
 def within(directory: str, path: str | None) -> str:
@@ -86,21 +87,27 @@ def within(directory: str, path: str | None) -> str:
 
 def require_within(place: Workplace, path: str) -> None:
     """Checks that the user may read this path: the owner may read all of the sandbox, others only the
-    directory of the conversation.
+    repositories of the conversation.
 
     Raises Forbidden `outside_the_repository`.
     """
-    path = posixpath.normpath(path)
-    if not place.is_own and path != place.directory and not path.startswith(f"{place.directory}/"):
+    if not place.is_own and place.checkout_with(posixpath.normpath(path)) is None:
         raise Forbidden(
-            "Only the owner of the conversation may look outside of its directory.",
+            "Only the owner of the conversation may look outside of its repositories.",
             code="outside_the_repository",
         )
 
 
 @router.get("/patch", response_class=Response, responses={200: {"content": {"text/x-diff": {}}}})
-async def git_patch(place: SeenWorkplace) -> Response:
-    """Returns all changes as one unified diff, including untracked files."""
-    patch = await place.client.git_patch(place.directory, place.base_commit)
+async def git_patch(
+    place: SeenWorkplace, repository: Annotated[PlainText | None, Query(max_length=255)] = None
+) -> Response:
+    """Returns all changes of one repository as one unified diff, including untracked files.
+
+    `repository`: the name of its directory; if left out, the conversation's first one. 400
+    `repository_not_in_conversation`.
+    """
+    checkout = named(place.checkouts, repository)
+    patch = await place.client.git_patch(checkout.directory, checkout.base_commit)
     headers = {"Content-Disposition": 'attachment; filename="changes.patch"'}
     return Response(patch, media_type="text/x-diff", headers=headers)

@@ -1,30 +1,32 @@
-"""Routes for what a conversation's repository offers to run, and for the user's decisions."""
+"""Routes for what a conversation's repositories offer to run, and for the user's decisions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from agent_runtime.wire import Offer, OffersResponse
+from agent_runtime.wire import Offer
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import service
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.routes.dependencies import OwnedWorkplace
 from app_server.conversations.schemas import Success
-from app_server.conversations.service import Workplace
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.executables import (
     JOINING,
     AnswerOffers,
     ConversationConsent,
+    FurtherConsent,
     RunSetupScript,
-    identity_of,
     show,
     word_of,
 )
-from app_server.conversations.start.setup_script import SetupRun
+from app_server.conversations.start.repository_scripts import ScriptRun
+from app_server.conversations.start.setup_script import SetupRun, require_none
 from app_server.conversations.start.trust_record import record_decisions
+from app_server.conversations.workplaces import Checkout, Workplace, named
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
 from app_server.trust_grants import service as consents
@@ -32,6 +34,15 @@ from app_server.trust_grants.models import Decision
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
+
+
+@dataclass(frozen=True)
+class _Offered:
+    """What one repository of a conversation offers now, as far as the conversation uses such offers."""
+
+    checkout: Checkout
+    offers: Sequence[Offer]
+    loaded: Sequence[str] = ()
 
 
 @router.get("/consent")
@@ -42,14 +53,11 @@ async def get_consent(
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
-    """Returns everything that the repository would run in its present version. Nothing of it runs until it is
-    allowed.
+    """Returns everything that the repositories would run in their present version. Nothing of it runs until
+    it is allowed.
     """
-    is_ready, identity = await _standing(request, user, conversation_id)
-    found = await _offers(place, conversation_id, is_ready=is_ready)
-    async with database.read() as session:
-        word = await word_of(session, user.id, identity)
-    return show(identity, found.offers, found.consented, word)
+    task = await _task(request, user, conversation_id)
+    return await _shown(database, user, await _offered(place, task))
 
 
 @router.post("/consent")
@@ -64,20 +72,41 @@ async def answer_offers(
 ) -> ConversationConsent:
     """Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
 
-    409 `offer_changed` if a hash is not offered or no longer offered; nothing is changed then. 409
-    `not_ready` while the conversation starts. After a failed start, the retry uses the decisions.
+    409 `offer_changed` if a hash is not offered or no longer offered, and `setup_script_runs` if a set-up
+    script is allowed while one is running; nothing is changed then. 409 `not_ready` while the conversation
+    starts. After a failed start, the retry uses the decisions. 400 `repository_not_in_conversation`.
     """
-    is_ready, identity = await _standing(request, user, conversation_id, is_answer=True)
-    found = await _offers(place, conversation_id, is_ready=is_ready)
-    allowed = _chosen(found.offers, body.allow)
-    refused = _chosen(found.offers, body.refuse)
+    task = await _task(request, user, conversation_id)
+    if task.status not in {StartStatus.READY, StartStatus.ERROR}:
+        raise Conflict(
+            "The conversation is still starting.", code="not_ready", fix="Answer when it is ready."
+        )
+    offered = await _offered(place, task)
+    wanted = None if body.repository is None else named(place.checkouts, body.repository)
+    meant = [one for one in offered if wanted is None or one.checkout == wanted]
+    allowed = _chosen(meant, body.allow)
+    refused = _chosen(meant, body.refuse)
+    is_ready = task.status == StartStatus.READY
+    runs = [
+        _run_of(place, checkout, offer)
+        for checkout, offers in allowed
+        for offer in offers
+        if offer.kind == "setup_script"
+    ]
+    if is_ready and runs:
+        require_none(task)
     async with database.session() as session:
-        await consents.decide(session, user.id, identity, allowed, Decision.ALLOWED)
-        await consents.decide(session, user.id, identity, refused, Decision.REFUSED)
-        record_decisions(session, trail, identity, allowed, is_allowed=True)
-        record_decisions(session, trail, identity, refused, is_allowed=False)
+        for checkout, offers in allowed:
+            await consents.decide(session, user.id, checkout.identity, offers, Decision.ALLOWED)
+            record_decisions(session, trail, checkout.identity, offers, is_allowed=True)
+        for checkout, offers in refused:
+            await consents.decide(session, user.id, checkout.identity, offers, Decision.REFUSED)
+            record_decisions(session, trail, checkout.identity, offers, is_allowed=False)
     if is_ready:
-        await _carry_out(request, place, conversation_id, allowed)
+        for checkout, offers in allowed:
+            await _carry_out(place, conversation_id, checkout, offers)
+        if runs:
+            await _begin_setup(request, place, conversation_id, runs)
     return await get_consent(user, place, conversation_id, database, request)
 
 
@@ -90,50 +119,58 @@ async def run_setup_script(
     database: ServerDatabase,
     request: Request,
 ) -> Success:
-    """Runs this version of the set-up script again. The stage of the start shows its progress.
+    """Runs this version of a repository's set-up script again. The stage of the start shows its progress.
 
     409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`, and `not_ready` while
-    the conversation starts or after the start has failed: the retry runs the script.
+    the conversation starts or after the start has failed: the retry runs the script. 400
+    `repository_not_in_conversation`.
     """
-    is_ready, identity = await _standing(request, user, conversation_id)
-    if not is_ready:
+    task = await _task(request, user, conversation_id)
+    if task.status != StartStatus.READY:
         raise Conflict(
             "The conversation has not started.", code="not_ready", fix="Wait for the start, or retry it."
         )
-    found = await _offers(place, conversation_id, is_ready=is_ready)
-    scripts_offered = [offer for offer in found.offers if offer.kind == "setup_script"]
-    [script] = _chosen(scripts_offered, [body.hash])
+    wanted = named(place.checkouts, body.repository)
+    offered = [
+        replace(one, offers=[offer for offer in one.offers if offer.kind == "setup_script"])
+        for one in await _offered(place, task)
+        if one.checkout == wanted
+    ]
+    [(checkout, [script])] = _chosen(offered, [body.hash])
     async with database.read() as session:
-        word = await word_of(session, user.id, identity)
+        word = await word_of(session, user.id, checkout.identity)
     if not word.allows(script):
         raise Conflict(
             "You have not allowed this set-up script.",
             code="not_allowed",
             fix="Look at what it runs, and allow it.",
         )
-    await _begin_setup(request, place, conversation_id, script)
+    await _begin_setup(request, place, conversation_id, [_run_of(place, checkout, script)])
     return Success()
 
 
 async def _carry_out(
-    request: Request, place: Workplace, conversation_id: UUID, allowed: Sequence[Offer]
+    place: Workplace, conversation_id: UUID, checkout: Checkout, allowed: Sequence[Offer]
 ) -> None:
     joining = [offer.hash for offer in allowed if offer.kind in JOINING]
     if joining:
         await place.client.consent(conversation_id, joining)
     for offer in allowed:
         if offer.kind == "git_hook":
-            await scripts.install_git_hook(place.client, place.directory, offer)
-        elif offer.kind == "setup_script":
-            await _begin_setup(request, place, conversation_id, offer)
+            await scripts.install_git_hook(place.client, checkout.directory, offer)
 
 
-async def _begin_setup(request: Request, place: Workplace, conversation_id: UUID, script: Offer) -> None:
+def _run_of(place: Workplace, checkout: Checkout, script: Offer) -> ScriptRun:
+    return ScriptRun(checkout.directory, script, checkout.name if len(place.checkouts) > 1 else None)
+
+
+async def _begin_setup(
+    request: Request, place: Workplace, conversation_id: UUID, runs: Sequence[ScriptRun]
+) -> None:
     run = SetupRun(
         conversation_id,
-        script,
+        runs,
         place.client,
-        place.directory,
         max(1, int(request.state.config.setup_script_timeout_seconds)),
         request.state.database,
         request.state.start_worker.announce,
@@ -142,35 +179,55 @@ async def _begin_setup(request: Request, place: Workplace, conversation_id: UUID
     request.state.background.start(run.run(), name=f"set-up script of {conversation_id}")
 
 
-async def _standing(
-    request: Request, user: User, conversation_id: UUID, *, is_answer: bool = False
-) -> tuple[bool, str]:
-    """Returns whether the conversation is READY, and the key under which its consents are stored."""
+async def _task(request: Request, user: User, conversation_id: UUID) -> StartTask:
     async with request.state.database.read() as session:
         await service.require(session, user.id, conversation_id)
-        task = await session.get_one(StartTask, conversation_id)
-    if is_answer and task.status not in {StartStatus.READY, StartStatus.ERROR}:
-        raise Conflict(
-            "The conversation is still starting.", code="not_ready", fix="Answer when it is ready."
-        )
-    # What it began with: its user may have named another repository since.
-    began = task.request.get("selected_repository"), task.request.get("git_provider")
-    identity = identity_of(conversation_id, *began)
-    return task.status == StartStatus.READY, identity
+        task: StartTask = await session.get_one(StartTask, conversation_id)
+    return task
 
 
-async def _offers(place: Workplace, conversation_id: UUID, *, is_ready: bool) -> OffersResponse:
-    if is_ready:
-        return await place.client.offers_of(conversation_id)
-    return OffersResponse(offers=await place.client.offers(place.directory))
+async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
+    """Returns what each repository offers, the first one first."""
+    first, *further = place.checkouts
+    if task.status == StartStatus.READY:
+        found = await place.client.offers_of(task.id)
+        offered = [_Offered(first, found.offers, found.consented)]
+    else:
+        offered = [_Offered(first, await place.client.offers(first.directory))]
+    for checkout in further:
+        offers = await place.client.offers(checkout.directory)
+        offered.append(_Offered(checkout, [offer for offer in offers if offer.kind not in JOINING]))
+    return offered
 
 
-def _chosen(offers: Sequence[Offer], hashes: Sequence[str]) -> list[Offer]:
-    known = {offer.hash: offer for offer in offers if offer.problem is None}
-    if not known.keys() >= set(hashes):
+async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offered]) -> ConversationConsent:
+    async with database.read() as session:
+        items = [
+            show(one.offers, one.loaded, await word_of(session, user.id, one.checkout.identity))
+            for one in offered
+        ]
+    return ConversationConsent(
+        directory=offered[0].checkout.name,
+        repository=offered[0].checkout.identity,
+        items=items[0],
+        further=[
+            FurtherConsent(directory=one.checkout.name, repository=one.checkout.identity, items=its)
+            for one, its in zip(offered[1:], items[1:], strict=True)
+            if its
+        ],
+    )
+
+
+def _chosen(offered: Sequence[_Offered], hashes: Sequence[str]) -> list[tuple[Checkout, list[Offer]]]:
+    """Returns the offers with these hashes by repository. Raises Conflict `offer_changed`."""
+    chosen = [
+        (one.checkout, [offer for offer in one.offers if offer.problem is None and offer.hash in hashes])
+        for one in offered
+    ]
+    if not {offer.hash for _, offers in chosen for offer in offers} >= set(hashes):
         raise Conflict(
             "The repository does not offer this any more.",
             code="offer_changed",
             fix="Look at what it offers now, and answer again.",
         )
-    return [known[one] for one in dict.fromkeys(hashes)]
+    return [(checkout, offers) for checkout, offers in chosen if offers]

@@ -64,6 +64,7 @@ def build(
     inner_url: str,
     model_proof: str,
     working_dir: str,
+    further_projects: Sequence[str] = (),
     skill_files: Sequence[SkillFile] = (),
     mode: ConfirmationMode = ConfirmationMode.NEVER,
     secrets: Mapping[str, str | None] = NO_SECRETS,
@@ -77,7 +78,8 @@ def build(
     """Builds the request. The model is called through the inner listener with the sandbox's key, not a
     vendor's key.
 
-    secrets: descriptions by name; the values stay here until a command uses one. consent: hashes of the
+    further_projects: the directories of the conversation's further repositories. secrets: descriptions by
+    name; the values stay here until a command uses one. consent: hashes of the
     repository's offers that the user has allowed. usable_tools: the tools whose requirements the sandbox
     meets. mcp_approved: tools of MCP servers as the user has approved them, by server and name. mcp_servers:
     the user's servers by name. The sandbox runs servers that are commands, and reaches the others through the
@@ -108,6 +110,7 @@ def build(
             "condenser": {"kind": "LLMSummarizingCondenser", "llm": {**llm, "usage_id": "condenser"}},
             "agent_context": {
                 "load_project_skills": True,
+                **({"further_projects": list(further_projects)} if further_projects else {}),
                 "load_memory": request.selected_repository is not None,
                 "load_user_skills": True,
                 "load_org_skills": True,

@@ -10,8 +10,9 @@ from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.start.executables import Word, identity_of, word_of
+from app_server.conversations.start.executables import Word, word_of
 from app_server.conversations.start.repository import OUTPUT_CHARACTERS
+from app_server.conversations.workplaces import Checkout, checkouts_of
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
@@ -106,19 +107,18 @@ class Start:
         """Returns the directory that only this conversation uses."""
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
-    @property
-    def identity(self) -> str:
-        """The key under which the user's consents are stored: the repository's identity, or the
-        conversation.
-        """
-        return identity_of(self.id, self.request.selected_repository, self.request.git_provider)
-
-    async def offers(self) -> tuple[list[Offer], Word]:
-        """Returns what the repository would run in its present version, and the user's decisions about it."""
-        client, directory = await self.workplace()
-        offers = await client.offers(directory)
+    async def checkouts(self) -> list[Checkout]:
+        """Returns the checkouts of the conversation's repositories, the first one first."""
+        _, directory = await self.workplace()
         async with self.database.read() as session:
-            return offers, await word_of(session, self.user_id, self.identity)
+            return checkouts_of(await session.get_one(Conversation, self.id), directory)
+
+    async def offers(self, checkout: Checkout) -> tuple[list[Offer], Word]:
+        """Returns what the repository would run in its present version, and the user's decisions about it."""
+        client = (await self.sandbox()).client
+        offers = await client.offers(checkout.directory)
+        async with self.database.read() as session:
+            return offers, await word_of(session, self.user_id, checkout.identity)
 
 
 @dataclass(frozen=True)

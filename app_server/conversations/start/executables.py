@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import Offer, OfferHash, OfferKind
-from app_server.git.address import parse_address
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision, TrustGrant
 
@@ -30,26 +29,50 @@ class OfferInfo(BaseModel):
     is_loaded: bool | None = None
 
 
-class ConversationConsent(BaseModel):
-    """The offers of a repository with the user's decisions. `repository`: the key under which answers are
-    stored.
+class FurtherConsent(BaseModel):
+    """The offers of a further repository with the user's decisions: set-up scripts and Git hooks. Its other
+    offers are not used.
+
+    directory: its name beside that of the first one. repository: the key under which answers are stored.
     """
 
+    directory: str
     repository: str
     items: list[OfferInfo]
 
 
+class ConversationConsent(BaseModel):
+    """The offers of a conversation's first repository with the user's decisions.
+
+    directory: the name of its directory. repository: the key under which answers are stored. further: those
+    of its further repositories, as far as they offer anything.
+    """
+
+    directory: str
+    repository: str
+    items: list[OfferInfo]
+    further: list[FurtherConsent] = []
+
+
 class AnswerOffers(BaseModel):
-    """The hashes of the offers that the user allows and refuses."""
+    """The hashes of the offers that the user allows and refuses.
+
+    repository: the directory of the repository whose offers are meant; null for the offers with these hashes
+    in all repositories of the conversation.
+    """
 
     allow: list[OfferHash] = Field(default=[], max_length=200)
     refuse: list[OfferHash] = Field(default=[], max_length=200)
+    repository: str | None = Field(default=None, max_length=255)
 
 
 class RunSetupScript(BaseModel):
-    """The hash of the script version that the user has seen."""
+    """The hash of the script version that the user has seen. repository: the directory of its repository;
+    null for the first one.
+    """
 
     hash: OfferHash
+    repository: str | None = Field(default=None, max_length=255)
 
 
 @dataclass(frozen=True)
@@ -80,25 +103,16 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
     return Word(await consents.of_repository(session, user_id, repository))
 
 
-def identity_of(conversation_id: UUID, repository: str | None, git_provider: str | None) -> str:
-    """Returns the key under which consents are stored: the repository's identity, or without one the
-    conversation.
+def show(offers: Sequence[Offer], loaded: Sequence[str], word: Word) -> list[OfferInfo]:
+    """Returns the offers of one repository with the user's decisions. loaded: the hashes of the offers that
+    the conversation has loaded.
     """
-    if repository is None:
-        return f"conversation/{conversation_id.hex}"
-    return parse_address(repository, git_provider).identity
-
-
-def show(repository: str, offers: Sequence[Offer], loaded: Sequence[str], word: Word) -> ConversationConsent:
-    return ConversationConsent(
-        repository=repository,
-        items=[
-            OfferInfo(
-                offer=offer,
-                state=(word.of(offer) or "pending"),
-                approved=word.approved_before(offer),
-                is_loaded=offer.hash in loaded if offer.kind in JOINING else None,
-            )
-            for offer in offers
-        ],
-    )
+    return [
+        OfferInfo(
+            offer=offer,
+            state=(word.of(offer) or "pending"),
+            approved=word.approved_before(offer),
+            is_loaded=offer.hash in loaded if offer.kind in JOINING else None,
+        )
+        for offer in offers
+    ]

@@ -2,8 +2,9 @@
 
 import asyncio
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from uuid import UUID
 
 from agent_runtime.wire import Offer
@@ -25,6 +26,48 @@ exec bash {path} "$@"
 
 Report = Callable[[str], None]
 """A callback that gets the end of the output whenever there is more."""
+
+
+@dataclass(frozen=True)
+class ScriptRun:
+    """A set-up script and the checkout in which it runs.
+
+    repository: the name that failures and output begin with; None if the conversation has only one.
+    """
+
+    directory: str
+    script: Offer
+    repository: str | None = None
+
+
+async def run_setup_scripts(
+    client: AgentClient, runs: Sequence[ScriptRun], timeout_seconds: int, report: Report
+) -> str:
+    """Runs set-up scripts one after the other and returns the end of their output.
+
+    timeout_seconds: for each script. Raises StartFailure `setup_script_failed` at the first one that fails;
+    the later ones are not run.
+    """
+    output = ""
+    for run in runs:
+        name = run.repository
+        before = output if name is None else f"{output}== {name}: {run.script.path} ==\n"
+
+        def show(own: str, before: str = before) -> None:
+            report((before + own)[-OUTPUT_CHARACTERS:])
+
+        try:
+            finished = await run_setup_script(client, run.directory, run.script, timeout_seconds, show)
+        except StartFailure as failure:
+            if name is None:
+                raise
+            told = (before + (failure.output or ""))[-OUTPUT_CHARACTERS:]
+            cause = f"{name}: {failure.cause}"
+            raise StartFailure(failure.code, cause, fix=failure.fix, output=told) from failure
+        output = (before + finished.output)[-OUTPUT_CHARACTERS:]
+        if name is not None and not output.endswith("\n"):
+            output += "\n"
+    return output
 
 
 async def run_setup_script(

@@ -8,7 +8,7 @@ died during the run.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -16,13 +16,12 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.models import LONG_AGO, StartStatus, StartTask
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.context import Progress
-from app_server.conversations.start.repository import Finished
+from app_server.conversations.start.repository_scripts import ScriptRun
 from app_server.conversations.start.tasks import LEASE, LeaseLost
 from app_server.core.database import Database, now
 from app_server.core.errors import AppError, Conflict, StartFailure
@@ -37,12 +36,11 @@ MAX_ROUND = 100
 
 @dataclass(frozen=True)
 class SetupRun:
-    """One run of a set-up script in a conversation that is READY."""
+    """One run of set-up scripts, one after the other, in a conversation that is READY."""
 
     conversation_id: UUID
-    script: Offer
+    runs: Sequence[ScriptRun]
     client: AgentClient
-    directory: str
     timeout_seconds: int
     database: Database
     announce: Callable[[UUID], Awaitable[None]]
@@ -52,19 +50,16 @@ class SetupRun:
         """Takes the lease for this run. Raises Conflict `setup_script_runs` if another run is going on."""
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
-            if _is_running(task) and task.lease_until > now():
-                raise Conflict("A set-up script runs already.", code="setup_script_runs")
+            require_none(task)
             task.lease_owner = self.owner
             _hold(task, state="running", started_at=now().isoformat(), finished_at=None, output=None)
         await self.announce(self.conversation_id)
 
     async def run(self) -> None:
-        """Runs the script to its end. A failure is recorded in the stage, not raised."""
+        """Runs the scripts to their end. A failure is recorded in the stage, not raised."""
         progress = Progress()
         work = asyncio.create_task(
-            scripts.run_setup_script(
-                self.client, self.directory, self.script, self.timeout_seconds, progress.show
-            )
+            scripts.run_setup_scripts(self.client, self.runs, self.timeout_seconds, progress.show)
         )
         # Lost: the conversation was deleted, or this server was taken for dead.
         with contextlib.suppress(LeaseLost):
@@ -81,10 +76,14 @@ class SetupRun:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
 
-    async def _follow(self, work: asyncio.Task[Finished], progress: Progress) -> None:
+    async def _follow(self, work: asyncio.Task[str], progress: Progress) -> None:
         while not (await asyncio.wait({work}, timeout=SAVE_SECONDS))[0]:
             await self._change(lambda task: _hold(task, detail=progress.detail, output=progress.output))
-        await self._end("done", f"Ran {self.script.path}", work.result().output)
+        ran = (
+            f"{run.repository}: Ran {run.script.path}" if run.repository else f"Ran {run.script.path}"
+            for run in self.runs
+        )
+        await self._end("done", "; ".join(ran), work.result())
 
     async def _end(self, state: str, detail: str, output: str | None) -> None:
         await self._change(lambda task: _let_go(task, state=state, detail=detail, output=output or None))
@@ -93,6 +92,14 @@ class SetupRun:
         async with self.database.session() as session:
             await start_tasks.change(session, self.conversation_id, self.owner, apply)
         await self.announce(self.conversation_id)
+
+
+def require_none(task: StartTask) -> None:
+    """Raises Conflict `setup_script_runs` if a set-up script of the conversation is running."""
+    if _is_running(task) and task.lease_until > now():
+        raise Conflict(
+            "A set-up script runs already.", code="setup_script_runs", fix="Wait until it has ended."
+        )
 
 
 async def end_cut_off(session: AsyncSession) -> list[UUID]:

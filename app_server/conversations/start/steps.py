@@ -5,13 +5,12 @@ The worker (worker.py) runs them. A step saves what it must remember.
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer, OfferKind, Restored, StartGoalRequest
+from agent_runtime.wire import Restored, StartGoalRequest
 from app_server.access.audit_trail import AuditTrail
 from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
@@ -24,12 +23,11 @@ from app_server.conversations.models import Conversation, StartStatus
 from app_server.conversations.more_repositories import KeptRepository, words_for_agent
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
-from app_server.conversations.start import repository_scripts as scripts
-from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, Step, StepOutcome
-from app_server.conversations.start.executables import JOINING, Word
+from app_server.conversations.start.executables import JOINING
 from app_server.conversations.start.log_reconciliation import reconcile_log
 from app_server.conversations.start.memory_files import put_notes
+from app_server.conversations.start.script_steps import run_setup_script, set_up_git_hooks
 from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
 from app_server.core.errors import AppError, NotFound, StartFailure
@@ -50,18 +48,12 @@ from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
 from app_server.secrets.in_effect import secrets_for
-from app_server.settings.commit_trailers import CommitTrailer, trailer_for
 from app_server.settings.confirmation import default_mode, mode_of_task
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
 from app_server.settings.profile_lookup import callable_profile
 from app_server.skills.files import read_skill_files
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision
-
-NOTHING_OFFERED: Mapping[OfferKind, str] = {
-    "setup_script": "The repository has no set-up script",
-    "git_hook": "The repository has no Git hook",
-}
 
 
 async def create_sandbox(start: Start) -> StepOutcome:
@@ -126,69 +118,6 @@ async def prepare_repository(start: Start) -> StepOutcome:
     return StepOutcome(detail=detail)
 
 
-async def run_setup_script(start: Start) -> StepOutcome:
-    return await _of_repository(start, "setup_script", _run_setup_script)
-
-
-async def set_up_git_hooks(start: Start) -> StepOutcome:
-    client, directory = await start.workplace()
-    async with start.database.read() as session:
-        own = await session.get(UserSettings, start.user_id)
-        conversation = await session.get_one(Conversation, start.id)
-        trailer = await value_for(session, start.user_id, SettingName.COMMIT_TRAILER)
-    identity = repository_identity(start.request.selected_repository, start.request.git_provider)
-    checkouts = {directory: identity} | {
-        str(PurePosixPath(directory).parent / one.directory): one.address.identity
-        for one in KeptRepository.all_of(conversation.more_repositories)
-    }
-    for checkout, name in checkouts.items():
-        await install_commit_hook(
-            client,
-            checkout,
-            usual=CommitTrailer.NONE if trailer is None else CommitTrailer(trailer.value),
-            chosen=None
-            if trailer is not None and trailer.enforced
-            else trailer_for(own.commit_trailers if own else None, name),
-        )
-    return await _of_repository(start, "git_hook", _install_git_hook)
-
-
-async def _run_setup_script(start: Start, script: Offer) -> StepOutcome:
-    client, directory = await start.workplace()
-    seconds = max(1, int(start.config.setup_script_timeout_seconds))
-    finished = await scripts.run_setup_script(client, directory, script, seconds, start.progress.show)
-    return StepOutcome(detail=f"Ran {script.path}", output=finished.output or None)
-
-
-async def _install_git_hook(start: Start, script: Offer) -> StepOutcome:
-    client, directory = await start.workplace()
-    await scripts.install_git_hook(client, directory, script)
-    return StepOutcome(detail=f"Installed {script.path}")
-
-
-async def _of_repository(
-    start: Start, kind: OfferKind, carry_out: Callable[[Start, Offer], Awaitable[StepOutcome]]
-) -> StepOutcome:
-    """Calls `carry_out` with the repository's offer of this kind if the user has allowed this version."""
-    offers, word = await start.offers()
-    offer = next((each for each in offers if each.kind == kind), None)
-    if offer is None:
-        return StepOutcome("skipped", NOTHING_OFFERED[kind])
-    if word.allows(offer):
-        return await carry_out(start, offer)
-    return StepOutcome("skipped", _why_not(offer, word))
-
-
-def _why_not(offer: Offer, word: Word) -> str:
-    if offer.problem is not None:
-        return f"{offer.path} was not run. {offer.problem}"
-    if word.of(offer) is not None:
-        return f"{offer.path} was not run: you have refused it"
-    if word.approved_before(offer) is not None:
-        return f"{offer.path} was not run: it has changed since you allowed it"
-    return f"{offer.path} was not run: you have not allowed it yet"
-
-
 async def set_up_skills(start: Start) -> StepOutcome:
     address = _address(start.request)
     if address is None:
@@ -219,7 +148,8 @@ async def start_conversation(start: Start) -> StepOutcome:
         mode = await mode_of_task(session, start.user_id, start.request.confirmation_mode)
         steps = await value_for(session, start.user_id, SettingName.MAX_ITERATIONS)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
-    offers, word = await start.offers()
+    first, *further = await start.checkouts()
+    offers, word = await start.offers(first)
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
     suffix = "\n\n".join(
@@ -239,6 +169,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
             working_dir=directory,
+            further_projects=[checkout.directory for checkout in further],
             skill_files=(*skill_files, *market.skills),
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
             secrets={secret.name: secret.description for secret in secrets},
@@ -367,10 +298,12 @@ async def _remember_consent(start: Start) -> None:
     """Stores the consents of the request. After the agent has worked, the files may be its own work, so none
     are stored then.
     """
-    if start.request.consent and not start.has_worked:
-        offers, _ = await start.offers()
+    if not start.request.consent or start.has_worked:
+        return
+    for checkout in await start.checkouts():
+        offers, _ = await start.offers(checkout)
         allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]
         async with start.database.session() as session:
-            await consents.decide(session, start.user_id, start.identity, allowed, Decision.ALLOWED)
+            await consents.decide(session, start.user_id, checkout.identity, allowed, Decision.ALLOWED)
             trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=start.user_id))
-            record_decisions(session, trail, start.identity, allowed, is_allowed=True)
+            record_decisions(session, trail, checkout.identity, allowed, is_allowed=True)

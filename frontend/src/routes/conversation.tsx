@@ -6,6 +6,7 @@ import { Link, Navigate, useParams } from 'react-router'
 import { isImported } from '@/api/conversations/conversation-status'
 import { conversationTitle } from '@/api/conversations/conversation-title'
 import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations/conversations'
+import { repositoriesOf } from '@/api/conversations/repositories'
 import { isApiError } from '@/api/errors'
 import type { Screen as ScreenName } from '@/api/sandboxes/runtime-plugins'
 import type { AppConversation, StartTask } from '@/api/types'
@@ -291,7 +292,10 @@ function Start() {
 }
 
 function ChangesPanel({ conversationId }: { conversationId: string }) {
-  return <Changes conversationId={conversationId} isReady={useConversation(({ view }) => isReady(view))} />
+  const conversation = useConversation(({ view }) => view.conversation)
+  const repositories = useMemo(() => repositoriesOf(conversation), [conversation])
+  const isUp = useConversation(({ view }) => isReady(view))
+  return <Changes conversationId={conversationId} repositories={repositories} isReady={isUp} />
 }
 
 function isReady({ startTask, conversation }: ConversationView): boolean {

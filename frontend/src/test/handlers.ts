@@ -80,7 +80,7 @@ export function handlers(world: World = {}) {
     ),
     http.get('*/api/v1/app-conversations/:id/confirmation-mode', () => HttpResponse.json({ mode: 'risky' })),
     http.get('*/api/v1/app-conversations/:id/consent', () =>
-      HttpResponse.json({ repository: 'github.com/ada/engine', items: [] }),
+      HttpResponse.json({ directory: 'engine', repository: 'github.com/ada/engine', items: [] }),
     ),
     http.get('*/api/v1/app-conversations/:id/network', () =>
       HttpResponse.json({ mode: 'allowlist', repository: null, allowed: [], refused: [] }),

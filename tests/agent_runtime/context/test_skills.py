@@ -196,3 +196,41 @@ def test_a_file_that_the_app_server_could_not_send_is_reported(tmp_path: Path):
     found = discover(AgentContext(skill_files=[file], load_user_skills=True), tmp_path, home=tmp_path)
 
     assert why(found, "user/big.md") == (False, "it is larger than 64 KiB")
+
+
+def test_further_repositories_keep_their_skills_and_collide_with_no_other(tmp_path: Path):
+    skill = "---\nname: deploy\ntriggers:\n  - deploy\n---\n"
+    first, lamp, pier = (tmp_path / name for name in ("harbour", "lamp", "pier"))
+    write(
+        first,
+        {".git/HEAD": "", "AGENTS.md": "Harbour.", ".agents/skills/deploy.md": f"{skill}Harbour's."},
+    )
+    write(
+        lamp,
+        {
+            ".git/HEAD": "",
+            "AGENTS.md": "Lamp.",
+            "app/AGENTS.md": "Lamp's app.",
+            ".agents/skills/deploy.md": f"{skill}Lamp's.",
+            ".agents/skills/zebra.md": ZEBRA,
+        },
+    )
+    write(pier, {".git/HEAD": "", "AGENTS.md": "Harbour.", ".agents/skills/zebra.md": ZEBRA + " Yes."})
+
+    found = project(first, further_projects=[str(lamp), str(pier)], disabled_skills=["unused"])
+
+    texts = {skill.name: skill.content for skill in found.skills}
+    assert texts == {
+        "AGENTS.md": "Harbour.",
+        "deploy": "Harbour's.",
+        "../lamp/AGENTS.md": "Lamp.",
+        "../lamp/app/AGENTS.md": "Lamp's app.",
+        "lamp/deploy": "Lamp's.",
+        "zebra": "Zebras have stripes.",
+        "pier/zebra": "Zebras have stripes. Yes.",
+    }
+    assert "same text" in why(found, "pier/AGENTS.md")[1]
+    rule = next(skill for skill in found.skills if skill.name == "../lamp/app/AGENTS.md")
+    assert (rule.paths, rule.paths_below) == (("app/**",), str(lamp))
+    off = project(first, further_projects=[str(lamp)], disabled_skills=["deploy"])
+    assert not [skill.name for skill in off.skills if "deploy" in skill.name]

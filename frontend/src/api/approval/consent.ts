@@ -16,12 +16,19 @@ export function conversationConsentQuery(conversationId: string) {
   })
 }
 
+export interface OfferAnswer {
+  allow?: string[]
+  refuse?: string[]
+  /** The directory of the repository that is meant; without it, every repository that offers this. */
+  repository?: string
+}
+
 /** Hashes of what the user was shown. The panel shows the errors. */
 export function useAnswerOffers(conversationId: string) {
   const queryClient = useQueryClient()
   const { queryKey } = conversationConsentQuery(conversationId)
   return useMutation({
-    mutationFn: (body: { allow?: string[]; refuse?: string[] }) =>
+    mutationFn: (body: OfferAnswer) =>
       request<ConversationConsent>(path(conversationId), { method: 'POST', body }),
     onSuccess: (answered) => queryClient.setQueryData(queryKey, answered),
     onError: () => queryClient.invalidateQueries({ queryKey }),
@@ -29,13 +36,19 @@ export function useAnswerOffers(conversationId: string) {
   })
 }
 
-/** Runs the allowed set-up script once more; the start's stage tells how it goes. */
+/** `repository`: its directory; without it, the first one. */
+export interface SetupScript {
+  hash: string
+  repository?: string
+}
+
+/** Runs an allowed set-up script once more; the start's stage tells how it goes. */
 export function useRunSetupScript(conversationId: string) {
   return useMutation({
-    mutationFn: (hash: string) =>
+    mutationFn: (body: SetupScript) =>
       request<Success>(`/api/v1/app-conversations/${encodeURIComponent(conversationId)}/run-setup-script`, {
         method: 'POST',
-        body: { hash },
+        body,
       }),
     meta: { errorShownInline: true },
   })

@@ -19,7 +19,12 @@ export type OfferInfo = Omit<Schemas['OfferInfo'], 'offer' | 'approved'> & {
   approved?: Offer | null
 }
 
-export type ConversationConsent = Omit<Schemas['ConversationConsent'], 'items'> & { items: OfferInfo[] }
+export type FurtherConsent = Omit<Schemas['FurtherConsent'], 'items'> & { items: OfferInfo[] }
+
+export type ConversationConsent = Omit<Schemas['ConversationConsent'], 'items' | 'further'> & {
+  items: OfferInfo[]
+  further?: FurtherConsent[]
+}
 
 /** A decision about one version of an offer. */
 export type Consent = Omit<Schemas['ConsentInfo'], 'offer'> & { offer: Offer }

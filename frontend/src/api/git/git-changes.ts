@@ -11,7 +11,7 @@ export const gitChangeKeys = {
   list: (id: string) => ['git-changes', id, 'list'] as const,
   diff: (id: string, path: string) => ['git-changes', id, 'diff', path] as const,
   pushes: (id: string) => ['git-changes', id, 'pushes'] as const,
-  patch: (id: string) => ['git-changes', id, 'patch'] as const,
+  patch: (id: string, repository: string | null) => ['git-changes', id, 'patch', repository] as const,
 }
 
 /**
@@ -44,10 +44,11 @@ export function gitDiffQuery(id: string, path: string) {
   })
 }
 
-/** The whole change as one unified diff. */
-export function gitPatchQuery(id: string) {
+/** The whole change of one repository as one unified diff. `repository`: its directory; null for the first one. */
+export function gitPatchQuery(id: string, repository: string | null) {
   return queryOptions({
-    queryKey: gitChangeKeys.patch(id),
-    queryFn: ({ signal }) => requestText(`${root(id)}/patch`, { signal }),
+    queryKey: gitChangeKeys.patch(id, repository),
+    queryFn: ({ signal }) =>
+      requestText(`${root(id)}/patch`, { query: { repository: repository ?? undefined }, signal }),
   })
 }

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { copyText } from '@/lib/browser/copy-text'
 import { saveFile } from '@/lib/browser/save-file'
+import { repositoryName } from '@/lib/text/repository-name'
 import { IconButton } from '@/ui/form/icon-button'
 import { LineCounts } from './line-counts'
 import type { FilePatch } from './patch'
@@ -10,7 +11,10 @@ import type { FilePatch } from './patch'
 export type DiffView = 'unified' | 'split'
 
 export interface ChangesToolbarProps {
-  conversationId: string
+  /** Of the file that is saved. */
+  name: string
+  /** Shown if the conversation has several; else null. */
+  repository: string | null
   files: readonly FilePatch[]
   patch: string
   view: DiffView
@@ -21,7 +25,7 @@ export interface ChangesToolbarProps {
 
 export function ChangesToolbar(props: ChangesToolbarProps) {
   const { t } = useTranslation()
-  const { conversationId, files, patch, view, onViewChange, isRefreshing, onRefresh } = props
+  const { name, repository, files, patch, view, onViewChange, isRefreshing, onRefresh } = props
   const total = (key: 'additions' | 'deletions') => files.reduce((sum, file) => sum + file[key], 0)
   const hasChanges = files.length > 0
 
@@ -32,6 +36,11 @@ export function ChangesToolbar(props: ChangesToolbarProps) {
 
   return (
     <div className="sticky top-0 z-10 flex min-h-11 items-center gap-1 border-b border-border bg-surface px-3">
+      {repository !== null && (
+        <h3 className="min-w-0 truncate text-sm font-medium" title={repository}>
+          {repositoryName(repository)}
+        </h3>
+      )}
       <p className="flex min-w-0 flex-1 items-center gap-2 truncate text-sm text-muted">
         {hasChanges && (
           <>
@@ -65,7 +74,7 @@ export function ChangesToolbar(props: ChangesToolbarProps) {
             label={t('changes.download')}
             icon={<Download aria-hidden className="size-4" />}
             // A link to the API would open without the proof of this page, and be refused.
-            onClick={() => saveFile(new Blob([patch], { type: 'text/x-diff' }), `${conversationId}.patch`)}
+            onClick={() => saveFile(new Blob([patch], { type: 'text/x-diff' }), name)}
           />
         </>
       )}

@@ -1,7 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { FileDiff as FileIcon, MoonStar } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { ConversationRepository } from '@/api/conversations/repositories'
 import { isApiError } from '@/api/errors'
 import { gitPatchQuery, gitPushesQuery } from '@/api/git/git-changes'
 import { isAwake } from '@/events/status'
@@ -17,75 +18,134 @@ import { useRefreshWithEvents } from './use-refresh'
 
 export interface ChangesProps {
   conversationId: string
+  /** The first one first. */
+  repositories: readonly ConversationRepository[]
   /** False until the conversation is up: before that there is nothing to ask. */
   isReady: boolean
 }
 
-/** Everything the agent changed, file by file, and what of it has left the sandbox. */
-export function Changes({ conversationId, isReady }: ChangesProps) {
+/** Everything the agent changed, repository by repository and file by file, and what has left the sandbox. */
+export function Changes({ conversationId, repositories, isReady }: ChangesProps) {
   const { t } = useTranslation()
   const pushes = useQuery({ ...gitPushesQuery(conversationId), enabled: isReady })
+  useRefreshWithEvents(conversationId)
   // Together, or else the files would jump when the pushes come above them.
   if (isReady && pushes.isPending) return <ChangesLoading label={t('changes.loading')} />
   return (
     <>
-      {isReady && <Pushes conversationId={conversationId} />}
-      <ChangedFiles conversationId={conversationId} isReady={isReady} />
+      {isReady && <Pushes conversationId={conversationId} namesRepository={repositories.length > 1} />}
+      <ChangedRepositories conversationId={conversationId} repositories={repositories} isReady={isReady} />
     </>
   )
 }
 
-function ChangedFiles({ conversationId, isReady }: ChangesProps) {
+function ChangedRepositories({ conversationId, repositories, isReady }: ChangesProps) {
   const { t } = useTranslation()
   const canTell = useConversation(isAwake)
-  const query = useQuery({ ...gitPatchQuery(conversationId), enabled: isReady && canTell })
   const [view, setView] = useState<DiffView>('unified')
-  const files = useMemo(() => parsePatch(query.data ?? ''), [query.data])
-  useRefreshWithEvents(conversationId)
+  const queries = useQueries({
+    queries: repositories.map(({ directory }) => ({
+      ...gitPatchQuery(conversationId, directory),
+      enabled: isReady && canTell,
+    })),
+  })
+  const asleep = queries.map(({ data, error }) => (data === undefined ? hintOfSleep(error) : null))
 
   if (!isReady) return <EmptyState icon={<FileIcon />} title={t('changes.not_yet')} />
-  if (query.isPending && !canTell) return <Asleep hint={t('changes.asleep_hint')} />
+  if (!canTell && queries.every(({ isPending }) => isPending))
+    return <Asleep hint={t('changes.asleep_hint')} />
+  // One sandbox has all of them.
+  if (asleep[0] && asleep.every((hint) => hint !== null)) return <Asleep hint={asleep[0]} />
+  return repositories.map((repository) => (
+    <ChangedFiles
+      key={repository.directory}
+      conversationId={conversationId}
+      repository={repository}
+      isOneOfSeveral={repositories.length > 1}
+      isAsked={canTell}
+      view={view}
+      onViewChange={setView}
+    />
+  ))
+}
+
+interface ChangedFilesProps {
+  conversationId: string
+  repository: ConversationRepository
+  isOneOfSeveral: boolean
+  isAsked: boolean
+  view: DiffView
+  onViewChange: (view: DiffView) => void
+}
+
+function ChangedFiles(props: ChangedFilesProps) {
+  const { conversationId, repository, isOneOfSeveral, isAsked, view, onViewChange } = props
+  const { t } = useTranslation()
+  const query = useQuery({ ...gitPatchQuery(conversationId, repository.directory), enabled: isAsked })
+  const files = useMemo(() => parsePatch(query.data ?? ''), [query.data])
+
   if (query.isPending) return <ChangesLoading label={t('changes.loading')} />
-  if (query.isError && query.data === undefined)
+  const isMissing = query.isError && query.data === undefined
+  if (isMissing && !isOneOfSeveral)
     return <ChangesError error={query.error} onRetry={() => void query.refetch()} />
   return (
-    <div className="flex min-h-full flex-col">
+    <section
+      aria-label={isOneOfSeveral ? repository.name : t('changes.title')}
+      className={isOneOfSeveral ? 'flex flex-col' : 'flex min-h-full flex-col'}
+    >
       <ChangesToolbar
-        conversationId={conversationId}
+        name={fileName(conversationId, repository)}
+        repository={isOneOfSeveral ? repository.name : null}
         files={files}
         patch={query.data ?? ''}
         view={view}
-        onViewChange={setView}
+        onViewChange={onViewChange}
         isRefreshing={query.isFetching}
         onRefresh={() => void query.refetch()}
       />
-      {query.isError && <ErrorState className="m-3" title={t('changes.outdated')} error={query.error} />}
-      {files.length === 0 ? (
+      {query.isError && (
+        <ErrorState
+          className="m-3"
+          title={t(isMissing ? 'changes.failed' : 'changes.outdated')}
+          error={query.error}
+        />
+      )}
+      {!isMissing && files.length === 0 && isOneOfSeveral && (
+        <p className="p-3 text-sm text-muted">{t('changes.none')}</p>
+      )}
+      {files.length === 0 && !isOneOfSeveral && (
         <EmptyState icon={<FileIcon />} title={t('changes.none')}>
           {t('changes.none_hint')}
         </EmptyState>
-      ) : (
+      )}
+      {files.length > 0 && (
         <ul className="flex flex-col gap-3 p-3">
           {files.map((file, index) => (
             <ChangedFile key={file.path} file={file} view={view} isInitiallyOpen={index < 5} />
           ))}
         </ul>
       )}
-    </div>
+    </section>
   )
+}
+
+function fileName(conversationId: string, { directory }: ConversationRepository): string {
+  return directory === null ? `${conversationId}.patch` : `${conversationId}-${directory}.patch`
 }
 
 function ChangesLoading({ label }: { label: string }) {
   return <SkeletonList rows={4} label={label} className="m-3" />
 }
 
-/** A sleeping or lost sandbox is a normal state of things, not a fault. */
 function ChangesError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const { t } = useTranslation()
+  return <ErrorState className="m-3" title={t('changes.failed')} error={error} onRetry={onRetry} />
+}
+
+/** A sleeping or lost sandbox is a normal state of things, not a fault. Null for every other error. */
+function hintOfSleep(error: unknown): string | null {
   const isAsleep = isApiError(error) && (error.status === 409 || error.status === 410)
-  if (!isAsleep)
-    return <ErrorState className="m-3" title={t('changes.failed')} error={error} onRetry={onRetry} />
-  return <Asleep hint={error.detail} />
+  return isAsleep ? error.detail : null
 }
 
 function Asleep({ hint }: { hint: string }) {

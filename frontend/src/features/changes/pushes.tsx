@@ -17,8 +17,14 @@ const TONES: Record<GitPush['outcome'], Tone> = {
   unknown: 'neutral',
 }
 
+export interface PushesProps {
+  conversationId: string
+  /** Whether each push says to which repository it went. */
+  namesRepository: boolean
+}
+
 /** What the agent has pushed to the git host, or tried to; nothing as long as it has not. */
-export function Pushes({ conversationId }: { conversationId: string }) {
+export function Pushes({ conversationId, namesRepository }: PushesProps) {
   const { t } = useTranslation()
   const query = useQuery(gitPushesQuery(conversationId))
   const [showsAll, setShowsAll] = useState(false)
@@ -34,7 +40,7 @@ export function Pushes({ conversationId }: { conversationId: string }) {
       </h3>
       <ul className="flex flex-col gap-1.5">
         {(showsAll ? pushes : pushes.slice(0, SHOWN_AT_FIRST)).map((push) => (
-          <PushRow key={push.id} push={push} />
+          <PushRow key={push.id} push={push} namesRepository={namesRepository} />
         ))}
       </ul>
       {!showsAll && pushes.length > SHOWN_AT_FIRST && (
@@ -46,12 +52,15 @@ export function Pushes({ conversationId }: { conversationId: string }) {
   )
 }
 
-function PushRow({ push }: { push: GitPush }) {
+function PushRow({ push, namesRepository }: { push: GitPush; namesRepository: boolean }) {
   const { t } = useTranslation()
   const isDeletion = /^0+$/.test(push.new_commit)
   return (
     <li className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-sm">
       <Badge tone={TONES[push.outcome]}>{t(`pushes.outcomes.${push.outcome}`)}</Badge>
+      {namesRepository && (
+        <span className="text-xs wrap-anywhere text-muted">{push.repository.replace(/^[^/]+\//, '')}</span>
+      )}
       <span className="font-mono text-xs wrap-anywhere" title={push.repository}>
         {push.ref.replace(/^refs\/(heads\/)?/, '')}
       </span>

@@ -1,8 +1,8 @@
 import { RotateCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { errorDetail } from '@/api/errors'
-import { useAnswerOffers, useRunSetupScript } from '@/api/approval/consent'
-import type { ConversationConsent, Offer } from '@/api/approval/offers'
+import { type SetupScript, useAnswerOffers, useRunSetupScript } from '@/api/approval/consent'
+import type { ConversationConsent } from '@/api/approval/offers'
 import type { StartStage } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { Dialog, DialogActions } from '@/ui/overlay/dialog'
@@ -18,17 +18,25 @@ export interface ConsentDialogProps {
   onClose: () => void
 }
 
-/** Everything that the repository would run, and the answers to it. */
+/** Everything that the repositories would run, and the answers to it. */
 export function ConsentDialog({ conversationId, consent, setup, onClose }: ConsentDialogProps) {
   const { t } = useTranslation()
   const answer = useAnswerOffers(conversationId)
-  const waiting = consent.items.filter(({ offer, state }) => state === 'pending' && !offer.problem)
+  const further = consent.further ?? []
+  const isSeveral = further.length > 0
+  const groups = [consent, ...further].filter(({ items }) => items.length > 0)
+  const waiting = groups.flatMap(({ items }) =>
+    items.filter(({ offer, state }) => state === 'pending' && !offer.problem),
+  )
+  const isRunning = setup?.state === 'running'
   return (
     <Dialog
       isOpen
       onOpenChange={onClose}
-      title={t('consent.title')}
-      description={t('consent.lead', { repository: consent.repository })}
+      title={t(isSeveral ? 'consent.title_several' : 'consent.title')}
+      description={
+        isSeveral ? t('consent.lead_several') : t('consent.lead', { repository: consent.repository })
+      }
       className="max-w-3xl!"
     >
       <div className="flex flex-col gap-4">
@@ -37,27 +45,40 @@ export function ConsentDialog({ conversationId, consent, setup, onClose }: Conse
             {errorDetail(answer.error)}
           </Notice>
         )}
-        <ul className="flex flex-col gap-4">
-          {consent.items.map((item) => (
-            <OfferCard
-              key={`${item.offer.kind} ${item.offer.path} ${item.offer.name}`}
-              item={item}
-              remark={
-                setup &&
-                item.offer.kind === 'setup_script' && (
-                  <Setup
-                    conversationId={conversationId}
-                    stage={setup}
-                    script={item.state === 'allowed' ? item.offer : undefined}
+        {isSeveral && setup && <Setup stage={setup} />}
+        {groups.map(({ directory, repository, items }) => {
+          const meant = isSeveral ? { repository: directory } : {}
+          return (
+            <section key={directory} aria-label={repository}>
+              {isSeveral && <h3 className="mb-2 font-mono text-sm wrap-anywhere">{repository}</h3>}
+              <ul className="flex flex-col gap-4">
+                {items.map((item) => (
+                  <OfferCard
+                    key={`${item.offer.kind} ${item.offer.path} ${item.offer.name}`}
+                    item={item}
+                    remark={
+                      setup &&
+                      item.offer.kind === 'setup_script' && (
+                        <>
+                          {!isSeveral && <Setup stage={setup} />}
+                          {item.state === 'allowed' && hasEnded(setup) && (
+                            <RunAgain
+                              conversationId={conversationId}
+                              script={{ hash: item.offer.hash, ...meant }}
+                            />
+                          )}
+                        </>
+                      )
+                    }
+                    isBusy={answer.isPending || (item.offer.kind === 'setup_script' && isRunning)}
+                    onAllow={() => answer.mutate({ allow: [item.offer.hash], ...meant })}
+                    onRefuse={() => answer.mutate({ refuse: [item.offer.hash], ...meant })}
                   />
-                )
-              }
-              isBusy={answer.isPending}
-              onAllow={() => answer.mutate({ allow: [item.offer.hash] })}
-              onRefuse={() => answer.mutate({ refuse: [item.offer.hash] })}
-            />
-          ))}
-        </ul>
+                ))}
+              </ul>
+            </section>
+          )
+        })}
         {waiting.length > 0 && (
           <DialogActions>
             <Button
@@ -76,37 +97,39 @@ export function ConsentDialog({ conversationId, consent, setup, onClose }: Conse
 
 const TONES = { running: 'accent', done: 'success', failed: 'danger' } as const
 
-interface SetupProps {
-  conversationId: string
-  stage: StartStage
-  /** What may run, as it is now. */
-  script: Offer | undefined
-}
+const hasEnded = ({ state }: StartStage) => state === 'done' || state === 'failed'
 
-function Setup({ conversationId, stage, script }: SetupProps) {
+function Setup({ stage }: { stage: StartStage }) {
   const { t } = useTranslation()
-  const again = useRunSetupScript(conversationId)
-  if (stage.state !== 'running' && stage.state !== 'done' && stage.state !== 'failed') return null
+  if (stage.state !== 'running' && !hasEnded(stage)) return null
+  const state = stage.state as keyof typeof TONES
   return (
-    <Notice tone={TONES[stage.state]} title={t(`consent.setup.${stage.state}`)}>
-      {stage.state === 'failed' && <p>{stage.detail}</p>}
+    <Notice tone={TONES[state]} title={t(`consent.setup.${state}`)}>
+      {state === 'failed' && <p>{stage.detail}</p>}
       {stage.output && (
         <ScrollPre className="mt-1 max-h-60 rounded-md bg-sunken p-3 font-mono text-xs whitespace-pre-wrap text-text">
           {stage.output}
         </ScrollPre>
       )}
-      {again.isError && <p className="text-danger">{errorDetail(again.error)}</p>}
-      {script && stage.state !== 'running' && (
-        <Button
-          size="sm"
-          icon={<RotateCw aria-hidden className="size-3.5" />}
-          className="mt-2"
-          isBusy={again.isPending}
-          onClick={() => again.mutate(script.hash)}
-        >
-          {t('consent.setup.again')}
-        </Button>
-      )}
     </Notice>
+  )
+}
+
+/** `script`: what may run, as it is now. */
+function RunAgain({ conversationId, script }: { conversationId: string; script: SetupScript }) {
+  const { t } = useTranslation()
+  const again = useRunSetupScript(conversationId)
+  return (
+    <div>
+      {again.isError && <p className="text-danger">{errorDetail(again.error)}</p>}
+      <Button
+        size="sm"
+        icon={<RotateCw aria-hidden className="size-3.5" />}
+        isBusy={again.isPending}
+        onClick={() => again.mutate(script)}
+      >
+        {t('consent.setup.again')}
+      </Button>
+    </div>
   )
 }

@@ -20,8 +20,10 @@ export function RepositoryConsent({ conversationId }: { conversationId: string }
   useEffect(() => {
     if (isAwake) void refetch()
   }, [refetch, isAwake, status])
-  if (!data || data.items.length === 0) return null
-  const waiting = data.items.filter(({ state }) => state === 'pending').length
+  const further = data?.further ?? []
+  const items = [...(data?.items ?? []), ...further.flatMap((one) => one.items)]
+  if (!data || items.length === 0) return null
+  const waiting = items.filter(({ state }) => state === 'pending').length
   const setup = task?.stages.find((stage) => stage.status === 'RUNNING_SETUP_SCRIPT')
   return (
     <>
@@ -31,7 +33,9 @@ export function RepositoryConsent({ conversationId }: { conversationId: string }
           className="flex items-center gap-2 border-b border-warning/30 bg-warning-soft px-4 py-1.5 text-sm"
         >
           <FolderCheck aria-hidden className="size-4 shrink-0 text-warning" />
-          <p className="min-w-0 flex-1">{t('consent.banner', { count: waiting })}</p>
+          <p className="min-w-0 flex-1">
+            {t(further.length > 0 ? 'consent.banner_several' : 'consent.banner', { count: waiting })}
+          </p>
           <Button size="sm" onClick={() => setIsOpen(true)}>
             {t('consent.review')}
           </Button>
@@ -50,7 +54,7 @@ export function RepositoryConsent({ conversationId }: { conversationId: string }
       ) : (
         <div className="flex justify-end border-b border-border px-4 py-0.5">
           <Button size="sm" variant="ghost" onClick={() => setIsOpen(true)}>
-            {t('consent.button')}
+            {t(further.length > 0 ? 'consent.button_several' : 'consent.button')}
           </Button>
         </div>
       )}

@@ -4,6 +4,7 @@ import { useForm } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
 import { toast } from 'sonner'
+import type { ConversationRepository } from '@/api/conversations/repositories'
 import { isApiError } from '@/api/errors'
 import { proposalQuery, type PullRequestProposal, useCreatePullRequest } from '@/api/git/pull-requests'
 import { Button, buttonClass } from '@/ui/form/button'
@@ -24,12 +25,6 @@ interface Given {
   draft: boolean
   labels: string
   reviewers: string
-}
-
-/** A repository of a conversation. `directory`: null for the first one. */
-export interface ConversationRepository {
-  directory: string | null
-  name: string
 }
 
 const BRANCH = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/

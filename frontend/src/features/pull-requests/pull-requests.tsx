@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { GitPullRequestArrow } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { repositoriesOf } from '@/api/conversations/repositories'
 import { pullRequestsQuery } from '@/api/git/pull-requests'
 import type { AppConversation } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { type ConversationRepository, CreateDialog } from './create-dialog'
+import { CreateDialog } from './create-dialog'
 import { PullRequestCard } from './pull-request-card'
 
 export interface PullRequestsProps {
@@ -63,13 +64,4 @@ export function PullRequests({ conversationId, conversation, isOwn }: PullReques
       )}
     </>
   )
-}
-
-/** The first one first. */
-function repositoriesOf(conversation: AppConversation | null): ConversationRepository[] {
-  const more = conversation?.more_repositories ?? []
-  return [
-    { directory: null, name: conversation?.selected_repository ?? '' },
-    ...more.map(({ directory, repository }) => ({ directory, name: repository })),
-  ]
 }

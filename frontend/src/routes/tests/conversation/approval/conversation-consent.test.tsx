@@ -12,7 +12,7 @@ const RUNNING = { conversation: { sandbox_status: 'RUNNING' as const } }
 /** A repository with these offers; answers change their state, as on a real server. */
 function offers(items: OfferInfo[], refuse?: () => Response) {
   const answers: unknown[] = []
-  const body = () => HttpResponse.json({ repository: 'github.com/ada/engine', items })
+  const body = () => HttpResponse.json({ directory: 'engine', repository: 'github.com/ada/engine', items })
   const extra = [
     http.get('*/app-conversations/:id/consent', body),
     http.post('*/app-conversations/:id/consent', async ({ request }) => {
@@ -162,4 +162,43 @@ it('asks nothing of a repository that has nothing to run', async () => {
   openConversation(RUNNING)
   await screen.findByRole('button', { name: 'What the agent knows' })
   expect(screen.queryByRole('button', { name: 'What the repository may run' })).not.toBeInTheDocument()
+})
+
+it('groups what several repositories would run, and says which one is meant', async () => {
+  const answers: unknown[] = []
+  const item = (state: OfferInfo['state']): OfferInfo => ({ offer: script(), state })
+  const body = (state: OfferInfo['state']) => ({
+    directory: 'engine',
+    repository: 'github.com/ada/engine',
+    items: [item('pending')],
+    further: [{ directory: 'lamp', repository: 'lab.example/crew/lamp', items: [item(state)] }],
+  })
+  const { user } = openConversation({
+    ...RUNNING,
+    task: { stages: FAILED },
+    extra: [
+      http.get('*/app-conversations/:id/consent', () => HttpResponse.json(body('pending'))),
+      http.post('*/app-conversations/:id/consent', async ({ request }) => {
+        answers.push(await request.json())
+        return HttpResponse.json(body('allowed'))
+      }),
+      http.post('*/run-setup-script', async ({ request }) => {
+        answers.push(await request.json())
+        return HttpResponse.json({ success: true })
+      }),
+    ],
+  })
+  expect(await screen.findByText(/The repositories want to run 2 scripts/)).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Look at it' }))
+  expect(await screen.findByText('.openhands/setup.sh failed with exit code 7.')).toBeVisible()
+  const lamp = within(await screen.findByRole('region', { name: 'lab.example/crew/lamp' }))
+  await user.click(lamp.getByRole('button', { name: 'Allow Set-up script' }))
+  await user.click(await lamp.findByRole('button', { name: 'Run again' }))
+  const hash = 'a'.repeat(64)
+  await waitFor(() =>
+    expect(answers).toEqual([
+      { allow: [hash], repository: 'lamp' },
+      { hash, repository: 'lamp' },
+    ]),
+  )
 })

@@ -32,6 +32,32 @@ describe('the changes', () => {
     expect(await screen.findByText(/A binary file/)).toBeVisible()
   })
 
+  it('groups the files by repository, and names what could not be loaded', async () => {
+    const found = { branch: null, git_provider: null, base_commit: null }
+    const lamp = { ...found, repository: 'https://lab.example/crew/lamp.git', directory: 'lamp' }
+    const pier = { ...found, repository: 'https://lab.example/crew/pier.git', directory: 'pier' }
+    openConversation({
+      conversation: {
+        selected_repository: 'https://github.com/team/harbour.git',
+        more_repositories: [lamp, pier],
+      },
+      extra: [
+        http.get('*/git/patch', ({ request }) => {
+          const which = new URL(request.url).searchParams.get('repository')
+          if (which === 'pier') return problem(502, { code: 'agent_server_error', detail: 'No answer.' })
+          return new HttpResponse(which === 'lamp' ? PATCH : '')
+        }),
+      ],
+    })
+    const first = within(await screen.findByRole('region', { name: /harbour/ }))
+    expect(await first.findByText('No changes')).toBeVisible()
+    const second = within(await screen.findByRole('region', { name: lamp.repository }))
+    expect(second.getByRole('heading', { name: 'crew/lamp' })).toBeVisible()
+    expect(await second.findByRole('button', { name: /^calc\.py/ })).toBeVisible()
+    const third = within(await screen.findByRole('region', { name: pier.repository }))
+    expect(await third.findByText('The changes could not be loaded.')).toBeVisible()
+  })
+
   it('saves the patch that it shows as a file', async () => {
     const saved: Blob[] = []
     URL.createObjectURL = (blob) => `blob:${saved.push(blob as Blob)}`

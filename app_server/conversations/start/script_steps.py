@@ -1,0 +1,94 @@
+"""The steps that run what repositories bring to prepare their workspace: set-up scripts and Git hooks.
+
+Every repository of the conversation takes part: the first one, then the further ones in the order in which
+they were named. The first set-up script that fails ends the start.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from agent_runtime.wire import Offer, OfferKind
+from app_server.conversations.start import repository_scripts as scripts
+from app_server.conversations.start.commit_hook import install_commit_hook
+from app_server.conversations.start.context import Start, StepOutcome
+from app_server.conversations.start.executables import Word
+from app_server.conversations.workplaces import Checkout
+from app_server.levels.models import SettingName
+from app_server.levels.service import value_for
+from app_server.settings.commit_trailers import CommitTrailer, trailer_for
+from app_server.settings.models import UserSettings
+
+NOTHING_OFFERED: Mapping[OfferKind, str] = {
+    "setup_script": "The repository has no set-up script",
+    "git_hook": "The repository has no Git hook",
+}
+
+
+async def run_setup_script(start: Start) -> StepOutcome:
+    running = await start.sandbox()
+    found = [
+        (checkout, *await _allowed(start, checkout, "setup_script")) for checkout in await start.checkouts()
+    ]
+    names = len(found) > 1
+    runs = [
+        scripts.ScriptRun(checkout.directory, script, checkout.name if names else None)
+        for checkout, script, _ in found
+        if script is not None
+    ]
+    seconds = max(1, int(start.config.setup_script_timeout_seconds))
+    output = await scripts.run_setup_scripts(running.client, runs, seconds, start.progress.show)
+    told = [(checkout, f"Ran {script.path}" if script else why) for checkout, script, why in found]
+    return _outcome(told, is_done=bool(runs), output=output)
+
+
+async def set_up_git_hooks(start: Start) -> StepOutcome:
+    client = (await start.sandbox()).client
+    async with start.database.read() as session:
+        own = await session.get(UserSettings, start.user_id)
+        trailer = await value_for(session, start.user_id, SettingName.COMMIT_TRAILER)
+    told: list[tuple[Checkout, str]] = []
+    is_done = False
+    for checkout in await start.checkouts():
+        await install_commit_hook(
+            client,
+            checkout.directory,
+            usual=CommitTrailer.NONE if trailer is None else CommitTrailer(trailer.value),
+            chosen=None
+            if trailer is not None and trailer.enforced
+            else trailer_for(own.commit_trailers if own else None, checkout.identity),
+        )
+        script, why = await _allowed(start, checkout, "git_hook")
+        if script is not None:
+            await scripts.install_git_hook(client, checkout.directory, script)
+            is_done = True
+        told.append((checkout, f"Installed {script.path}" if script else why))
+    return _outcome(told, is_done=is_done)
+
+
+async def _allowed(start: Start, checkout: Checkout, kind: OfferKind) -> tuple[Offer | None, str]:
+    """Returns the repository's offer of this kind if the user has allowed this version, else None and why."""
+    offers, word = await start.offers(checkout)
+    offer = next((each for each in offers if each.kind == kind), None)
+    if offer is None:
+        return None, NOTHING_OFFERED[kind]
+    return (offer, "") if word.allows(offer) else (None, _why_not(offer, word))
+
+
+def _outcome(
+    told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
+) -> StepOutcome:
+    """Combines what is told of each repository. With several, each sentence begins with the repository's
+    name.
+    """
+    each = list(told)
+    lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]
+    return StepOutcome("done" if is_done else "skipped", "; ".join(lines), output or None)
+
+
+def _why_not(offer: Offer, word: Word) -> str:
+    if offer.problem is not None:
+        return f"{offer.path} was not run. {offer.problem}"
+    if word.of(offer) is not None:
+        return f"{offer.path} was not run: you have refused it"
+    if word.approved_before(offer) is not None:
+        return f"{offer.path} was not run: it has changed since you allowed it"
+    return f"{offer.path} was not run: you have not allowed it yet"
