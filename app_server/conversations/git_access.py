@@ -13,6 +13,8 @@ from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.more_repositories import KeptRepository
 from app_server.core.encryption import Cipher
 from app_server.git.address import Address, parse_address
+from app_server.git.credentials import provider_with_token
+from app_server.git.providers import GitProvider
 from app_server.git_proxy.access import ConversationRepository, proxied_name
 from app_server.sandbox_records.models import Sandbox
 
@@ -38,6 +40,19 @@ async def git_work_of(
         for conversation, task in (await session.execute(query)).all()
         for repository, branch, provider in named_by(cipher, conversation, task)
     ]
+
+
+async def providers_with_token(session: AsyncSession, conversation: Conversation) -> frozenset[GitProvider]:
+    """Returns the kinds of git hosts of the conversation's repositories for which its user has a token."""
+    named = [
+        (conversation.selected_repository, conversation.git_provider),
+        *(
+            (one.repository, one.git_provider)
+            for one in KeptRepository.all_of(conversation.more_repositories)
+        ),
+    ]
+    found = [await provider_with_token(session, conversation.user_id, *one) for one in named]
+    return frozenset(provider for provider in found if provider is not None)
 
 
 def named_by(

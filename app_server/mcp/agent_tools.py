@@ -4,7 +4,7 @@ Such a tool acts for one conversation, which `current_agent()` returns. It is of
 `is_offered` is true, without any set-up.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -22,12 +22,12 @@ INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for
 
 @dataclass(frozen=True)
 class AgentTool:
-    """`is_offered(config, provider)`: whether an agent gets the tool. `provider`: the git host of its
-    repository, if its user has a token for it, else None.
+    """`is_offered(config, providers)`: whether an agent gets the tool. `providers`: the kinds of git hosts of
+    its repositories, as far as its user has a token for them.
     """
 
     tool: McpTool
-    is_offered: Callable[[Config, GitProvider | None], bool]
+    is_offered: Callable[[Config, Collection[GitProvider]], bool]
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,19 @@ AGENT_TOOLS: list[AgentTool] = [
 _AGENT = "slipway.agent"
 
 
-def add(tool: McpTool, is_offered: Callable[[Config, GitProvider | None], bool]) -> None:
+def add(tool: McpTool, is_offered: Callable[[Config, Collection[GitProvider]], bool]) -> None:
     """Offers a further tool to agents. Call it while modules are loaded."""
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 
 
-def tools_for(config: Config, provider: GitProvider | None) -> Sequence[McpTool]:
-    """Returns the tools of an agent. `provider`: see AgentTool."""
-    return [one.tool for one in AGENT_TOOLS if one.is_offered(config, provider)]
+def tools_for(config: Config, providers: Collection[GitProvider]) -> Sequence[McpTool]:
+    """Returns the tools of an agent. `providers`: see AgentTool."""
+    return [one.tool for one in AGENT_TOOLS if one.is_offered(config, providers)]
 
 
-def has_tools(config: Config, provider: GitProvider | None) -> bool:
-    """Whether an agent gets any tool. `provider`: see AgentTool."""
-    return bool(tools_for(config, provider))
+def has_tools(config: Config, providers: Collection[GitProvider]) -> bool:
+    """Whether an agent gets any tool. `providers`: see AgentTool."""
+    return bool(tools_for(config, providers))
 
 
 def tell_agent(request: Request, agent: CallingAgent) -> None:

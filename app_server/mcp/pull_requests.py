@@ -1,6 +1,6 @@
 """Tools for pull requests: for programs of users by the REST API, for agents with the token of their user."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -30,6 +30,15 @@ Which = Annotated[
     str | None,
     Field(
         max_length=2000, description="The directory of the repository, if there are several; none: the first"
+    ),
+]
+
+HostsWhich = Annotated[
+    str | None,
+    Field(
+        max_length=2000,
+        description="The directory of the repository, if there are several; none: the first one at this kind "
+        "of git host",
     ),
 ]
 
@@ -71,7 +80,7 @@ async def create_pull_request(
     )
 
 
-def _creating(name: str) -> Callable[..., Awaitable[Any]]:
+def _creating(name: str, host: GitProvider) -> Callable[..., Awaitable[Any]]:
     async def create(
         title: Title,
         body: Annotated[Body, Field(description="What was changed and why, and how it was tested")],
@@ -79,11 +88,11 @@ def _creating(name: str) -> Callable[..., Awaitable[Any]]:
         target_branch: Annotated[Branch | None, Field(description="none: where the work began")] = None,
         draft: bool = True,
         labels: Names | None = None,
-        repository: Which = None,
+        repository: HostsWhich = None,
     ) -> OpenedPullRequestInfo:
         """Open a pull request for a branch that you have pushed. Push it with git first."""
         agent = current_agent()
-        hosted = await _repository_of(agent, repository)
+        hosted = await _repository_of(agent, repository, host)
         base = target_branch or hosted.branch
         if base is None:
             base = (await hosted.host.client.repository(hosted.name)).default_branch or "main"
@@ -131,13 +140,15 @@ async def _open(
     )
 
 
-async def _repository_of(agent: CallingAgent, wanted: str | None) -> HostedRepository:
+async def _repository_of(
+    agent: CallingAgent, wanted: str | None, at: GitProvider | None = None
+) -> HostedRepository:
     request = caller.current_request()
     state = request.state
     http = http_of(request, agent.user)
     hosts = GitHosts(agent.user.id, state.cipher, http, state.git_rate_limits, state.git_tokens)
     async with state.database.read() as session:
-        return await repository_of(session, hosts, agent.conversation, wanted)
+        return await repository_of(session, hosts, agent.conversation, wanted, at)
 
 
 def _root(conversation_id: UUID) -> str:
@@ -157,16 +168,18 @@ TOOLS = (
 )
 
 
-def _at(host: GitProvider) -> Callable[[Config, GitProvider | None], bool]:
-    return lambda _, provider: provider is host
+def _at(host: GitProvider) -> Callable[[Config, Collection[GitProvider]], bool]:
+    return lambda _, providers: host in providers
 
 
 for _host, _name in _CREATE.items():
     agent_tools.add(
-        McpTool("Open a pull request", _creating(_name), changes=True, is_repeatable=True, reaches_out=True),
+        McpTool(
+            "Open a pull request", _creating(_name, _host), changes=True, is_repeatable=True, reaches_out=True
+        ),
         _at(_host),
     )
 agent_tools.add(
     McpTool("Checks and comments of a pull request", get_pull_request_feedback, reaches_out=True),
-    lambda _, provider: provider is not None,
+    lambda _, providers: bool(providers),
 )

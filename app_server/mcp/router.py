@@ -7,18 +7,16 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.authentication import CurrentPrincipal
 from app_server.access.principal import Principal
+from app_server.conversations.git_access import providers_with_token
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
 from app_server.core.database import ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Forbidden, NotFound
 from app_server.core.server_objects import ServerConfig
-from app_server.git.credentials import provider_with_token
-from app_server.git.providers import GitProvider
 from app_server.http.middleware import allowed_host_names
 from app_server.llm_gateway.proof import is_proof
 from app_server.mcp import agent_tools, conversations, memory, pull_requests, web_search
@@ -85,12 +83,12 @@ async def exchange_with_agent(
     )
     async with database.read() as session:
         row = (await session.execute(query)).one_or_none()
-        provider = await _provider_of(session, row[0]) if row else None
+        providers = await providers_with_token(session, row[0]) if row else frozenset()
     if row is None or not is_proof(cipher, conversation_id, proof):
         raise NotFound("No such conversation in this sandbox.")
     conversation, user = row
     agent_tools.tell_agent(request, agent_tools.CallingAgent(user, conversation, sandbox))
-    tools = agent_tools.tools_for(config, provider)
+    tools = agent_tools.tools_for(config, providers)
     reply: Response = await request.state.mcp_for_agents.reply_to(request, tools)
     return reply
 
@@ -100,11 +98,6 @@ def _tools_for(config: Config, principal: Principal) -> Sequence[McpTool]:
     if config.tavily_api_key is not None:
         offered.append(web_search.TOOL)
     return [one for one in offered if principal.may(one.permission)]
-
-
-async def _provider_of(session: AsyncSession, conversation: Conversation) -> GitProvider | None:
-    repository, stated = conversation.selected_repository, conversation.git_provider
-    return await provider_with_token(session, conversation.user_id, repository, stated)
 
 
 def _require_own_origin(request: Request, config: Config) -> None:

@@ -1,5 +1,6 @@
 """Finds the repository at a git host that a conversation works on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -10,6 +11,8 @@ from app_server.conversations.more_repositories import KeptRepository
 from app_server.conversations.workplaces import Workplace
 from app_server.core.errors import BadRequest, Conflict
 from app_server.git.address import Address, parse_address
+from app_server.git.credentials import provider_with_token
+from app_server.git.providers import GitProvider
 from app_server.git_hosts.connect import ConnectedHost, GitHosts
 from app_server.git_hosts.repository_names import name_in
 
@@ -36,18 +39,24 @@ class HostedRepository:
 
 
 async def repository_of(
-    session: AsyncSession, hosts: GitHosts, conversation: Conversation, wanted: str | None = None
+    session: AsyncSession,
+    hosts: GitHosts,
+    conversation: Conversation,
+    wanted: str | None = None,
+    at: GitProvider | None = None,
 ) -> HostedRepository:
-    """Returns one of the conversation's repositories with its host. `wanted`: the repository's directory,
-    name or URL; None means the first one.
+    """Returns a repository of the conversation at its host.
 
-    Raises Conflict `repository_has_no_host`, Forbidden `no_git_credential`, BadRequest
-    `repository_not_in_conversation`.
+    wanted: its directory, name or URL; None for the first one. at: None in `wanted` means the first one at
+    this kind of git host, if there is any. Raises Conflict `repository_has_no_host`, Forbidden
+    `no_git_credential`, BadRequest `repository_not_in_conversation`.
     """
     if conversation.selected_repository is None:
         raise _no_host("The conversation has no repository.")
     first = parse_address(conversation.selected_repository, conversation.git_provider)
     more = KeptRepository.all_of(conversation.more_repositories)
+    if wanted is None and at is not None:
+        wanted = await _first_at(session, conversation, at, [first, *(one.address for one in more)])
     if wanted is None or _is_meant(wanted, first, first.name):
         return await _hosted(session, hosts, first, conversation.selected_branch)
     for one in more:
@@ -60,6 +69,16 @@ async def repository_of(
         code="repository_not_in_conversation",
         fix=f"Name one of these directories: {known}.",
     )
+
+
+async def _first_at(
+    session: AsyncSession, conversation: Conversation, host: GitProvider, addresses: Sequence[Address]
+) -> str | None:
+    """Returns the identity of the first repository at this kind of git host. None if there is none."""
+    for address in addresses:
+        if await provider_with_token(session, conversation.user_id, address.public_url, None) is host:
+            return address.identity
+    return None
 
 
 def _is_meant(wanted: str, address: Address, directory: str) -> bool:

@@ -21,7 +21,7 @@ def test_each_repository_of_a_conversation_gets_its_pull_request(
             "git switch -qc light && echo on > lamp.txt && git add -A && git commit -qm Light && "
             "git push -q origin light",
         ),
-        call("create_pr", title="Light it", body="", source_branch="light", repository="../lamp"),
+        call("create_mr", title="Light it", body="", source_branch="light"),
         call("create_pr", title="No", body="", source_branch="light", repository="elsewhere"),
         call(
             "terminal", command="cd ../harbour-2 && echo 5 > depth.txt && cd ../harbour && echo 4 > depth.txt"
@@ -65,7 +65,9 @@ def test_each_repository_of_a_conversation_gets_its_pull_request(
     assert {one["repository"] for one in pulls} == {"team/harbour", "other/harbour", "crew/lamp"}
     assert [pull.body["title"] for pull in lab.pulls] == ["Draft: Light it"]
     assert "repository_not_in_conversation" in str(log)
-    assert "`../lamp`" in str(scripted_llm.requests[0].body)
+    asked = scripted_llm.requests[0].body
+    assert "`../lamp`" in str(asked)
+    assert "create_pr" in str(asked["tools"])  # of the first repository's host; create_mr is of the second
     assert hub.violations == lab.violations == []
     for token in TOKENS:
         assert token not in str(scripted_llm.requests)

@@ -1,6 +1,6 @@
 """Data shared by the steps of a start: the start itself, its progress, and the outcome of a step."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
@@ -21,10 +21,10 @@ from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role
 
-HasOwnTools = Callable[[Config, GitProvider | None], bool]
+HasOwnTools = Callable[[Config, Collection[GitProvider]], bool]
 
 
-def no_own_tools(_config: Config, _provider: GitProvider | None) -> bool:
+def no_own_tools(_config: Config, _providers: Collection[GitProvider]) -> bool:
     return False
 
 

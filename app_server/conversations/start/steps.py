@@ -16,7 +16,7 @@ from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.audit.actions import ActorMeans
 from app_server.audit.chain import Actor
-from app_server.conversations.git_access import git_work_of, remotes_of
+from app_server.conversations.git_access import git_work_of, providers_with_token, remotes_of
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
@@ -32,7 +32,6 @@ from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
 from app_server.core.errors import AppError, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
-from app_server.git.credentials import provider_with_token
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
 from app_server.git.repository_bundle import pack
@@ -136,9 +135,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
         more = KeptRepository.all_of(row.more_repositories)
-        repository = start.request.selected_repository
-        provider = await provider_with_token(session, start.user_id, repository, row.git_provider)
-        has_own_tools = start.has_own_tools(start.config, provider)
+        has_own_tools = start.has_own_tools(start.config, await providers_with_token(session, row))
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
         profile = await callable_profile(session, start.user_id, start.llm_profile)
         secrets = await secrets_for(session, start.user_id)
