@@ -8,6 +8,7 @@ from uuid import UUID
 
 from app_server.conversations import service as conversations
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.workplaces import Workplace
 from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
 from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
 from app_server.git.providers import GitProvider
@@ -162,7 +163,7 @@ class TriggerProgress:
             return  # the agent has opened it and works on another branch now
         await self._open(case, tree, place, title)
 
-    async def _open(self, case: _Case, tree: WorkingTree, place: conversations.Workplace, title: str) -> None:
+    async def _open(self, case: _Case, tree: WorkingTree, place: Workplace, title: str) -> None:
         setting, branch = self._setting, case.conversation.selected_branch
         repository = HostedRepository(case.host, case.trigger.repository, branch)
         draft = await proposal_of(
