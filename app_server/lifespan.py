@@ -22,6 +22,7 @@ from app_server.audit.retention import TRIM_EVERY, TRIM_KIND, trimmer
 from app_server.audit_stream import delivery as audit_delivery
 from app_server.audit_stream.delivery import StreamDelivery
 from app_server.audit_stream.router import unsent_after
+from app_server.callbacks.comments import Commenting
 from app_server.callbacks.delivery import FORGET_EVERY, FORGET_KIND, Deliveries
 from app_server.callbacks.delivery import POLICY as DELIVERY_POLICY
 from app_server.callbacks.matching import KIND as DELIVER_KIND
@@ -97,6 +98,7 @@ from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
 from app_server.triggers import handling, progress, retention
 from app_server.triggers.handling import Handling
+from app_server.triggers.places import places_of
 from app_server.triggers.progress import TriggerProgress
 from app_server.triggers.receiving import KIND as HANDLE_KIND
 from app_server.triggers.receiving import Receiving
@@ -180,7 +182,15 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             database,
             pubsub,
             Deliveries(
-                database, cipher, http, guarded_http, read_body, title_of, config.base_url, config.mail
+                database,
+                cipher,
+                http,
+                guarded_http,
+                read_body,
+                title_of,
+                config.base_url,
+                config.mail,
+                Commenting(database, cipher, http, guarded_http, triggers.limits, git_tokens, places_of),
             ),
             Revocations(database, cipher, http, guarded_http),
             triggers,

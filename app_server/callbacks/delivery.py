@@ -14,12 +14,13 @@ from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.callbacks import mail
+from app_server.callbacks.comments import NO_PLACE, Commenting
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.signing import signed_headers
 from app_server.callbacks.texts import Told, for_chat, told
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
-from app_server.core.errors import AppError
+from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
 from app_server.core.jobs.policy import GiveUp, JobAttempt, RetryPolicy, TryAgain
 from app_server.core.mail_server import MailServer
 from app_server.core.version import VERSION
@@ -43,6 +44,7 @@ _TIMEOUT = httpx.Timeout(15.0)
 _READ_BYTES = 1000
 _READ_SECONDS = 5.0
 _LONGEST_WAIT = timedelta(hours=3)
+_PASSING = (BadGateway, TooManyRequests, Unavailable)
 
 MAILTO: Final = "mailto:"
 
@@ -64,7 +66,8 @@ class _Work:
 
 class Deliveries:
     """The handler of the jobs that deliver. http: for administrators, calls any address. guarded_http: for
-    other users, refuses private addresses. base_url: of the pages. mail_server: takes e-mail.
+    other users, refuses private addresses. base_url: of the pages. mail_server: takes e-mail. commenting:
+    writes comments at git hosts.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Deliveries:
         read_title: ReadTitle,
         base_url: str,
         mail_server: MailServer | None = None,
+        commenting: Commenting | None = None,
     ) -> None:
         self._database = database
         self._cipher = cipher
@@ -86,6 +90,7 @@ class Deliveries:
         self._read_title = read_title
         self._base_url = base_url
         self._mail_server = mail_server
+        self._commenting = commenting
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Makes one attempt and notes its outcome on the delivery.
@@ -101,7 +106,11 @@ class Deliveries:
             return await self._refuse(work, "Only administrators receive the events of everyone.")
         if work.delivery.delivered_at is not None:
             return {"skipped": "delivered"}
-        ways = {Processor.LOG: self._log, Processor.MAIL: self._mail}
+        ways = {
+            Processor.LOG: self._log,
+            Processor.MAIL: self._mail,
+            Processor.COMMENT: self._comment,
+        }
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
@@ -136,6 +145,30 @@ class Deliveries:
             raise TryAgain(str(error), None) from error
         await self._note(work, None, None, began)
         return {"mailed": True}
+
+    async def _comment(self, work: _Work) -> dict[str, Any]:
+        if self._commenting is None:
+            return await self._refuse(work, "This server writes no comments.")
+        delivery, began = work.delivery, time.monotonic()
+        # Noted first: a server can end between the comment and its outcome.
+        await self._note_attempt(work)
+        try:
+            places = await self._commenting.comment(
+                work.user,
+                delivery.conversation_id,
+                delivery.id,
+                self._told(work),
+                is_repeated=delivery.attempts > 0,
+            )
+        except _PASSING as error:
+            await self._note(work, None, error.detail, began, is_counted=True)
+            raise TryAgain(error.detail, _seconds(error.headers.get("Retry-After", ""))) from error
+        except AppError as error:
+            await self._note(work, None, error.detail, began, is_counted=True)
+            raise GiveUp(error.detail) from error
+        # Not worth another attempt, and no failure of this server.
+        await self._note(work, None, None if places else NO_PLACE, began, is_counted=True)
+        return {"places": places}
 
     def _told(self, work: _Work) -> Told:
         url = f"{self._base_url}/conversations/{work.delivery.conversation_id.hex}"
@@ -202,14 +235,28 @@ class Deliveries:
         await self._note(work, None, reason, time.monotonic())
         raise GiveUp(reason)
 
-    async def _note(self, work: _Work, status: int | None, error: str | None, began: float) -> None:
+    async def _note_attempt(self, work: _Work) -> None:
+        async with self._database.session() as session:
+            counted = {"attempts": Delivery.attempts + 1}
+            await session.execute(update(Delivery).where(Delivery.id == work.delivery.id).values(**counted))
+
+    async def _note(
+        self,
+        work: _Work,
+        status: int | None,
+        error: str | None,
+        began: float,
+        *,
+        is_counted: bool = False,
+    ) -> None:
+        """is_counted: the attempt has been counted before."""
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:
             await session.execute(
                 update(Delivery)
                 .where(Delivery.id == work.delivery.id)
                 .values(
-                    attempts=Delivery.attempts + 1,
+                    attempts=Delivery.attempts + (0 if is_counted else 1),
                     status_code=status,
                     error=error,
                     duration_ms=duration,
@@ -256,7 +303,10 @@ def message_id(delivery: Delivery) -> str:
 
 def _wanted_pause(reply: httpx.Response) -> timedelta | None:
     """Returns the pause that the receiver asks for with `Retry-After` in seconds, at most three hours."""
-    text = reply.headers.get("retry-after", "")
+    return _seconds(reply.headers.get("retry-after", ""))
+
+
+def _seconds(text: str) -> timedelta | None:
     if not (text.isascii() and text.isdecimal() and len(text) <= len("99999999")):
         return None
     return min(timedelta(seconds=int(text)), _LONGEST_WAIT)

@@ -18,6 +18,7 @@ class Processor(StrEnum):
     LOG = "log"
     CHAT = "chat"
     MAIL = "mail"
+    COMMENT = "comment"
 
 
 class Callback(Base):

@@ -30,7 +30,7 @@ WebhookUrl = Annotated[str, Field(max_length=2000), AfterValidator(_web_address)
 
 
 _Email = Annotated[str, Field(max_length=250, pattern=r"^[^@\s<>,;:\"()\[\]\\]+@[A-Za-z0-9][A-Za-z0-9.-]*$")]
-_TELLING = {Processor.CHAT, Processor.MAIL}
+_TELLING = {Processor.CHAT, Processor.MAIL, Processor.COMMENT}
 _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
@@ -52,9 +52,10 @@ class CallbackFilters(BaseModel):
 class AddCallback(CallbackFilters):
     """A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
     of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
-    for others. `chat` and `mail` are read by people, so they need a filter. conversation_id: one of the
-    user's conversations; without it all of them. is_for_everyone: conversations of all users; needs the
-    permission `administer`.
+    for others. `comment` writes on the open pull requests of the conversation, or else on the issue or pull
+    request that has started it, with the user's own token for the git host. `chat`, `mail` and `comment` are
+    read by people, so they need a filter. conversation_id: one of the user's conversations; without it all
+    of them. is_for_everyone: conversations of all users; needs the permission `administer`.
     """
 
     name: _Name
@@ -71,7 +72,7 @@ class AddCallback(CallbackFilters):
         if (self.email is None) == (self.processor is Processor.MAIL):
             raise ValueError("mail needs an email, and other callbacks have none")
         if self.processor in _TELLING and not (self.kinds or self.sources or self.tools or self.statuses):
-            raise ValueError("chat and mail need a filter, such as statuses")
+            raise ValueError("chat, mail and comment need a filter, such as statuses")
         if self.is_for_everyone and self.conversation_id is not None:
             raise ValueError("a callback is for one conversation or for everyone, not both")
         return self

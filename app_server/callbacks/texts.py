@@ -40,6 +40,13 @@ def for_chat(told: Told) -> str:
     return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
 
 
+def for_comment(told: Told) -> str:
+    """Returns the text for a comment at a git host, in Markdown. Whatever an agent has written mentions no
+    people there.
+    """
+    return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
+
+
 def without_mentions(text: str) -> str:
     """Returns the text with an invisible character after each `@`, so that it notifies no one."""
     return text.replace("@", "@\u200b")

@@ -4,13 +4,11 @@ import logging
 from collections.abc import Sequence
 
 from app_server.core.errors import AppError
+from app_server.git_hosts.own_comments import MARKER
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import PullRequest, ReviewThread
 from app_server.pull_requests.messages import MAX_THREADS
 from app_server.pull_requests.models import ConversationPullRequest
-
-MARKER = "<!-- slipway:comment"
-"""Begins the mark in each comment that we write, by which triggers leave it out. Hosts do not show it."""
 
 _MARK = f"{MARKER} answer -->"
 _MAX_SAID_CHARACTERS = 2000

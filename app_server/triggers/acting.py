@@ -13,6 +13,7 @@ from app_server.conversations.schemas import SendMessageRequest, StartRequest
 from app_server.conversations.triggered import TRIGGER, tell_of_progress
 from app_server.core.errors import AppError, BadRequest, Forbidden, NotFound
 from app_server.git_hosts.connect import ConnectedHost
+from app_server.git_hosts.own_comments import MARKER
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import (
     CheckState,
@@ -25,7 +26,7 @@ from app_server.git_hosts.schemas import (
 )
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
 from app_server.pull_requests import messages
-from app_server.pull_requests.answers import MARKER, ask
+from app_server.pull_requests.answers import ask
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.sandbox_specs.permission import why_not
 from app_server.triggers import texts

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
 
+from app_server.git_hosts.own_comments import MARKER
 from app_server.git_hosts.schemas import ReviewVerdict
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
-from app_server.pull_requests.answers import MARKER
 from app_server.triggers.models import TriggerEvent
 
 _QUOTED_LINE = re.compile(r"^ {0,3}>.*$", re.MULTILINE)

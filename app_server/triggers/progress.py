@@ -13,6 +13,7 @@ from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavai
 from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.connect import ConnectedHost
+from app_server.git_hosts.own_comments import find_marked
 from app_server.git_hosts.schemas import ItemKind, NewPullRequest, PullRequestState
 from app_server.pull_requests import evidence, service, working_tree
 from app_server.pull_requests.models import ConversationPullRequest
@@ -202,27 +203,14 @@ class TriggerProgress:
             return
         comment_id = link.comment_id
         if comment_id is None and link.comment_begun:
-            comment_id = await self._lost(case, kind, number)
+            # The server may have ended before its id was kept.
+            comment_id = await find_marked(client, repository, kind, number, link.conversation_id)
         if comment_id is None:
             await self._keep(link.conversation_id, comment_begun=True)
             comment_id = (await client.add_comment(repository, kind, number, text)).id
         else:
             await client.edit_comment(repository, kind, number, comment_id, text)
         await self._keep(link.conversation_id, comment_id=comment_id, comment=text)
-
-    async def _lost(self, case: _Case, kind: ItemKind, number: int) -> str | None:
-        """Returns the id of the comment if the host has it. The server may have ended before it stored the
-        id.
-        """
-        mark, page = texts.mark(case.link.conversation_id), None
-        while True:
-            found = await case.host.client.comments(case.trigger.repository, kind, number, page=page)
-            for one in found.items:
-                if mark in one.body:
-                    return one.id
-            page = found.next_page
-            if page is None:
-                return None
 
     async def _keep(self, conversation_id: UUID, **values: Any) -> None:
         async with self._setting.database.session() as session:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 from agent_runtime.foreign import marked
+from app_server.git_hosts.own_comments import MARKER, mark
 from app_server.git_hosts.schemas import Comment, Issue, PullRequest
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
-from app_server.pull_requests.answers import MARKER
 
 MAX_COMMENTS = 20
 _MAX_BODY_CHARACTERS = 20_000
@@ -106,11 +106,6 @@ def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "
         mark(conversation_id),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def mark(conversation_id: UUID) -> str:
-    """Returns the invisible mark by which the comment of a conversation is found again."""
-    return f"{MARKER} {conversation_id.hex} -->"
 
 
 def _quiet(text: str) -> str:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from app_server.git_hosts.own_comments import MARKER
 from app_server.git_hosts.schemas import ReviewVerdict
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
-from app_server.pull_requests.answers import MARKER
 from app_server.triggers.decision import Action, Known, decide, mentions
 
 _OURS = {"is_our_pull_request": True}

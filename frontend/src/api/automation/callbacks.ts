@@ -35,7 +35,7 @@ export function deliveriesQuery(id: string) {
   })
 }
 
-export type Processor = 'webhook' | 'chat' | 'mail'
+export type Processor = 'webhook' | 'chat' | 'mail' | 'comment'
 
 /** `url`: of a webhook and a chat. `email`: of mail. */
 export interface NewWebhook {

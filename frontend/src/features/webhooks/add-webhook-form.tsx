@@ -32,7 +32,7 @@ const EMPTY: Values = {
 }
 /** What people want to hear of, unless they name something else. */
 const OF_INTEREST = 'finished, error, stuck, waiting_for_confirmation'
-const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail']
+const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail', 'comment']
 const FILTERS = [
   { name: 'kinds', example: 'MessageEvent' },
   { name: 'tools', example: 'terminal' },
@@ -48,11 +48,13 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
   })
   const processor = useWatch({ control, name: 'processor' })
   const isMail = processor === 'mail'
+  const isComment = processor === 'comment'
   const submit = handleSubmit(({ name, url, email, kinds, tools, statuses, scope }) => {
     const wanted = {
       name: name.trim(),
       processor,
-      ...(isMail ? { email: email.trim() } : { url: url.trim() }),
+      ...(isMail && { email: email.trim() }),
+      ...(!isMail && !isComment && { url: url.trim() }),
       kinds: wordsOf(kinds),
       tools: wordsOf(tools),
       statuses: wordsOf(statuses),
@@ -95,7 +97,7 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
             </Select>
           )}
         </Field>
-        {isMail ? (
+        {isMail && (
           <Field label={t('webhooks.email')} error={errors.email && t('webhooks.email_required')}>
             {(ids) => (
               <Input
@@ -106,7 +108,8 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
               />
             )}
           </Field>
-        ) : (
+        )}
+        {!isMail && !isComment && (
           <Field label={t('webhooks.url')} error={errors.url && t('webhooks.url_required')}>
             {(ids) => (
               <Input

@@ -87,7 +87,9 @@ function useFacts(callback: Callback): string {
   )
   return [
     callback.processor === 'chat' && t('webhooks.processor_chat'),
-    callback.host ?? callback.email ?? t('webhooks.log'),
+    callback.host ??
+      callback.email ??
+      t(callback.processor === 'comment' ? 'webhooks.on_its_page' : 'webhooks.log'),
     filters.length > 0 ? filters.join(', ') : t('webhooks.every_event'),
     callback.previous_secret_until &&
       isAhead(callback.previous_secret_until) &&

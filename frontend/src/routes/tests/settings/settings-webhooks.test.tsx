@@ -125,6 +125,36 @@ test('e-mail to a person is added with what people want to hear of', async () =>
   })
 })
 
+test('a comment at the git host needs no address', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/webhooks',
+    extra: [
+      http.get('*/api/v1/callbacks', () =>
+        HttpResponse.json([{ ...CALLBACK, processor: 'comment', host: null }]),
+      ),
+      http.post('*/api/v1/callbacks', async ({ request }) => {
+        sent.push(await request.json())
+        return HttpResponse.json({ ...CALLBACK, secret: null }, { status: 201 })
+      }),
+    ],
+  })
+  expect(await screen.findByText('Comments on issues and pull requests · finished')).toBeVisible()
+  await user.type(screen.getByRole('textbox', { name: 'Name' }), 'At the host')
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Send to' }), 'A comment at the git host')
+  expect(screen.queryByRole('textbox', { name: 'Address' })).not.toBeInTheDocument()
+  await user.click(screen.getByRole('button', { name: 'Add a webhook' }))
+  await waitFor(() => expect(sent).toHaveLength(1))
+  expect(sent[0]).toEqual({
+    name: 'At the host',
+    processor: 'comment',
+    kinds: [],
+    tools: [],
+    statuses: ['finished', 'error', 'stuck', 'waiting_for_confirmation'],
+    is_for_everyone: false,
+  })
+})
+
 test('a dead job shows its reason and can be run again', async () => {
   const changes: unknown[] = []
   const counts = [{ kind: JOB.kind, state: 'dead', count: 3, has_handler: false }]

@@ -1,0 +1,73 @@
+"""Comments on the issue or the pull requests of a conversation. Each place gets a comment once."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID, uuid5
+
+import httpx
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.callbacks.texts import Told, for_comment
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.git_hosts.authorization.host_tokens import HostTokens
+from app_server.git_hosts.connect import GitHosts
+from app_server.git_hosts.own_comments import find_marked, mark
+from app_server.git_hosts.rate_limits import RateLimits
+from app_server.git_hosts.schemas import ItemKind
+from app_server.users.models import ADMINISTRATORS, User
+
+NO_PLACE: Final = "The conversation has no open pull request, and no issue has started it."
+
+
+@dataclass(frozen=True)
+class Place:
+    """An issue or a pull request. `origin`: the host, `https://github.com`. `repository`: its full name."""
+
+    origin: str
+    repository: str
+    kind: ItemKind
+    number: int
+
+
+FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[Place]]]
+"""Returns where comments on a conversation belong. Nothing if there is no such place."""
+
+
+@dataclass(frozen=True)
+class Commenting:
+    """What comments are written with. http: for administrators, calls any address. guarded_http: for other
+    users, refuses private addresses.
+    """
+
+    database: Database
+    cipher: Cipher
+    http: httpx.AsyncClient
+    guarded_http: httpx.AsyncClient
+    limits: RateLimits
+    tokens: HostTokens
+    places: FindPlaces
+
+    async def comment(
+        self, user: User, conversation_id: UUID, delivery_id: UUID, told: Told, *, is_repeated: bool
+    ) -> int:
+        """Writes the comment with the user's tokens and returns the number of places that have it.
+        is_repeated: an earlier attempt may have written it.
+
+        Raises Forbidden `no_git_credential` and the errors of the git hosts.
+        """
+        async with self.database.read() as session:
+            places = await self.places(session, conversation_id)
+        http = self.http if user.role in ADMINISTRATORS else self.guarded_http
+        hosts = GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
+        for place in places:
+            async with self.database.read() as session:
+                client = (await hosts.at(session, place.origin)).client
+            where = (place.repository, place.kind, place.number)
+            # Numbers differ only within one repository.
+            of = uuid5(delivery_id, f"{place.origin} {place.repository} {place.kind} {place.number}")
+            if is_repeated and await find_marked(client, *where, of) is not None:
+                continue
+            await client.add_comment(*where, f"{for_comment(told)}\n\n{mark(of)}")
+        return len(places)
