@@ -16,7 +16,8 @@ from app_server.core.database import UNAVAILABLE, Database, now
 from app_server.core.jobs import queue
 from app_server.core.jobs.models import Job, JobState
 from app_server.core.jobs.policy import GiveUp, Handler, JobAttempt, RetryPolicy, TryAgain
-from app_server.core.pubsub import LOOK, Ended, PubSub
+from app_server.core.jobs.wakeups import Wakeups
+from app_server.core.pubsub import LOOK, Ended, LocalPubSub, PubSub
 from app_server.core.server_objects import from_server
 
 logger = logging.getLogger(__name__)
@@ -53,6 +54,9 @@ class Jobs:
         self._running: dict[UUID, tuple[str, asyncio.Task[None]]] = {}
         self._woken = asyncio.Event()
         self._own_tasks: list[asyncio.Task[None]] = []
+        # Redis tells the other servers; without it, PostgreSQL does.
+        is_needed = isinstance(pubsub, LocalPubSub) and database.sqlite_file is None
+        self._wakeups = Wakeups(database, self.wake) if is_needed else None
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -96,6 +100,8 @@ class Jobs:
             asyncio.create_task(self._keep_leases(), name="leases of jobs"),
             asyncio.create_task(self._listen(), name="news of jobs"),
         ]
+        if self._wakeups is not None:
+            self._own_tasks.append(asyncio.create_task(self._wakeups.run(), name="news from PostgreSQL"))
 
     async def _keep_schedule(self, kind: str, every: timedelta) -> None:
         with suppress(IntegrityError):  # another server has just stored it
@@ -106,9 +112,11 @@ class Jobs:
         self._woken.set()
 
     def wake_all(self) -> None:
-        """Wakes the workers of all servers that share the pubsub."""
+        """Wakes the workers of all servers: by the pubsub, or by PostgreSQL if there is no Redis."""
         self.wake()
         self._pubsub.publish(_CHANNEL, [LOOK])
+        if self._wakeups is not None:
+            self._wakeups.tell()
 
     async def close(self) -> None:
         """Stops the worker and frees its unfinished jobs for other workers at once."""

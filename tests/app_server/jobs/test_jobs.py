@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from app_server.core.database import Database, now
 from app_server.core.jobs import queue, worker
@@ -21,6 +21,7 @@ from tests.app_server.conftest import App
 from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 from tests.app_server.tables import create_tables
+from tests.support.databases import POSTGRES
 
 QUICK = RetryPolicy(attempts=3, first_pause=timedelta(milliseconds=1), timeout=timedelta(seconds=30))
 
@@ -99,6 +100,36 @@ async def test_two_claims_for_one_key_never_both_succeed(database: Database) -> 
         claimed = await queue.claim(session, "other", ["work"])
         assert claimed is not None
         assert claimed.id == second
+
+
+@pytest.mark.parametrize("database_kind", [POSTGRES], indirect=True)
+async def test_postgresql_tells_other_servers_of_jobs_also_after_its_connections_were_cut(
+    database: Database,
+) -> None:
+    """Without Redis. The first server stores jobs that only the second one can do."""
+
+    async def work(_attempt: JobAttempt) -> None:
+        return
+
+    elsewhere = Database(database.url)
+    first, second = Jobs(database, LocalPubSub()), Jobs(elsewhere, LocalPubSub())
+    second.register("work", work, QUICK)
+    await first.open()
+    await second.open()
+    try:
+        await reaches(database, await add(database), JobState.DONE)
+        cut = text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid != pg_backend_pid() AND (query LIKE 'LISTEN%' OR query LIKE 'NOTIFY%')"
+        )
+        async with database.read() as session:
+            assert (await session.scalars(cut)).all()
+        await reaches(database, await add(database), JobState.DONE)
+        await reaches(database, await add(database), JobState.DONE)
+    finally:
+        await first.close()
+        await second.close()
+        await elsewhere.close()
 
 
 async def test_a_job_of_a_transaction_that_is_rolled_back_does_not_exist(database: Database) -> None:

@@ -1,0 +1,86 @@
+"""Wakes the workers of all servers on one PostgreSQL with NOTIFY, if no Redis connects the servers.
+
+One connection of each server listens and notifies. The notification is no part of the transaction that stores
+a job: PostgreSQL commits transactions with notifications one after the other, and a lost one costs no more
+than the worker's slow look into the database.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from app_server.core.database import UNAVAILABLE, Database
+
+CHANNEL: Final = "slipway_jobs"
+HEARTBEAT_SECONDS: Final = 30.0
+ANSWER_SECONDS: Final = 5.0
+RECONNECT_SECONDS: Final = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+class Wakeups:
+    """Calls `wake` when another server tells of a job, and after each time without a connection. `run` works
+    until it is cancelled.
+    """
+
+    def __init__(self, database: Database, wake: Callable[[], None]) -> None:
+        self._database = database
+        self._wake = wake
+        self._to_tell = asyncio.Event()
+        self._is_away = False
+
+    def tell(self) -> None:
+        """Tells the other servers that there may be a job. Several calls at once become one message."""
+        self._to_tell.set()
+
+    async def run(self) -> None:
+        import asyncpg
+
+        while True:
+            try:
+                await self._stay_connected()
+            except (
+                *UNAVAILABLE,
+                OSError,
+                TimeoutError,
+                asyncpg.PostgresError,
+                asyncpg.InterfaceError,
+            ) as error:
+                if not self._is_away:
+                    logger.warning("other servers cannot be told of jobs", extra={"error": str(error)})
+                self._is_away = True
+                self._to_tell.set()  # by the next connection: the message may be lost
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _stay_connected(self) -> None:
+        async with self._database.engine.connect() as connection:
+            driver: Any = (await connection.get_raw_connection()).driver_connection
+            try:
+                own = driver.get_server_pid()
+
+                def heard(_connection: object, sender: int, _channel: str, _payload: object) -> None:
+                    if sender != own:
+                        self._wake()
+
+                await driver.add_listener(CHANNEL, heard)
+                # A connection that was cut is noticed at once: the next statement fails.
+                driver.add_termination_listener(lambda _connection: self.tell())
+                self._is_away = False
+                self._wake()  # for what was told while this server did not listen
+                while True:
+                    await self._wait()
+                    told = self._to_tell.is_set()
+                    # Before it is sent: what comes meanwhile is told next.
+                    self._to_tell.clear()
+                    await driver.execute(f"NOTIFY {CHANNEL}" if told else "SELECT 1", timeout=ANSWER_SECONDS)
+            finally:
+                # The pool must not give a listening connection to others.
+                await connection.invalidate()
+
+    async def _wait(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HEARTBEAT_SECONDS):
+                await self._to_tell.wait()
