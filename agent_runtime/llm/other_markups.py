@@ -1,40 +1,229 @@
-"""Converts tool calls in the markup of other models to the form of `prompted_tools`. Pure.
+"""Reads calls in the markups that models have learnt, in place of the one that the prompt asks for. Pure.
 
-Some models do not use the form that the prompt asks for, but one that they have learnt: `<tool_call>{"name":
-…, "arguments": {…}}` (Hermes, Qwen) or `<invoke name="…">` (Claude). A call of an unknown tool is left
-unchanged, because it may be an example in an answer.
+They are those of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2, Mistral and
+Llama. A call of an unknown tool is left as text, because it may be an example in an answer.
 """
 
+import ast
+import json
 import re
-from collections.abc import Container
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import orjson
 
-from agent_runtime.llm.arguments import object_of
+from agent_runtime.llm.arguments import MAX_REPAIRED_CHARS, object_of
+from agent_runtime.llm.written_calls import BROKEN, Types
+from agent_runtime.llm.written_values import TEXT, Kinds, converted
 
-OPENINGS = ("<tool_call", "<invoke")
+OPENINGS = (
+    "<tool_call",
+    "<invoke",
+    "<\uff5cDSML\uff5c",
+    "<\uff5ctool\u2581call",
+    "<|tool_call",
+    "[TOOL_CALLS]",
+)
+"""How the text of a call begins. Llama's begin like any JSON or Python."""
 
-_JSON_CALL = re.compile(r"<tool_call>\s*(?P<call>\{.*?)\s*(?:</tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
-_INVOKED = re.compile(
-    r"(?:<function_calls>\s*)?<invoke\s+name\s*=\s*[\"']?(?P<name>[\w.:-]+)[\"']?\s*>"
-    r"(?P<body>.*?)(?:</invoke>|\Z)",
-    re.DOTALL,
+Found = tuple[int, str, str]
+"""The place of a call in the text, its name, and its arguments as JSON."""
+
+_NAME = r"(?P<name>[\w.:-]+?)"
+_DSML = r"(?:\uff5cDSML\uff5c\s*)?"
+
+# The name stands before the arguments, which are JSON.
+_NAMED = (
+    re.compile(
+        "<\uff5ctool\u2581call\u2581begin\uff5c>(?:function<\uff5ctool\u2581sep\uff5c>)?"
+        rf"\s*{_NAME}\s*(?:```json|<\uff5ctool\u2581sep\uff5c>)\s*"
+    ),
+    re.compile(
+        rf"<\|tool_call_begin\|>\s*(?:functions\.)?{_NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"
+    ),
+    re.compile(rf"\[TOOL_CALLS\]\s*{_NAME}\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\]\s*|(?=\{{))"),
+)
+_NAMED_END = re.compile(
+    r"\s*(?:```)?\s*<\uff5ctool\u2581call\u2581end\uff5c>|\s*<\|tool_call_end\|>|\[TOOL_CALLS\]|\Z"
 )
 
+# The name stands beside the arguments, in the same JSON.
+_LISTED = (
+    re.compile(r"<tool_call>\s*(?=\{)"),
+    re.compile(r"\[TOOL_CALLS\]\s*(?=\[|\{)"),
+    re.compile(r"<\|python_tag\|>\s*(?=\{)"),
+)
+_LISTED_END = re.compile(r"\s*</tool_call>|<tool_call>|\Z")
+_BETWEEN = re.compile(r"[\s;,]*(?:<\|python_tag\|>\s*)?")
 
-def in_our_form(text: str, names: Container[str]) -> str:
-    """Returns the text with calls of these tools rewritten as `<function=NAME>…</function>`."""
+# Each value stands behind its name: beginning of the call, one value, end of the call.
+_PAIRED = (
+    (
+        re.compile(rf"<tool_call>\s*{_NAME}\s*(?=<arg_key>|</tool_call>)"),
+        re.compile(
+            r"\s*<arg_key>\s*(?P<name>[^<]+?)\s*</arg_key>\s*<arg_value>(?P<value>.*?)"
+            r"(?:</arg_value>\s*(?=<arg_key>|</tool_call>|\Z)"
+            r"|\s*(?=<arg_key>[^<]*</arg_key>\s*<arg_value>|</tool_call>\s*(?:<tool_call>|\Z)|\Z))",
+            re.DOTALL,
+        ),
+        re.compile(r"\s*</tool_call>"),
+    ),
+    (
+        re.compile(
+            rf"(?:<{_DSML}(?:function_calls|tool_calls|calls)>\s*)?"
+            rf"<{_DSML}invoke\s+name\s*=\s*[\"']?{_NAME}[\"']?\s*(?:>|(?=/>))"
+        ),
+        re.compile(
+            rf"\s*<{_DSML}parameter\s+name\s*=\s*[\"']?(?P<name>[^\"'>]+?)[\"']?"
+            rf"(?:\s+string=\"(?P<is_text>true|false)\")?\s*>(?P<value>.*?)(?:</{_DSML}parameter>)?\s*"
+            rf"(?=<{_DSML}parameter\s+name|</{_DSML}invoke>\s*(?:<|\Z)|\Z)",
+            re.DOTALL,
+        ),
+        re.compile(rf"\s*</{_DSML}invoke>|/>"),
+    ),
+)
 
-    def from_json(match: re.Match[str]) -> str:
-        call = object_of(match["call"]) or {}
-        name, arguments = call.get("name"), call.get("arguments", {})
-        if name not in names or not isinstance(arguments, dict):
-            return match[0]
-        # No markup within the arguments shall be taken for a call.
-        written = orjson.dumps(arguments).decode().replace("<", "\\u003c")
-        return f"<function={name}>{written}</function>"
+_PYTHONIC = re.compile(
+    r"\s*(?:<\|python_start\|>)?\s*(?P<calls>\[\s*[\w.]+\(.*\)\s*\])\s*(?:<\|python_end\|>)?\s*", re.DOTALL
+)
 
-    def from_invocation(match: re.Match[str]) -> str:
-        return f"<function={match['name']}>{match['body']}</function>" if match["name"] in names else match[0]
+_MOST_HEADS = 1000
 
-    return _INVOKED.sub(from_invocation, _JSON_CALL.sub(from_json, text))
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
+    """Returns the calls of these tools in the markup that begins first. Empty if there are none. `was_cut`:
+    the reply ended because it reached its maximum length; a call that has no end is then not run.
+    """
+    readers: list[Iterator[Found]] = [
+        *(_named(head, text, types) for head in _NAMED),
+        *(_listed(head, text, types) for head in _LISTED),
+        *(_paired(*markup, text, types, was_cut=was_cut) for markup in _PAIRED),
+        _bare(text, types),
+        _pythonic(text, types),
+    ]
+    found = [those for those in map(list, readers) if those]
+    return min(found, key=lambda those: those[0][0], default=[])
+
+
+def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
+    """Yields each beginning of a call, and a function that says where the call ends: what looks like a
+    beginning within a call is none.
+    """
+    end = 0
+
+    def ends(position: int) -> None:
+        nonlocal end
+        end = max(end, position)
+
+    for _ in range(_MOST_HEADS):
+        match = head.search(text, end)
+        if match is None:
+            return
+        end = match.end()
+        yield match, ends
+
+
+def _named(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
+    for match, ends in _heads(head, text):
+        value, end = _json_at(text, match.end())
+        if value is None:
+            following = _NAMED_END.search(text, match.end())
+            end = following.start() if following else len(text)
+        ends(end)
+        if match["name"] in types:
+            yield match.start(), match["name"], text[match.end() : end]
+
+
+def _listed(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
+    for match, ends in _heads(head, text):
+        value, end = _json_at(text, match.end())
+        if value is None:
+            following = _LISTED_END.search(text, match.end())
+            end = following.start() if following else len(text)
+            value = object_of(text[match.end() : end])
+        ends(end)
+        for call in value if isinstance(value, list) else [value]:
+            if named := _with_name(call, types):
+                yield match.start(), *named
+
+
+def _bare(text: str, types: Types) -> Iterator[Found]:
+    """Yields calls of a text that has nothing else: JSON within an answer is no call."""
+    position, found = len(text) - len(text.lstrip()), []
+    while position < len(text.rstrip()):
+        value, position = _json_at(text, position)
+        named = _with_name(value, types)
+        if named is None:
+            return
+        found.append((0, *named))
+        between = _BETWEEN.match(text, position)
+        position = between.end() if between else position
+    yield from found
+
+
+def _with_name(call: Any, types: Types) -> tuple[str, str] | None:
+    if not isinstance(call, dict) or call.get("name") not in types:
+        return None
+    arguments = call.get("arguments", call.get("parameters", {}))
+    if isinstance(arguments, str):
+        return call["name"], arguments
+    return (call["name"], json.dumps(arguments)) if isinstance(arguments, dict) else None
+
+
+def _pythonic(text: str, types: Types) -> Iterator[Found]:
+    """Yields calls of a text that is a list of calls in Python's syntax and nothing else. Runs nothing."""
+    list_of_calls = _PYTHONIC.fullmatch(text)
+    if list_of_calls is None or len(text) > MAX_REPAIRED_CHARS:
+        return
+    try:
+        parsed = ast.parse(list_of_calls["calls"], mode="eval").body
+        called = [_called(one) for one in parsed.elts] if isinstance(parsed, ast.List) else []
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return
+    if all(name in types for name, _ in called):
+        yield from ((0, name, json.dumps(arguments)) for name, arguments in called)
+
+
+def _called(call: ast.expr) -> tuple[str, dict[str, Any]]:
+    """Returns the name and the arguments of a call in Python's syntax. Raises ValueError for other code."""
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError("no call with named arguments only")
+    return ast.unparse(call.func), {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+
+
+def _paired(
+    head: re.Pattern[str],
+    pair: re.Pattern[str],
+    closing: re.Pattern[str],
+    text: str,
+    types: Types,
+    *,
+    was_cut: bool,
+) -> Iterator[Found]:
+    for match, ends in _heads(head, text):
+        known, arguments, end = types.get(match["name"]), {}, match.end()
+        while value := pair.match(text, end):
+            arguments[value["name"]] = _value(value, known or {})
+            end = value.end()
+        ends(end)
+        is_cut = was_cut and closing.match(text, end) is None
+        if known is not None:
+            yield match.start(), match["name"], BROKEN if is_cut else orjson.dumps(arguments).decode()
+
+
+def _value(match: re.Match[str], known: Mapping[str, Kinds]) -> Any:
+    value, is_text = match["value"], match.groupdict().get("is_text")
+    if is_text is None:
+        return converted(value, known.get(match["name"], TEXT))
+    decoded, _ = _json_at(value.strip(), 0) if is_text == "false" else (value, 0)
+    return value if decoded is None and value.strip() != "null" else decoded
+
+
+def _json_at(text: str, position: int) -> tuple[Any, int]:
+    """Returns the JSON value that begins there, and where it ends. Returns None for text that is no JSON."""
+    try:
+        return _DECODER.raw_decode(text, position)
+    except (ValueError, RecursionError):
+        return None, len(text)

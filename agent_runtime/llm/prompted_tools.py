@@ -2,31 +2,30 @@
 Pure.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result comes
-back as a user message. Reading is lenient: closing tags may be missing, and values are converted to the type
-that the tool expects.
+back as a user message.
 """
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from agent_runtime.llm.arguments import repaired
+from agent_runtime.llm import other_markups, written_calls
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply, RequestedCall
-from agent_runtime.llm.other_markups import OPENINGS, in_our_form
+from agent_runtime.llm.written_values import kinds_of_parameters
 
 ChatMessage = dict[str, Any]
 
-_OPENINGS = ("<function", *OPENINGS)
-_OPENING = re.compile("|".join(_OPENINGS))
-_FUNCTION = re.compile(r"<function\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.:-]+)[\"']?[^\S\n]*/?>?")
-_PARAMETER = re.compile(r"<parameter\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.-]+)[\"']?[^\S\n]*>?")
-_BROKEN = "(the reply was cut off)"
+_OPENINGS = ("<function", *other_markups.OPENINGS)
+_OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
+
+# A call that the model only thinks of is none.
+_THOUGHT = re.compile(r"\s*(?:<think>.*?</think>|\[THINK\].*?\[/THINK\])", re.DOTALL)
 
 _INSTRUCTIONS = """\
 You can use the tools listed below. To use one, end your reply with a call in exactly this form:
@@ -66,29 +65,22 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Returns the reply with the calls in its text. Other text after the first call is dropped, because the
-    model cannot know the result.
+    """Returns the reply with the calls in its text, in our form or in one that the model has learnt,
+    whichever begins first. Other text after the first call is dropped, because the model cannot know the
+    result.
     """
-    types = {tool["function"]["name"]: _types(tool) for tool in tools}
-    said = _in_our_form(reply.text, types)
-    found = list(_FUNCTION.finditer(said))
+    types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
+    thought = _THOUGHT.match(reply.text)
+    begin = thought.end() if thought else 0
+    said = reply.text[begin:]
+    own = list(written_calls.calls(said, types, was_cut=reply.was_cut))
+    others = other_markups.calls(said, types, was_cut=reply.was_cut)
+    found = others if others and (not own or others[0][0] < own[0][0]) else own
     if not found:
         return reply
-    calls = [
-        _call(match["name"], body, types, was_cut=reply.was_cut and match is found[-1])
-        for match, body in _behind_each(found, said)
-    ]
-    text = said[: found[0].start()].rstrip()
+    calls = [RequestedCall(new_call_id(), name, arguments) for _, name, arguments in found]
+    text = reply.text[: begin + found[0][0]].rstrip().removesuffix("<tool_call>").rstrip()
     return replace(reply, text=text, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
-
-
-def _in_our_form(text: str, names: Container[str]) -> str:
-    """Converts calls in other markups if one begins before the first call in our form. Otherwise returns the
-    text unchanged: inside a call in our form, such text is a value.
-    """
-    own = _FUNCTION.search(text)
-    before = text[: own.start()] if own else text
-    return in_our_form(text, names) if any(opening in before for opening in OPENINGS) else text
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:
@@ -185,58 +177,3 @@ def _joined(first: Any, second: Any) -> Any:
 
 def _parts(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
-
-
-# Reading
-
-
-def _types(tool: Mapping[str, Any]) -> dict[str, str]:
-    properties = tool["function"].get("parameters", {}).get("properties", {})
-    return {name: str(schema.get("type", "string")) for name, schema in properties.items()}
-
-
-def _call(name: str, body: str, types: Mapping[str, Mapping[str, str]], *, was_cut: bool) -> RequestedCall:
-    body = body.rpartition("</function")[0] if "</function" in body else body
-    found = list(_PARAMETER.finditer(body))
-    if was_cut and "</parameter" not in body[found[-1].end() if found else 0 :]:
-        return RequestedCall(new_call_id(), name, _BROKEN)
-    if not found and body.strip().startswith("{"):
-        return RequestedCall(new_call_id(), name, body.strip())
-    known = types.get(name, {})
-    arguments = {
-        match["name"]: _converted(_value(written), known.get(match["name"], "string"))
-        for match, written in _behind_each(found, body)
-    }
-    return RequestedCall(new_call_id(), name, orjson.dumps(arguments).decode())
-
-
-def _behind_each(found: Sequence[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
-    """Returns each match with the text between it and the next match."""
-    ends = [*(match.start() for match in found), len(text)][1:]
-    return [(match, text[match.end() : end]) for match, end in zip(found, ends, strict=True)]
-
-
-def _value(written: str) -> str:
-    value = written.rpartition("</parameter")[0] if "</parameter" in written else written.rstrip()
-    return value.removeprefix("\n").removesuffix("\n")
-
-
-def _converted(value: str, wanted: str) -> Any:
-    """Converts a value to the type that the tool wants. A value that cannot be converted stays text; the tool
-    then reports what is wrong.
-    """
-    if wanted == "boolean" and value.strip().lower() in {"true", "false"}:
-        return value.strip().lower() == "true"
-    if wanted in {"integer", "number"}:
-        return _decoded(value, int | float)
-    if wanted in {"array", "object"}:
-        return _decoded(value, list | dict)
-    return value
-
-
-def _decoded(value: str, kind: Any) -> Any:
-    try:
-        decoded = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        decoded = repaired(value)
-    return decoded if isinstance(decoded, kind) and not isinstance(decoded, bool) else value

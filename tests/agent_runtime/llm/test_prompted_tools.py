@@ -1,6 +1,7 @@
 """Models without native tool calls."""
 
 import json
+import time
 from typing import Any
 
 import orjson
@@ -101,6 +102,13 @@ async def test_a_task_goes_through_a_tool_to_its_finish(
             '<function_calls>\n<invoke name="edit">\n<parameter name="line">3</parameter>\n</invoke>',
             [("edit", {"line": 3})],
         ),
+        (
+            "<function=edit>\n<parameter=path>\nEnd </function>; <function=a>.\n</parameter>\n</function>",
+            [("edit", {"path": "End </function>; <function=a>."})],
+        ),
+        ('[edit(path="/a", line=3)]', [("edit", {"path": "/a", "line": 3})]),
+        ("[edit(path=open('/a').read())]", []),
+        ('I answer {"name": "edit", "parameters": {}} to that.', []),
         ('Write <invoke name="x"> or <tool_call>{"name": "x"}</tool_call>.', []),
     ],
 )
@@ -122,6 +130,19 @@ async def test_the_markup_that_a_model_has_learnt_is_neither_run_as_text_nor_sho
     (observed,) = of_kind(conversation, "ObservationEvent")
     assert observed["observation"]["content"][0]["text"] == "hello"
     assert "".join(frame["content"] for frame in watch.of_type("delta")) == "Let me look.\nDone."
+
+
+def test_a_call_is_run_if_only_the_next_one_was_cut_off():
+    first = '<tool_call>{"name": "edit", "arguments": {"line": 3}}</tool_call>'
+    assert read(f'{first}<tool_call>{{"name": "edit", "arg', was_cut=True) == [("edit", {"line": 3})]
+
+
+def test_much_markup_is_read_in_a_moment():
+    pieces = ("\n<function=edit", "<parameter=path>", "<tool_call>{", "<tool_call>edit<arg_key>", "[")
+    begun = time.process_time()
+    for piece in pieces:
+        read(piece * (1_000_000 // len(piece)))
+    assert time.process_time() - begun < 5
 
 
 def test_a_value_that_was_cut_off_is_not_taken_for_whole():
@@ -194,6 +215,12 @@ MARKUP = [
     "</tool_call>",
     '<invoke name="edit">',
     "</invoke>",
+    "<arg_key>path</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "[TOOL_CALLS]edit[ARGS]",
+    "<|tool_call_begin|>functions.edit:0<|tool_call_argument_begin|>",
+    '[edit(path="a")]',
     "<",
     "\n",
     '"',

@@ -1,0 +1,132 @@
+"""How calls of tools are read, judged by the public data of canitoolcall: what models wrote, word for word,
+and the calls that it means.
+"""
+
+import json
+from collections import Counter
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+import pytest
+
+from agent_runtime.llm import prompted_tools
+from agent_runtime.llm.arguments import object_of
+from agent_runtime.llm.complete import LLMClient
+from agent_runtime.llm.config import LLM
+from agent_runtime.llm.messages import PieceKind, Prompt, Reply
+from agent_runtime.metering.usage import Usage
+from tests.support.scripted_llm import ScriptedLLM, calls
+
+# Calls as data: a call's name and its arguments.
+Calls = list[tuple[str, dict[str, Any]]]
+
+READ = {
+    "deepseek": 66,
+    "glm": 42,
+    "kimi": 21,
+    "llama": 26,
+    "mistral": 37,
+    "qwen3-hermes": 33,
+    "qwen3-xml": 48,
+}
+"""How many of a family's replies with calls are read exactly: all, except those of Kimi K3."""
+
+# The markups of these models are read by their servers only, which know them as special tokens.
+LEFT_TO_SERVERS = {"gemma4": 37, "gpt-oss": 35, "kimi": 14}
+
+# A missing last bracket is added. The data wants such a call refused.
+REPAIRED = {"deepseek/vllm-v3-malformed-missing-brace", "qwen3-hermes/vllm-invalid-json-missing-brace"}
+
+
+@cache
+def recorded() -> list[dict[str, Any]]:
+    data = files("canitoolcall").joinpath("_data", "fixtures")
+    return [
+        json.loads(line)
+        for family in data.iterdir()
+        if family.is_dir()
+        for part in family.iterdir()
+        if part.name.endswith(".jsonl")
+        for line in part.read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def expected(one: dict[str, Any]) -> Calls:
+    stated = (one.get("expected") or {}).get("tool_calls") or []
+    return [(call["name"], call["arguments"]) for call in stated]
+
+
+def read(one: dict[str, Any]) -> Calls:
+    """Returns the calls that would run: one with unreadable arguments is answered with an error."""
+    was_cut = "truncated" in one["tags"]
+    reply = Reply("r", one["raw_output"], "", (), Usage(), was_cut=was_cut)
+    found = prompted_tools.read(reply, one["tools"]).tool_calls
+    decoded = [(call.name, object_of(call.arguments)) for call in found]
+    return [(name, arguments) for name, arguments in decoded if arguments is not None]
+
+
+def same(found: Calls, wanted: Calls) -> bool:
+    """Compares types as well: 3 is not "3", and true is not 1."""
+    return json.dumps(found, sort_keys=True) == json.dumps(wanted, sort_keys=True)
+
+
+def test_calls_in_the_markup_of_a_model_are_read_exactly() -> None:
+    right, wrong = Counter[str](), dict[str, tuple[Calls, Calls]]()
+    for one in recorded():
+        if wanted := expected(one):
+            found = read(one)
+            if same(found, wanted):
+                right[one["family"]] += 1
+            elif found or one["family"] not in LEFT_TO_SERVERS:
+                wrong[one["id"]] = (found, wanted)
+
+    assert wrong == {}
+    assert right == READ
+    total = Counter(one["family"] for one in recorded() if expected(one))
+    assert total - right == LEFT_TO_SERVERS
+
+
+def test_nothing_runs_that_was_cut_off_malformed_or_only_talked_about() -> None:
+    without = [one for one in recorded() if not expected(one)]
+    assert len(without) > 100
+    assert {one["id"] for one in without if read(one)} == REPAIRED
+
+
+def test_the_markup_of_a_call_is_not_streamed() -> None:
+    markers = ("<tool_call", "<invoke", "<function", "[TOOL_CALLS]", "DSML", "<\uff5ctool", "<|tool_call")
+    for one in recorded():
+        shown: list[str] = []
+
+        def show(_: PieceKind, content: str, shown: list[str] = shown) -> None:
+            shown.append(content)
+
+        take = prompted_tools.until_call(show)
+        for begin in range(0, len(one["raw_output"]), 3):
+            take("text", one["raw_output"][begin : begin + 3])
+        assert not [marker for marker in markers if marker in "".join(shown)], one["id"]
+
+
+@pytest.mark.parametrize("api_mode", ["chat", "responses"])
+async def test_calls_that_a_server_streams_arrive_as_they_are(
+    scripted_llm: ScriptedLLM, api_mode: str
+) -> None:
+    wanted = [call for one in recorded() for call in expected(one) if call[0].isidentifier()][:60]
+    scripted_llm.script(calls(*wanted, piece_chars=3))
+    llm = LLM.model_validate(
+        {
+            "model": "openai/scripted",
+            "base_url": scripted_llm.base_url,
+            "api_key": scripted_llm.api_key,
+            "api_mode": api_mode,
+        }
+    )
+    client = LLMClient()
+    try:
+        prompt = Prompt(messages=[orjson.dumps({"role": "user", "content": "Go."})])
+        reply = await client.complete(llm, prompt)
+    finally:
+        await client.close()
+
+    assert same([(one.name, json.loads(one.arguments)) for one in reply.tool_calls], wanted)
