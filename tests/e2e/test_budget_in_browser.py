@@ -20,7 +20,10 @@ def test_a_task_pauses_at_its_budget_and_goes_on_with_one_click(
     scripted_llm.script(
         *[
             calls(
-                ("think", {"thought": thought}), prompt_tokens=80_000, cached_tokens=cached, completion_tokens=0
+                ("think", {"thought": thought}),
+                prompt_tokens=80_000,
+                cached_tokens=cached,
+                completion_tokens=0,
             )
             for thought, cached in (("a", 0), ("b", 79_000))
         ],

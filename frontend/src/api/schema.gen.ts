@@ -35,8 +35,8 @@ export interface paths {
         get: operations["get_conversation_retention_api_v1_administration_conversation_retention_get"];
         /**
          * Set Conversation Retention
-         * @description Saves the setting. A job applies it once an hour, to the conversations of all users. What is deleted
-         *     cannot be brought back.
+         * @description Saves the setting. A job applies it once an hour, to the conversations of all users. Deleted
+         *     conversations cannot be restored.
          */
         put: operations["set_conversation_retention_api_v1_administration_conversation_retention_put"];
         post?: never;
@@ -82,8 +82,9 @@ export interface paths {
         put?: never;
         /**
          * Save Git App
-         * @description Registers an application, or replaces the one of the same host. Secrets that are left out are removed.
-         *     Users who have signed in with an application whose client_id changes have to connect again.
+         * @description Registers an application, or replaces the one of the same host. Stored secrets that the request does
+         *     not contain are removed. If the client_id changes, users who have signed in with the application must
+         *     connect again.
          *
          *     409 `git_app_exists`.
          */
@@ -106,8 +107,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Git App
-         * @description Deletes an application. Tokens that users have signed in for stay until they expire; then their users
-         *     have to connect again or paste a token.
+         * @description Deletes an application. Tokens from earlier sign-ins stay valid until they expire. Then their users
+         *     must connect again or paste a token.
          *
          *     404 `git_app_not_found`.
          */
@@ -150,14 +151,105 @@ export interface paths {
         put?: never;
         /**
          * Use Installation
-         * @description Stores tokens of an installation as the credential of the current administrator for the host, in place
-         *     of an earlier one. Agents of this administrator then act as the GitHub App, with tokens that live for an
-         *     hour and are valid for one repository each.
+         * @description Stores an installation of a GitHub App as the current administrator's credential for the host. It
+         *     replaces an earlier credential.
+         *
+         *     Agents of this administrator then act as the GitHub App. Their tokens are valid for an hour and for one
+         *     repository each.
          *
          *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
          */
         post: operations["use_installation_api_v1_administration_git_apps__app_id__installations__installation_id__use_post"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Administered Items
+         * @description Returns the items of the organisation and of all teams, and who overrides them.
+         */
+        get: operations["list_administered_items_api_v1_administration_items_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/items/mcp_server/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save Mcp Server Of Level
+         * @description Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
+         *     Conversations that start from now on can use it; a changed address and changed headers are used from the
+         *     next call on.
+         *
+         *     400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`, `mcp_variables_needed`,
+         *     `too_many_items`.
+         */
+        put: operations["save_mcp_server_of_level_api_v1_administration_items_mcp_server__name__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/items/secret/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save Secret Of Level
+         * @description Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
+         *     value from their next command on.
+         *
+         *     400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
+         */
+        put: operations["save_secret_of_level_api_v1_administration_items_secret__name__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/administration/items/{kind}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Item Of Level
+         * @description Deletes an item of a team, or of the organisation if `team_id` is left out. Agents cannot use it any
+         *     more. 404 `item_not_set`, `team_not_found`.
+         */
+        delete: operations["delete_item_of_level_api_v1_administration_items__kind___name__delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -861,8 +953,8 @@ export interface paths {
         };
         /**
          * Get Consent
-         * @description Returns everything that the repository would run in its present version. Nothing of it runs until it is
-         *     allowed.
+         * @description Returns everything that the repositories would run in their present version. Nothing of it runs until
+         *     it is allowed.
          */
         get: operations["get_consent_api_v1_app_conversations__conversation_id__consent_get"];
         put?: never;
@@ -870,8 +962,9 @@ export interface paths {
          * Answer Offers
          * @description Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
          *
-         *     409 `offer_changed` if a hash is not offered or no longer offered; nothing is changed then. 409
-         *     `not_ready` while the conversation starts. After a failed start, the retry uses the decisions.
+         *     409 `offer_changed` if a hash is not offered or no longer offered, and `setup_script_runs` if a set-up
+         *     script is allowed while one is running; nothing is changed then. 409 `not_ready` while the conversation
+         *     starts. After a failed start, the retry uses the decisions. 400 `repository_not_in_conversation`.
          */
         post: operations["answer_offers_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
@@ -960,9 +1053,9 @@ export interface paths {
          * Git Changes
          * @description Returns the files that differ from `ref`, or without it from the commit where the conversation began.
          *
-         *     `path`: a repository, relative to the conversation's own or absolute within the sandbox; if left out, the
-         *     conversation's own. For another repository the start commit is unknown: without `ref` it is compared with
-         *     its default branch.
+         *     `path`: a repository, relative to the conversation's first one (`../lamp`) or absolute within the sandbox;
+         *     if left out, the first one. For one that is not a repository of the conversation the start commit is
+         *     unknown: without `ref` it is compared with its default branch.
          */
         get: operations["git_changes_api_v1_app_conversations__conversation_id__git_changes_get"];
         put?: never;
@@ -982,8 +1075,8 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Returns the content of one file before and after. `path`: relative to the repository, or absolute
-         *     within the sandbox.
+         * @description Returns the content of one file before and after. `path`: relative to the conversation's first
+         *     repository, or absolute within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -1003,7 +1096,10 @@ export interface paths {
         };
         /**
          * Git Patch
-         * @description Returns all changes as one unified diff, including untracked files.
+         * @description Returns all changes of one repository as one unified diff, including untracked files.
+         *
+         *     `repository`: the name of its directory; if left out, the conversation's first one. 400
+         *     `repository_not_in_conversation`.
          */
         get: operations["git_patch_api_v1_app_conversations__conversation_id__git_patch_get"];
         put?: never;
@@ -1157,7 +1253,8 @@ export interface paths {
         put?: never;
         /**
          * Create Link
-         * @description Makes a link with which everyone can read the conversation until the link expires.
+         * @description Makes a link to the conversation. Until the link expires, all people who have it can read the
+         *     conversation.
          *
          *     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
          *     `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
@@ -1204,13 +1301,14 @@ export interface paths {
         put?: never;
         /**
          * Create Model Key
-         * @description Makes a key with which programs in the conversation's sandbox call its model, within its budget. It
-         *     replaces the earlier key, opens nothing else, and is of no use outside of the sandbox.
+         * @description Makes a key with which programs in the conversation's sandbox call its model, within its budget.
+         *
+         *     The key replaces the earlier one, gives access to nothing else, and works only inside the sandbox.
          */
         post: operations["create_model_key_api_v1_app_conversations__conversation_id__model_key_post"];
         /**
          * Revoke Model Key
-         * @description Takes the key away. Calls that have begun go on to their end. Without a key nothing happens.
+         * @description Revokes the key. Calls that have begun continue to their end. Does nothing if there is no key.
          */
         delete: operations["revoke_model_key_api_v1_app_conversations__conversation_id__model_key_delete"];
         options?: never;
@@ -1297,8 +1395,8 @@ export interface paths {
         put?: never;
         /**
          * Create Pull Request
-         * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox has
-         *     to run. Repeating the call returns the open pull request of the branch.
+         * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox must
+         *     run. A repeated call returns the open pull request of the branch.
          *
          *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
          *     `repository_not_in_conversation`.
@@ -1364,8 +1462,8 @@ export interface paths {
         put?: never;
         /**
          * Address Review
-         * @description Sends the unresolved review comments to the agent as one message. When the branch has moved after that,
-         *     each thread is answered.
+         * @description Sends the unresolved review comments to the agent as one message. Each thread is answered after the
+         *     branch has a new commit.
          *
          *     409 `nothing_to_address`.
          */
@@ -1465,10 +1563,11 @@ export interface paths {
         put?: never;
         /**
          * Run Setup Script
-         * @description Runs this version of the set-up script again. The stage of the start shows its progress.
+         * @description Runs this version of a repository's set-up script again. The stage of the start shows its progress.
          *
          *     409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`, and `not_ready` while
-         *     the conversation starts or after the start has failed: the retry runs the script.
+         *     the conversation starts or after the start has failed: the retry runs the script. 400
+         *     `repository_not_in_conversation`.
          */
         post: operations["run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post"];
         delete?: never;
@@ -1517,7 +1616,8 @@ export interface paths {
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description Sets what every signed-in user may do. Null: only the named people and teams have access.
+         * @description Sets what every signed-in user may do with the conversation. With null, only the named people and teams
+         *     have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1536,9 +1636,9 @@ export interface paths {
         };
         /**
          * Find Candidates
-         * @description Returns up to 20 people whose name contains the query, or whose full e-mail address is the query.
-         *     Before them come up to 20 teams whose name contains it: of the user's own teams, or of all if the user is
-         *     an administrator.
+         * @description Returns up to 20 people whose name contains the query or whose e-mail address is the query, and before
+         *     them up to 20 teams whose name contains the query. The teams are the user's own, or all teams if the user
+         *     is an administrator.
          */
         get: operations["find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get"];
         put?: never;
@@ -1660,8 +1760,8 @@ export interface paths {
         put?: never;
         /**
          * Switch Acp Model
-         * @description Changes the model of an agent that speaks ACP. No agent here does: 400 `not_an_acp_agent` for each
-         *     conversation.
+         * @description The protocol's route for the model of an agent that speaks ACP. Slipway has no such agents, so it
+         *     always answers 400 `not_an_acp_agent`.
          */
         post: operations["switch_acp_model_api_v1_app_conversations__conversation_id__switch_acp_model_post"];
         delete?: never;
@@ -1751,7 +1851,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Audit Stream
-         * @description Sends the audit log nowhere any more. 404 `audit_stream_not_found`.
+         * @description Stops sending the audit log. 404 `audit_stream_not_found`.
          */
         delete: operations["delete_audit_stream_api_v1_audit_log_stream_delete"];
         options?: never;
@@ -1770,7 +1870,7 @@ export interface paths {
         put?: never;
         /**
          * Test Audit Stream
-         * @description Sends a message that is no entry to the receiver, at once.
+         * @description Sends a test message to the receiver at once. The message is not an entry of the audit log.
          *
          *     404 `audit_stream_not_found`, 502 `audit_stream_failed`.
          */
@@ -1825,7 +1925,7 @@ export interface paths {
         head?: never;
         /**
          * Change Callback
-         * @description Changes a callback. 400 `no_url` for a url of a callback that is no webhook.
+         * @description Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook.
          */
         patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
         trace?: never;
@@ -1881,8 +1981,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate Secret Of Callback
-         * @description Gives a webhook a new secret, shown only in this reply. Until `previous_secret_until` messages are
-         *     signed with both. 400 `no_secret`.
+         * @description Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
+         *     messages are signed with both secrets. 400 `no_secret`.
          */
         post: operations["rotate_secret_of_callback_api_v1_callbacks__callback_id__rotate_secret_post"];
         delete?: never;
@@ -2173,7 +2273,7 @@ export interface paths {
         /**
          * Receive Git Webhook
          * @description Accepts a delivery of a git host for the trigger with this id. It needs no sign-in: the delivery must
-         *     be signed with the trigger's secret. It is handled later, once, also if the host repeats it.
+         *     be signed with the trigger's secret. It is handled later, and only once, even if the host repeats it.
          *
          *     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
          */
@@ -2213,8 +2313,8 @@ export interface paths {
         };
         /**
          * Search Installations
-         * @description Returns the ids of the namespaces in which the user may see repositories: installations of an app where
-         *     the host has such, else organisations, groups, workspaces or projects.
+         * @description Returns the ids of the namespaces in which the user may see repositories. These are installations of an
+         *     app if the host has apps, and otherwise organisations, groups, workspaces or projects.
          */
         get: operations["search_installations_api_v1_git_installations_search_get"];
         put?: never;
@@ -2255,9 +2355,9 @@ export interface paths {
         };
         /**
          * Search Suggested Tasks
-         * @description Returns what waits for the user at all their hosts: open pull requests of theirs with conflicts,
-         *     failing checks or unresolved comments, and issues that are assigned to them. A host that fails is named in
-         *     `failed_hosts` and hides nothing of the others.
+         * @description Returns tasks that wait for the user at all git hosts: the user's open pull requests with conflicts,
+         *     failing checks or unresolved comments, and issues that are assigned to the user. A host that fails is
+         *     named in `failed_hosts`; the tasks of the others are still returned.
          */
         get: operations["search_suggested_tasks_api_v1_git_suggested_tasks_search_get"];
         put?: never;
@@ -3444,6 +3544,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/levels/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Given Items
+         * @description Returns what the organisation and the user's teams give to the user, sorted by kind and name. Values of
+         *     secrets and addresses of servers are left out.
+         */
+        get: operations["list_given_items_api_v1_settings_levels_items_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/mcp": {
         parameters: {
             query?: never;
@@ -4090,9 +4211,9 @@ export interface paths {
         put?: never;
         /**
          * Preview Marketplaces
-         * @description Reads marketplaces and returns what they offer at this moment. Nothing is stored.
+         * @description Reads marketplaces and returns the plugins and skills that they offer now. Nothing is stored.
          *
-         *     A marketplace that cannot be read is named in `errors`. Up to 20 marketplaces.
+         *     A marketplace that cannot be read is named in `errors`. At most 20 marketplaces.
          */
         post: operations["preview_marketplaces_api_v1_skills_marketplace_skills_post"];
         delete?: never;
@@ -4308,8 +4429,8 @@ export interface paths {
         put?: never;
         /**
          * Add Trigger
-         * @description Adds a trigger for a repository, which the host is asked for with the user's token. Only this reply
-         *     shows the secret. Then add a webhook with `url` and `secret` at the git host.
+         * @description Adds a trigger for a repository. The git host must confirm with the user's token that the user may
+         *     write to it. Only this reply shows the secret. Then add a webhook with `url` and `secret` at the git host.
          *
          *     400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
          *     `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
@@ -4380,8 +4501,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate Secret Of Trigger
-         * @description Gives a trigger a new secret, shown only in this reply. Until `previous_secret_until` the previous one
-         *     is accepted too.
+         * @description Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`, the
+         *     previous secret is accepted too.
          */
         post: operations["rotate_secret_of_trigger_api_v1_triggers__trigger_id__rotate_secret_post"];
         delete?: never;
@@ -4693,10 +4814,12 @@ export interface components {
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
         /**
          * AddCallback
-         * @description A new callback. url: only and always for `webhook` and `chat`; for `chat` the address of an incoming
-         *     webhook of Slack, Mattermost or a chat that takes the same. email: only and always for `mail`. `chat` and
-         *     `mail` tell people and therefore need a filter. conversation_id: one of the user's conversations;
-         *     without it all of them. is_for_everyone: conversations of all users; needs the permission `administer`.
+         * @description A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
+         *     of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
+         *     for others. `comment` writes on the open pull requests of the conversation, or else on the issue or pull
+         *     request that has started it, with the user's own token for the git host. `chat`, `mail` and `comment` are
+         *     read by people, so they need a filter. conversation_id: one of the user's conversations; without it all
+         *     of them. is_for_everyone: conversations of all users; needs the permission `administer`.
          */
         AddCallback: {
             /** Conversation Id */
@@ -4792,6 +4915,37 @@ export interface components {
             sandbox_spec_id?: string | null;
         };
         /**
+         * AdministeredItem
+         * @description An item of the organisation or a team, as administrators see it.
+         *
+         *     `mcp_server`: null for other kinds; without the values of headers and variables. `set_by`: the name of the
+         *     administrator; null if the account is deleted. `overriding_teams`: the teams with an item of this name
+         *     that holds instead. `overriding_people`: how many people have added one of this name that holds instead.
+         */
+        AdministeredItem: {
+            /** Description */
+            description: string | null;
+            /** Enforced */
+            enforced: boolean;
+            kind: components["schemas"]["ItemKind"];
+            level: components["schemas"]["Level"];
+            mcp_server: components["schemas"]["McpServerInfo"] | null;
+            /** Name */
+            name: string;
+            /** Overriding People */
+            overriding_people: number;
+            /** Overriding Teams */
+            overriding_teams: string[];
+            /** Set By */
+            set_by: string | null;
+            /** Team Id */
+            team_id: string | null;
+            /** Team Name */
+            team_name: string | null;
+            /** Updated At */
+            updated_at: string;
+        };
+        /**
          * AdministeredLimit
          * @description The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
          *     `began_at`.
@@ -4847,7 +5001,7 @@ export interface components {
         };
         /**
          * AgentAsked
-         * @description The message that was sent to the agent. count: how many review threads or checks it is about.
+         * @description The message that was sent to the agent. `count`: the number of review threads or checks in it.
          */
         AgentAsked: {
             /** Count */
@@ -4916,6 +5070,9 @@ export interface components {
         /**
          * AnswerOffers
          * @description The hashes of the offers that the user allows and refuses.
+         *
+         *     repository: the directory of the repository whose offers are meant; null for the offers with these hashes
+         *     in all repositories of the conversation.
          */
         AnswerOffers: {
             /**
@@ -4928,6 +5085,8 @@ export interface components {
              * @default []
              */
             refuse: string[];
+            /** Repository */
+            repository?: string | null;
         };
         /**
          * ApiKeyInfo
@@ -5015,6 +5174,7 @@ export interface components {
              */
             pr_number: number[];
             program_usage?: components["schemas"]["ProgramUsage"] | null;
+            prompt_cache?: components["schemas"]["PromptCache"] | null;
             /** Public */
             public?: boolean | null;
             sandbox_error?: components["schemas"]["SandboxError"] | null;
@@ -5195,8 +5355,8 @@ export interface components {
          * BlobReference
          * @description A large part of an event that is kept beside it.
          *
-         *     `path`: the keys and indexes that lead to it. `sha256`: of the part as it stood in the event, and its name
-         *     in the route of blobs. `size`: in bytes.
+         *     `path`: the keys and indexes that lead to it. `sha256`: the hash of the part as it was in the event; it is
+         *     also the part's name in the route of blobs. `size`: in bytes.
          */
         BlobReference: {
             /** Media Type */
@@ -5435,9 +5595,9 @@ export interface components {
         };
         /**
          * ChangeGitCredential
-         * @description Changes of a stored token. Fields that are left out stay as they are. provider, api_url: only with a
-         *     new token, since the stored one must not be sent to another address. A new provider without an api_url
-         *     takes the stored address away.
+         * @description Changes to a stored token. Fields that are left out stay as they are. `provider`, `api_url`: allowed
+         *     only together with a new token, because the stored token must not be sent to another address. A new
+         *     provider without an `api_url` removes the stored address.
          */
         ChangeGitCredential: {
             /** Api Url */
@@ -5768,10 +5928,19 @@ export interface components {
         };
         /**
          * ConversationConsent
-         * @description The offers of a repository with the user's decisions. `repository`: the key under which answers are
-         *     stored.
+         * @description The offers of a conversation's first repository with the user's decisions.
+         *
+         *     directory: the name of its directory. repository: the key under which answers are stored. further: those
+         *     of its further repositories, as far as they offer anything.
          */
         ConversationConsent: {
+            /** Directory */
+            directory: string;
+            /**
+             * Further
+             * @default []
+             */
+            further: components["schemas"]["FurtherConsent"][];
             /** Items */
             items: components["schemas"]["OfferInfo"][];
             /** Repository */
@@ -5900,7 +6069,7 @@ export interface components {
         /**
          * CreateConversationLink
          * @description A new link. `hours`: how long it is valid. `confirmed_findings`: the ids of the secrets that the owner
-         *     wants to show; each finding must be in it.
+         *     agrees to show. It must contain every finding.
          */
         CreateConversationLink: {
             /**
@@ -5960,9 +6129,9 @@ export interface components {
         };
         /**
          * CreatePullRequest
-         * @description A pull request to open. repository: which of the conversation's repositories, by its directory, name or
-         *     URL; null for the first one. head: the branch to push to; it is made if it is not there. Changes that are
-         *     not committed are committed with the title as the message.
+         * @description A pull request to open. repository: the directory, name or URL of one of the conversation's
+         *     repositories; null for the first one. head: the branch to push to; it is created if it does not exist.
+         *     Uncommitted changes are committed with the title as the message.
          */
         CreatePullRequest: {
             /** Base */
@@ -6060,8 +6229,8 @@ export interface components {
         };
         /**
          * CreatedPullRequest
-         * @description The opened pull request. is_new: false if the branch had an open one already. left_out: what the host
-         *     did not take, in sentences.
+         * @description The opened pull request. `is_new`: false if the branch already had an open pull request. `left_out`:
+         *     sentences about what the host did not accept.
          */
         CreatedPullRequest: {
             /** Is New */
@@ -6204,8 +6373,8 @@ export interface components {
         Decision: "allowed" | "refused";
         /**
          * DeletePerson
-         * @description What becomes of a person's conversations, model profiles, callbacks and triggers. `heir_id`: the person
-         *     who gets what is handed over.
+         * @description What is done with a person's conversations, model profiles, callbacks and triggers. `heir_id`: the
+         *     person who gets those that are handed over.
          */
         DeletePerson: {
             callbacks: components["schemas"]["Fate"];
@@ -6446,7 +6615,7 @@ export interface components {
         };
         /**
          * FailedHost
-         * @description A host that could not be asked, and why.
+         * @description A host that could not be asked, and the reason.
          */
         FailedHost: {
             /** Detail */
@@ -6586,6 +6755,21 @@ export interface components {
             selected_repository: string;
         };
         /**
+         * FurtherConsent
+         * @description The offers of a further repository with the user's decisions: set-up scripts and Git hooks. Its other
+         *     offers are not used.
+         *
+         *     directory: its name beside that of the first one. repository: the key under which answers are stored.
+         */
+        FurtherConsent: {
+            /** Directory */
+            directory: string;
+            /** Items */
+            items: components["schemas"]["OfferInfo"][];
+            /** Repository */
+            repository: string;
+        };
+        /**
          * GitAppInfo
          * @description A registered application without its secrets. callback_url: the address to state at the host.
          */
@@ -6641,9 +6825,9 @@ export interface components {
          *
          *     provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
          *     is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
-         *     installation of a GitHub App whose tokens are used. scopes, expires_at: as the host said at the sign-in;
-         *     null if it did not say, or if the token does not expire. needs_reconnect: the host does not renew the
-         *     token any more.
+         *     installation of a GitHub App whose tokens are used. scopes, expires_at: what the host stated at the
+         *     sign-in; null if it stated nothing, or if the token does not expire. needs_reconnect: the host no longer
+         *     renews the token, so the user must connect again.
          */
         GitCredentialInfo: {
             /** Api Url */
@@ -6679,8 +6863,8 @@ export interface components {
         };
         /**
          * GitDeviceCode
-         * @description What the user has to do: type `user_code` at `verification_uri`. attempt: for the next question; only
-         *     this session can use it. interval: seconds until the next question.
+         * @description The user must type `user_code` at `verification_uri`. `attempt`: must be sent with the next question;
+         *     only this session can use it. `interval`: seconds until the next question.
          */
         GitDeviceCode: {
             /** Attempt */
@@ -6696,7 +6880,8 @@ export interface components {
         };
         /**
          * GitDeviceState
-         * @description pending: ask again with the new `attempt` after `interval` seconds. connected: with the credential.
+         * @description `pending`: ask again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
+         *     complete; `credential` is set.
          */
         GitDeviceState: {
             /** Attempt */
@@ -6746,11 +6931,31 @@ export interface components {
         };
         /**
          * GitSignInStarted
-         * @description authorization_url: where the user's browser has to go.
+         * @description `authorization_url`: the address that the user's browser must open.
          */
         GitSignInStarted: {
             /** Authorization Url */
             authorization_url: string;
+        };
+        /**
+         * GivenItem
+         * @description A secret or an MCP server that the organisation or a team gives to the current user.
+         *
+         *     `team_name`: null for the organisation's. `enforced`: an own one of this name does not override it.
+         *     `overridden_by`: the level whose item of this name holds instead; null if this one holds.
+         */
+        GivenItem: {
+            /** Description */
+            description: string | null;
+            /** Enforced */
+            enforced: boolean;
+            kind: components["schemas"]["ItemKind"];
+            level: components["schemas"]["Level"];
+            /** Name */
+            name: string;
+            overridden_by: components["schemas"]["Level"] | null;
+            /** Team Name */
+            team_name: string | null;
         };
         /**
          * GroupingStrategy
@@ -6844,6 +7049,12 @@ export interface components {
             /** Write Bytes */
             write_bytes: number;
         };
+        /**
+         * ItemKind
+         * @description Named things that the organisation and teams give to their members. See items.py.
+         * @enum {string}
+         */
+        ItemKind: "secret" | "mcp_server";
         /** JobCount */
         JobCount: {
             /** Count */
@@ -6909,8 +7120,9 @@ export interface components {
         JsonValue: unknown;
         /**
          * KeptRepository
-         * @description A further repository as a conversation has it. directory: its name beside that of the first repository.
-         *     base_commit: where the work began; null until it is checked out, or if the repository was empty.
+         * @description A further repository of a conversation, as it is stored. `directory`: its name, beside the directory of
+         *     the first repository. `base_commit`: the commit where the work began; null until the repository is checked
+         *     out, or if it was empty.
          */
         KeptRepository: {
             /** Base Commit */
@@ -7216,7 +7428,7 @@ export interface components {
         };
         /**
          * LinkedConversation
-         * @description What a link shows beside the events.
+         * @description The facts that a link shows in addition to the events.
          */
         LinkedConversation: {
             /** Created At */
@@ -7272,7 +7484,7 @@ export interface components {
         };
         /**
          * MarketplacePluginPreview
-         * @description A plugin that a marketplace lists. source: where it lies, with its path in the repository.
+         * @description A plugin that a marketplace lists. `source`: the repository and the path of the plugin in it.
          */
         MarketplacePluginPreview: {
             /** Description */
@@ -7286,7 +7498,7 @@ export interface components {
         };
         /**
          * MarketplaceRegistration
-         * @description A marketplace as clients send and get it. `scope` is set here; one that is sent is not read.
+         * @description A marketplace in requests and replies. The server sets `scope`; a `scope` in a request is ignored.
          */
         MarketplaceRegistration: {
             /**
@@ -7312,7 +7524,7 @@ export interface components {
         MarketplaceScope: "instance" | "personal";
         /**
          * MarketplaceSkillsPreviewResponse
-         * @description What marketplaces offer.
+         * @description The plugins and skills of marketplaces.
          *
          *     marketplace_skills: the names of the skills, by marketplace. errors: sentences about marketplaces, plugins
          *     and skills that cannot be used.
@@ -7553,6 +7765,14 @@ export interface components {
             model_name: string;
         };
         /**
+         * MissCause
+         * @description What most likely made the vendor read a prompt again. `agent_changed`: the same model with another
+         *     profile or with a plugin more. `expired`: five minutes or more passed since the last call. `unknown`: the
+         *     log shows no reason, so the vendor or the server has dropped the prompt.
+         * @enum {string}
+         */
+        MissCause: "model_changed" | "tools_changed" | "agent_changed" | "condensed" | "went_back" | "expired" | "unknown";
+        /**
          * ModelFacts
          * @description The catalogue's data about a model.
          *
@@ -7590,8 +7810,9 @@ export interface components {
          * ModelKey
          * @description A new model key. It is shown only once.
          *
-         *     `shell`: the line for a shell in the sandbox that sets the variables which the packages and the programs
-         *     of OpenAI and Anthropic read. `$SLIPWAY_MODELS_URL` stands in the environment of every command there.
+         *     `shell`: a line for a shell in the sandbox. It sets the variables that the libraries and programs of
+         *     OpenAI and Anthropic read. Every command in the sandbox has the variable `$SLIPWAY_MODELS_URL` that it
+         *     uses.
          */
         ModelKey: {
             /**
@@ -8090,7 +8311,7 @@ export interface components {
          * Processor
          * @enum {string}
          */
-        Processor: "webhook" | "log" | "chat" | "mail";
+        Processor: "webhook" | "log" | "chat" | "mail" | "comment";
         /**
          * ProfileTrial
          * @description The result of a profile's test: which features work.
@@ -8123,7 +8344,7 @@ export interface components {
         };
         /**
          * ProgramUsage
-         * @description The calls of programs, all together. `cost`: dollars. `prompt_tokens` includes the tokens that were
+         * @description The sum of all calls of programs. `cost`: in dollars. `prompt_tokens` includes the tokens that were
          *     read from the vendor's cache or written to it.
          */
         ProgramUsage: {
@@ -8184,6 +8405,21 @@ export interface components {
         ProjectHooks: {
             /** Hooks */
             hooks: components["schemas"]["ProjectHookEvent"][];
+        };
+        /**
+         * PromptCache
+         * @description The agent's last calls, ten at most. `hit_rate`: the part of their prompt tokens that came from the
+         *     vendor's cache, from 0 to 1. `misses`: how many of them read much less than the call before had left in
+         *     the cache. `cause`: the likely cause of the last miss; null without a miss.
+         */
+        PromptCache: {
+            /** Calls */
+            calls: number;
+            cause: components["schemas"]["MissCause"] | null;
+            /** Hit Rate */
+            hit_rate: number;
+            /** Misses */
+            misses: number;
         };
         /**
          * Provider
@@ -8397,7 +8633,7 @@ export interface components {
         };
         /**
          * Repository
-         * @description A repository at a git host. `clone_url`: what a conversation can be started with.
+         * @description A repository at a git host. `clone_url`: the address with which a conversation can be started.
          */
         Repository: {
             /** Can Push */
@@ -8530,9 +8766,9 @@ export interface components {
         };
         /**
          * RetentionSetting
-         * @description What happens to conversations that have been without activity for `days` days. Null days: nothing.
+         * @description What happens to conversations without activity for `days` days. `days` is null if nothing happens.
          *
-         *     `kept_tags`: each is `key` or `key:value`. A conversation with one of them stays as it is.
+         *     `kept_tags`: each is `key` or `key:value`. A conversation with one of them is kept.
          */
         RetentionSetting: {
             /** @default archive */
@@ -8623,7 +8859,7 @@ export interface components {
         Role: "owner" | "admin" | "member" | "viewer";
         /**
          * RotateSecret
-         * @description keep_previous_hours: for so long, messages are signed with the previous secret too.
+         * @description `keep_previous_hours`: how long messages are also signed with the previous secret.
          */
         RotateSecret: {
             /**
@@ -8634,7 +8870,7 @@ export interface components {
         };
         /**
          * RotateTriggerSecret
-         * @description keep_previous_hours: for so long, deliveries with the previous secret are accepted too.
+         * @description `keep_previous_hours`: how long deliveries with the previous secret are accepted too.
          */
         RotateTriggerSecret: {
             /**
@@ -8645,11 +8881,14 @@ export interface components {
         };
         /**
          * RunSetupScript
-         * @description The hash of the script version that the user has seen.
+         * @description The hash of the script version that the user has seen. repository: the directory of its repository;
+         *     null for the first one.
          */
         RunSetupScript: {
             /** Hash */
             hash: string;
+            /** Repository */
+            repository?: string | null;
         };
         /**
          * RuntimePluginInfo
@@ -8890,7 +9129,7 @@ export interface components {
          *     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
          *     null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
          *     for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
-         *     spaces; null for those that Slipway needs.
+         *     spaces; null means the scopes that Slipway needs.
          */
         SaveGitApp: {
             /** Api Url */
@@ -8911,10 +9150,10 @@ export interface components {
         };
         /**
          * SaveGitCredential
-         * @description A new token for a git host. username: only for hosts that require a certain user name.
+         * @description A new token for a git host. `username`: only for hosts that require a certain user name.
          *
-         *     provider: what kind of host it is; null: its name decides. api_url: where the API of the host is; null:
-         *     where hosts of this kind have it.
+         *     `provider`: the kind of the host; null means that the host's name decides. `api_url`: the address of the
+         *     host's API; null means the usual address for hosts of this kind.
          */
         SaveGitCredential: {
             /** Api Url */
@@ -8968,6 +9207,65 @@ export interface components {
              * @default true
              */
             enabled: boolean;
+            /**
+             * Env
+             * @default {}
+             */
+            env: {
+                [key: string]: string;
+            };
+            /**
+             * Env Hosts
+             * @default {}
+             */
+            env_hosts: {
+                [key: string]: string[];
+            };
+            /**
+             * Headers
+             * @default {}
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * Timeout
+             * @default 300
+             */
+            timeout: number;
+            /** Transport */
+            transport?: ("stdio" | "http") | null;
+            /** Url */
+            url?: string | null;
+        };
+        /**
+         * SaveMcpServerOfLevel
+         * @description An MCP server of the organisation or a team, as a whole. `enforced`: a person's own server of this name
+         *     does not override it.
+         */
+        SaveMcpServerOfLevel: {
+            /**
+             * Args
+             * @default []
+             */
+            args: string[];
+            auth?: components["schemas"]["OAuth"] | null;
+            /** Command */
+            command?: string | null;
+            /** Cwd */
+            cwd?: string | null;
+            /** Description */
+            description?: string | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * Enforced
+             * @default false
+             */
+            enforced: boolean;
             /**
              * Env
              * @default {}
@@ -9090,6 +9388,22 @@ export interface components {
              * Format: password
              */
             value: string;
+        };
+        /**
+         * SaveSecretOfLevel
+         * @description A secret of the organisation or a team. If `value` is left out, the stored value stays. `enforced`: a
+         *     person's own secret of this name does not override it.
+         */
+        SaveSecretOfLevel: {
+            /** Description */
+            description?: string | null;
+            /**
+             * Enforced
+             * @default false
+             */
+            enforced: boolean;
+            /** Value */
+            value?: string | null;
         };
         /**
          * SaveSettings
@@ -9569,7 +9883,8 @@ export interface components {
         };
         /**
          * SignInHost
-         * @description A host that users can sign in to. has_device_flow: also with a code, without a callback address.
+         * @description A host that users can sign in to. `has_device_flow`: users can also sign in with a code, which needs no
+         *     callback address.
          */
         SignInHost: {
             /** App Id */
@@ -9783,10 +10098,10 @@ export interface components {
         };
         /**
          * SnapshotFrame
-         * @description The first frame, and again when the user's teams have changed.
+         * @description The first frame. It is sent again when the user's teams have changed.
          *
-         *     `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: of
-         *     the user's own among them, those that have not ended.
+         *     `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: the
+         *     tasks of the user's own conversations among them that have not ended.
          */
         SnapshotFrame: {
             /** Conversations */
@@ -9803,7 +10118,8 @@ export interface components {
         };
         /**
          * SortOrder
-         * @description How a page of repositories is sorted. Without it: in the host's order, the latest change first.
+         * @description The order of repositories on a page. Without it, the order of the host is used: the latest change
+         *     first.
          * @enum {string}
          */
         SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
@@ -10157,7 +10473,7 @@ export interface components {
         };
         /**
          * SuggestedTaskInfo
-         * @description Something that waits for the user at a git host. `host`: its name, as `github.com`.
+         * @description A task that waits for the user at a git host. `host`: the host's name, such as `github.com`.
          */
         SuggestedTaskInfo: {
             git_provider: components["schemas"]["GitProvider"];
@@ -10365,8 +10681,9 @@ export interface components {
         };
         /**
          * TriggerDeliveryInfo
-         * @description A delivery of the git host. event, actor, number: of the first thing that it tells. action: `start`,
-         *     `tell`, `fix_checks`, `pause`, or null if it led to nothing. reason: why it led to nothing or failed.
+         * @description A delivery of the git host. `event`, `actor`, `number`: those of the first event in it. `action`:
+         *     `start`, `tell`, `fix_checks`, `pause`, or null if nothing was done. `reason`: why nothing was done, or
+         *     why it failed.
          */
         TriggerDeliveryInfo: {
             /** Action */
@@ -10391,7 +10708,7 @@ export interface components {
         };
         /**
          * TriggerEvent
-         * @description What a trigger reacts to.
+         * @description The events that a trigger can react to.
          * @enum {string}
          */
         TriggerEvent: "label" | "mention" | "assignment" | "review_comment" | "failing_check" | "push";
@@ -11087,6 +11404,141 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["GitCredentialInfo"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_administered_items_api_v1_administration_items_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdministeredItem"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_mcp_server_of_level_api_v1_administration_items_mcp_server__name__put: {
+        parameters: {
+            query?: {
+                team_id?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveMcpServerOfLevel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdministeredItem"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_secret_of_level_api_v1_administration_items_secret__name__put: {
+        parameters: {
+            query?: {
+                team_id?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveSecretOfLevel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdministeredItem"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_item_of_level_api_v1_administration_items__kind___name__delete: {
+        parameters: {
+            query?: {
+                team_id?: string | null;
+            };
+            header?: never;
+            path: {
+                kind: components["schemas"]["ItemKind"];
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -12659,7 +13111,9 @@ export interface operations {
     };
     git_patch_api_v1_app_conversations__conversation_id__git_patch_get: {
         parameters: {
-            query?: never;
+            query?: {
+                repository?: string | null;
+            };
             header?: never;
             path: {
                 conversation_id: string;
@@ -17272,6 +17726,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EffectiveSetting"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_given_items_api_v1_settings_levels_items_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GivenItem"][];
                 };
             };
             /** @description A problem (RFC 9457) */
