@@ -14,6 +14,7 @@ from typing import Final
 from pydantic.fields import FieldInfo
 
 from app_server.core.config import Config
+from app_server.core.sign_in_config import SignInConfig
 from app_server.core.variables import PREFIX
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -33,6 +34,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Accounts": (
         "password_sign_in",
         "oidc_providers",
+        "saml_providers",
         "session_days",
         "session_max_days",
         "audit_retention_days",
@@ -110,7 +112,7 @@ This page is made from the code: `python -m app_server.configuration_page > docs
 
 def page() -> str:
     """Returns the page. Raises LookupError for a field that no section names, or that has no docstring."""
-    docstrings = _docstrings(Config)
+    docstrings = _docstrings(SignInConfig) | _docstrings(Config)
     if missing := Config.model_fields.keys() ^ {name for names in SECTIONS.values() for name in names}:
         raise LookupError(f"Exactly one section must name each field: {', '.join(sorted(missing))}")
     parts = [_HEAD]

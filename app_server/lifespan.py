@@ -91,11 +91,12 @@ from app_server.sandbox_reports.fairness import Fairness
 from app_server.sandboxes.service import Sandboxes
 from app_server.server_state import ServerState
 from app_server.settings.sharing import add_first_profiles
-from app_server.sign_in.oidc.accounts import users_with_address
+from app_server.sign_in.identities.accounts import users_with_address
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords import throttle
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
+from app_server.sign_in.saml.providers import SamlProviders
 from app_server.triggers import handling, progress, retention
 from app_server.triggers.handling import Handling
 from app_server.triggers.places import places_of
@@ -229,6 +230,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
             cipher=cipher,
             http=http,
             identity_providers=Providers(config.oidc_providers, http, guard),
+            saml_providers=SamlProviders(config, http),
             password_hashing=password_hashing,
             guard=guard,
             guarded_http=guarded_http,

@@ -27,6 +27,7 @@ from app_server.http.text_validation import WellformedText
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_broker.pass_through import MAX_REQUEST_BYTES
 from app_server.routers import (
+    FOREIGN_FORMS,
     INNER_ROUTERS,
     PREFIXES_OF_LARGE_BODIES,
     PREFIXES_OF_SIGNED_BODIES,
@@ -51,7 +52,7 @@ def create_app(config: Config) -> FastAPI:
             Middleware(Gateway, config=config),
             Middleware(RequestContext, page_headers=security_headers(config)),
             Middleware(HostCheck, config=config),
-            Middleware(OriginCheck, config=config),
+            Middleware(OriginCheck, config=config, foreign_forms=FOREIGN_FORMS),
             Middleware(
                 BodyLimit,
                 max_bytes=min(_MAX_SMALL_BODY_BYTES, config.max_body_bytes),

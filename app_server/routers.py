@@ -3,6 +3,8 @@
 Each router of the public app is listed with the access that its requests need.
 """
 
+import re
+
 from fastapi import APIRouter
 
 from app_server import status, web_client
@@ -77,14 +79,14 @@ from app_server.scim import router as scim
 from app_server.secrets import router as secrets
 from app_server.settings import confirmation, grouping, level_routes
 from app_server.settings import router as settings
-from app_server.sign_in import people_routes, service_account_routes
+from app_server.sign_in import identity_routes, people_routes, service_account_routes
 from app_server.sign_in import router as sign_in
 from app_server.sign_in.devices import confirmation_routes as device_answers
 from app_server.sign_in.devices import routes as devices
-from app_server.sign_in.oidc import connection_routes as oidc_connections
 from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
 from app_server.sign_in.passwords import routes as passwords
+from app_server.sign_in.saml import routes as saml
 from app_server.skills import router as skills
 from app_server.teams import router as teams
 from app_server.triggers import router as triggers
@@ -100,8 +102,10 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (sign_in.router, OPEN),
     (devices.router, OPEN),
     (device_answers.router, KEYS),
+    (identity_routes.open_router, OPEN),
     (oidc.router, OPEN),
-    (oidc_connections.router, KEYS),
+    (saml.router, OPEN),
+    (identity_routes.router, KEYS),
     (passwords.router, OPEN),
     (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
@@ -182,6 +186,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
 )
 # Signed by git hosts, which have no account here. Verified before anything is decoded.
 PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)
+# An identity provider's page sends its signed answer here.
+FOREIGN_FORMS = re.compile(rf"{re.escape(saml.router.prefix)}/[^/]+/acs")
 # Messages carry images.
 PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
 INNER_ROUTERS: tuple[APIRouter, ...] = (

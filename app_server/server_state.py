@@ -44,6 +44,7 @@ from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
 from app_server.triggers.receiving import Receiving
+from app_server.sign_in.saml.providers import SamlProviders
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +69,7 @@ class ServerState:
 
     credentials_in_use: CredentialsInUse
     identity_providers: Providers
+    saml_providers: SamlProviders
     password_hashing: PasswordHashing
     refused_sign_ins: RefusedSignIns
 

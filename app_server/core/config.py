@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import SettingsConfigDict, SettingsError
 
 from app_server.core.addresses import parse_named, parse_networks, parse_rule
 from app_server.core.errors import ConfigurationError
-from app_server.core.identity_providers import IdentityProvider
 from app_server.core.mail_server import MailServer
 from app_server.core.sandbox_hosts import SandboxHost
+from app_server.core.sign_in_config import SignInConfig
 from app_server.core.variables import unknown_variables
 
 SandboxChoice = Literal["auto", "docker", "process", "remote"]
@@ -23,7 +23,7 @@ DEFAULT_BASE_IMAGE = "debian:bookworm-slim"
 IMAGE_NAME = r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
 
 
-class Config(BaseSettings):
+class Config(SignInConfig):
     """The configuration of the process. Wrong values stop the start (see `load_config`)."""
 
     model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
@@ -164,9 +164,6 @@ class Config(BaseSettings):
     """After this time without work, in minutes, a sandbox's files are backed up in the archive, in case its
     host is lost. The backup is repeated after further work. The sandbox is paused meanwhile. Default: never.
     """
-
-    oidc_providers: list[IdentityProvider] = []
-    """OpenID Connect providers for sign-in, in addition to one-time links: see single-sign-on.md."""
 
     password_sign_in: bool = True
     """Whether people can set a password and sign in with it: see accounts.md."""
@@ -315,14 +312,6 @@ class Config(BaseSettings):
             raise ValueError("there is no file at SLIPWAY_SANDBOX_HOSTS_CA")
         return self
 
-    @field_validator("oidc_providers")
-    @classmethod
-    def _providers_are_told_apart(cls, providers: list[IdentityProvider]) -> list[IdentityProvider]:
-        for told_apart_by in ("name", "issuer"):
-            if len({getattr(one, told_apart_by) for one in providers}) < len(providers):
-                raise ValueError(f"two providers have the same {told_apart_by}")
-        return providers
-
     @model_validator(mode="after")
     def _names_of_pages_are_kept_apart(self) -> Self:
         # Over plain HTTP a page could set cookies for the names above it, which nothing tells from ours.
@@ -394,6 +383,7 @@ def _not_json(message: str) -> str:
         "sandbox_pools": '{"NAME": 1}',
         "sandbox_hosts": '[{"name": "…", "url": "…", "token_file": "…"}]',
         "oidc_providers": '[{"name": "…", "title": "…", "issuer": "https://…", "client_id": "…"}]',
+        "saml_providers": '[{"name": "…", "title": "…", "entity_id": "…", "metadata_url": "https://…"}]',
         "mail": '{"host": "…", "sender": "…"}',
     }
     example = examples.get(field, '["…"]')

@@ -1,23 +1,30 @@
-"""The configuration of OpenID Connect providers for sign-in."""
+"""The configuration of identity providers for sign-in: what all protocols share, and OpenID Connect."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 GivenRole = Literal["admin", "member", "viewer"]
 TeamName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Protocol = Literal["oidc", "saml"]
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
-class IdentityProvider(BaseModel):
-    """One of SLIPWAY_OIDC_PROVIDERS.
+def is_safe_url(url: str) -> bool:
+    """Returns whether the URL begins with https, or with http and this machine's own name."""
+    parts = urlsplit(url)
+    is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK
+    return is_local or (parts.scheme == "https" and bool(parts.hostname))
 
-    name: stands in the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
+
+class SignInProvider(BaseModel):
+    """What the entries of SLIPWAY_OIDC_PROVIDERS and SLIPWAY_SAML_PROVIDERS have in common.
+
+    name: stands in the addresses that are registered at the provider.
     title: what the button on the sign-in page says after "Continue with".
-    client_secret_file: None for a public client, which PKCE alone protects.
     roles: the role for each group of the provider. A person in several groups gets the strongest role.
     default_role: the role of people in none of these groups. If it is null, they cannot sign in.
     teams: the Slipway team for each group of the provider. A team that does not exist is created.
@@ -28,25 +35,42 @@ class IdentityProvider(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    protocol: ClassVar[Protocol]
+
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")
     title: str = Field(min_length=1, max_length=60)
-    issuer: str = Field(max_length=500)
-    client_id: str = Field(min_length=1, max_length=500)
-    client_secret_file: Path | None = None
-    scopes: tuple[str, ...] = ("openid", "profile", "email")
-    groups_claim: str = "groups"
     roles: dict[str, GivenRole] = {}
     default_role: GivenRole | None = "member"
     teams: dict[str, TeamName] = {}
     knows_scim_people: bool = False
     allowed_domains: tuple[str, ...] = ()
 
+    @field_validator("allowed_domains")
+    @classmethod
+    def _in_lower_case(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(domain.lower().lstrip("@") for domain in domains)
+
+
+class IdentityProvider(SignInProvider):
+    """One of SLIPWAY_OIDC_PROVIDERS.
+
+    name: stands in the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
+    client_secret_file: None for a public client, which PKCE alone protects.
+    """
+
+    protocol: ClassVar[Protocol] = "oidc"
+
+    issuer: str = Field(max_length=500)
+    client_id: str = Field(min_length=1, max_length=500)
+    client_secret_file: Path | None = None
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"
+
     @field_validator("issuer")
     @classmethod
     def _is_safe(cls, issuer: str) -> str:
         parts = urlsplit(issuer)
-        is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK
-        if not (is_local or (parts.scheme == "https" and parts.hostname)) or parts.query or parts.fragment:
+        if not is_safe_url(issuer) or parts.query or parts.fragment:
             raise ValueError("the issuer must be an https URL without a query")
         return issuer
 
@@ -54,11 +78,6 @@ class IdentityProvider(BaseModel):
     @classmethod
     def _ask_for_an_id_token(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
         return scopes if "openid" in scopes else ("openid", *scopes)
-
-    @field_validator("allowed_domains")
-    @classmethod
-    def _in_lower_case(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(domain.lower().lstrip("@") for domain in domains)
 
     @model_validator(mode="after")
     def _secret_is_there(self) -> Self:

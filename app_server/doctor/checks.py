@@ -24,6 +24,7 @@ from app_server.doctor.home_checks import check_database, check_ports, check_wor
 from app_server.doctor.host_checks import check_host
 from app_server.doctor.isolation_check import check_room
 from app_server.doctor.memory_checks import check_unused_pool
+from app_server.doctor.sign_in_check import check_saml
 from app_server.sandbox_backends.backend import Backend
 from app_server.sandbox_backends.docker.backend import DockerBackend
 from app_server.sandbox_backends.process.agent_server_process import LOOPBACK
@@ -53,6 +54,8 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
     for finding in await check_database(config):
         yield finding
     yield _check_git()
+    for finding in check_saml(config):
+        yield finding
     examined = _examine_hosts(config) if config.sandbox == "remote" else _examine_here(config)
     async for finding in examined:
         yield finding

@@ -5,6 +5,7 @@ Plain ASGI, so that streams and WebSockets pass through unchanged.
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -168,15 +169,18 @@ class HostCheck:
 
 
 class OriginCheck:
-    """Refuses a request that a foreign web page makes with the user's cookie (403)."""
+    """Refuses a request that a foreign web page makes with the user's cookie (403). `foreign_forms`: the
+    paths that receive forms of other sites. Their routes do not read the user's cookie.
+    """
 
-    def __init__(self, app: ASGIApp, *, config: Config) -> None:
+    def __init__(self, app: ASGIApp, *, config: Config, foreign_forms: re.Pattern[str]) -> None:
         self._app = app
+        self._foreign_forms = foreign_forms
         self._public_netloc = urlsplit(config.base_url).netloc.lower()
         self._cookie = session_cookie(config)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if is_safe(scope) or self._is_ours(HTTPConnection(scope)):
+        if is_safe(scope) or self._is_ours(HTTPConnection(scope)) or self._is_foreign_form(scope):
             await self._app(scope, receive, send)
             return
         await _refuse(
@@ -188,6 +192,10 @@ class OriginCheck:
             detail="This request did not come from our own pages.",
             fix="Open Slipway at its own address, or use an API key instead of the browser's cookie.",
         )
+
+    def _is_foreign_form(self, scope: Scope) -> bool:
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        return is_post and self._foreign_forms.fullmatch(scope["path"]) is not None
 
     def _is_ours(self, connection: HTTPConnection) -> bool:
         if api_key_of(connection) is not None:

@@ -16,8 +16,8 @@ from app_server.access.people_schemas import ChangePerson
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import now
 from app_server.scim.resources import GivenRole, PersonResource, RoleName, ScimUser, TeamOfPerson
+from app_server.sign_in.identities.accounts import users_with_address
 from app_server.sign_in.invitations import create_account
-from app_server.sign_in.oidc.accounts import users_with_address
 from app_server.teams.models import Team, TeamMember
 from app_server.users.models import Role, User
 from app_server.users.provisioning import (

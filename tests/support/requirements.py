@@ -64,6 +64,10 @@ def _ripgrep() -> str | None:
     return None if shutil.which("rg") else "needs ripgrep (apt-get install ripgrep)"
 
 
+def _xmlsec1() -> str | None:
+    return None if shutil.which("xmlsec1") else "needs xmlsec1 (apt-get install xmlsec1)"
+
+
 def _postgres() -> str | None:
     return None if os.environ.get("SLIPWAY_TEST_POSTGRES_URL") else "needs SLIPWAY_TEST_POSTGRES_URL"
 
@@ -121,5 +125,6 @@ _MISSING: dict[str, Callable[[], str | None]] = {
     "postgres": _postgres,
     "redis": _redis,
     "ripgrep": _ripgrep,
+    "xmlsec1": _xmlsec1,
     "low_ports": _low_ports,
 }

@@ -1,6 +1,6 @@
 """The errors of a sign-in by a provider. The sign-in page explains each by its code."""
 
-from app_server.core.errors import BadGateway, BadRequest, Conflict, Forbidden, NotFound
+from app_server.core.errors import BadGateway, BadRequest, Forbidden, NotFound
 
 
 def provider_not_found() -> NotFound:
@@ -33,37 +33,3 @@ def identity_invalid(title: str) -> BadGateway:
         code="oidc_identity_invalid",
         fix="An administrator can see the reason in the server's log.",
     )
-
-
-def domain_not_allowed() -> Forbidden:
-    return Forbidden(
-        "Your e-mail address is not in a domain that may sign in here, or is not verified.",
-        code="oidc_domain_not_allowed",
-        fix="Ask an administrator.",
-    )
-
-
-def no_role() -> Forbidden:
-    return Forbidden(
-        "None of your groups gives you a role here.", code="oidc_no_role", fix="Ask an administrator."
-    )
-
-
-def identity_taken() -> Conflict:
-    return Conflict(
-        "This account of the provider signs in to another account here.",
-        code="oidc_identity_taken",
-        fix="Disconnect it there first, or have an administrator disable that account.",
-    )
-
-
-def already_connected() -> Conflict:
-    return Conflict(
-        "Your account is connected with another account of this provider.",
-        code="oidc_already_connected",
-        fix="Disconnect that one first.",
-    )
-
-
-def identity_not_found() -> NotFound:
-    return NotFound("Your account is not connected with this provider.", code="identity_not_found")

@@ -4,57 +4,30 @@ link.
 
 import logging
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import AuditTrail, address_of
-from app_server.access.authentication import account_disabled
 from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
 from app_server.audit.chain import Actor
 from app_server.core.database import Session
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import AppError, BadGateway, BadRequest
-from app_server.core.identity_providers import IdentityProvider
-from app_server.core.pubsub import LOOK, publish_after_commit
 from app_server.core.server_objects import ServerConfig
-from app_server.sign_in.oidc import accounts, attempts, exchange, refusals
+from app_server.sign_in.identities import accounts
+from app_server.sign_in.identities.completion import back_to, complete, page_for
+from app_server.sign_in.oidc import attempts, exchange, refusals
 from app_server.sign_in.oidc.discovery import Providers, ServerProviders
-from app_server.sign_in.oidc.identity import ProviderIdentity, identity_of
+from app_server.sign_in.oidc.identity import identity_of
 from app_server.sign_in.oidc.tokens import read_logout_token
 from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
-from app_server.sign_in.service import LinkOrigin, create_link
-from app_server.users.models import User
 
 logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 
-CONNECTIONS_PAGE = "settings/browsers"
-"""The page where a person connects an account with a provider, below the base URL."""
-
 _Text = Annotated[str, Query(max_length=4096)]
-
-
-class ProviderInfo(BaseModel):
-    """A provider. `url`: where the browser goes to sign in by this provider, relative to this server."""
-
-    name: str
-    title: str
-    url: str
-
-
-@router.get("/providers")
-async def list_providers(identity_providers: ServerProviders) -> list[ProviderInfo]:
-    """Lists the providers by which people can sign in, in addition to one-time links."""
-    providers: Providers = identity_providers
-    return [
-        ProviderInfo(name=one.name, title=one.title, url=f"{router.prefix}/oidc/{one.name}")
-        for one in providers.all()
-    ]
 
 
 @router.get("/oidc/{name}", status_code=303, response_class=RedirectResponse)
@@ -71,7 +44,7 @@ async def begin_sign_in(
     try:
         url = await exchange.authorization_url(config, providers, provider, attempt)
     except BadGateway as refusal:
-        return RedirectResponse(f"{config.base_url}/sign-in#refused={refusal.code}", status_code=303)
+        return back_to(config, page_for(None), f"refused={refusal.code}")
     reply = RedirectResponse(url, status_code=303)
     attempts.COOKIE.keep(attempts.seal(attempt, cipher), reply, config)
     return reply
@@ -99,26 +72,21 @@ async def complete_sign_in(
     providers: Providers = identity_providers
     provider = providers.find(name)
     cookie = attempts.COOKIE.read(request, config)
-    page = "sign-in"
+    page = page_for(None)
     try:
         attempt = attempts.open_sealed(cookie, cipher, provider=name, state=state)
-        page = CONNECTIONS_PAGE if attempt.connects else page
+        page = page_for(attempt.connects)
         if error or not code:
             logger.info("%s refuses a sign-in: %r", name, error[:200])
             raise refusals.refused_by_provider(provider.title)
         claims = await exchange.claims_for_code(config, providers, provider, attempt, code)
         identity = identity_of(provider, claims)
-        if attempt.connects:
-            await accounts.connect(session, identity, attempt.connects)
-            await _record_connection(session, request, name, attempt.connects)
-            outcome = f"connected={name}"
-        else:
-            outcome = f"token={await _link_for(session, request, provider, identity)}"
+        outcome = await complete(session, request, provider, identity, attempt.connects)
     except AppError as refusal:
         refused: RefusedSignIns = refused_sign_ins
         refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
         outcome = f"refused={refusal.code}"
-    reply = RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
+    reply = back_to(config, page, outcome)
     attempts.COOKIE.forget(reply, config)
     return reply
 
@@ -151,25 +119,3 @@ async def log_out_by_provider(
         trail.record(session, AuditAction.SESSION_REVOKED, target, provider=name)
     logger.info("%s has ended %d browser sessions", name, len(ended))
     return Response(headers={"Cache-Control": "no-store"})
-
-
-async def _record_connection(session: AsyncSession, request: Request, name: str, user_id: UUID) -> None:
-    user = await session.get_one(User, user_id)
-    actor = Actor(ActorMeans.PROVIDER, user_id=user_id, name=user.name, address=address_of(request))
-    target = (AuditTarget.IDENTITY, name)
-    AuditTrail(actor).record(session, AuditAction.IDENTITY_CONNECTED, target)
-
-
-async def _link_for(
-    session: AsyncSession, request: Request, provider: IdentityProvider, identity: ProviderIdentity
-) -> str:
-    user, known = await accounts.account_of(session, provider, identity, address_of(request))
-    if user.disabled_at is not None:
-        raise account_disabled()
-    await session.flush()
-    if provider.teams:
-        # The teams may have changed, and with them what other open pages of this person show.
-        publish_after_commit(session, request.state.pubsub, user.id, [LOOK])
-    return await create_link(
-        session, user.id, origin=LinkOrigin(identity_id=known.id, provider_session=identity.session)
-    )

@@ -11,13 +11,11 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from app_server.core.identity_providers import IdentityProvider
+from app_server.sign_in.identities.identity import MAX_SUBJECT
 from app_server.sign_in.oidc.discovery import Metadata, Providers
 from app_server.sign_in.oidc.refusals import identity_invalid
 
 logger = logging.getLogger(__name__)
-
-MAX_SUBJECT = 255
-"""The largest number of characters of a `sub`, as OpenID Connect defines it."""
 
 LEEWAY_SECONDS = 60
 """How many seconds the clocks of the provider and this server may differ."""

@@ -13,7 +13,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
-from app_server.sign_in.oidc.models import ExternalIdentity
+from app_server.sign_in.identities.models import ExternalIdentity
 from app_server.sign_in.passwords import policy, refusals, throttle, totp
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.passwords.models import PasswordLogin

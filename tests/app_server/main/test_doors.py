@@ -32,6 +32,10 @@ OPEN = frozenset(
         "GET /api/v1/sign-in/oidc/{name}",
         "GET /api/v1/sign-in/oidc/{name}/callback",
         "POST /api/v1/sign-in/oidc/{name}/logout",
+        "GET /api/v1/sign-in/saml/{name}",
+        "GET /api/v1/sign-in/saml/{name}/metadata",
+        "POST /api/v1/sign-in/saml/{name}/acs",
+        "GET /api/v1/sign-in/saml/{name}/complete",
         # A terminal asks for a code, and for a key when its user has confirmed it; see docs/accounts.md.
         "POST /oauth/device/authorize",
         "POST /oauth/device/token",

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from app_server.audit.models import AuditEntry
 from app_server.conversations.models import Conversation, PendingMessage, StartStatus, StartTask
 from app_server.conversations.start.tasks import new_stages
-from app_server.sign_in.oidc.models import ExternalIdentity
+from app_server.sign_in.identities.models import ExternalIdentity
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client, listening

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app_server.core.identity_providers import IdentityProvider
-from app_server.sign_in.oidc.accounts import account_of
+from app_server.sign_in.identities.accounts import account_of
 from app_server.sign_in.oidc.identity import identity_of
 from tests.app_server.conftest import App
 

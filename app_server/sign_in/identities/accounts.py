@@ -12,31 +12,36 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
 from app_server.audit.chain import Actor
-from app_server.core.identity_providers import IdentityProvider
+from app_server.core.identity_providers import SignInProvider
+from app_server.sign_in.identities.identity import ProviderIdentity
+from app_server.sign_in.identities.models import ExternalIdentity
+from app_server.sign_in.identities.refusals import (
+    already_connected,
+    identity_not_found,
+    identity_taken,
+    no_role,
+)
 from app_server.sign_in.invitations import create_account
-from app_server.sign_in.oidc.identity import ProviderIdentity
-from app_server.sign_in.oidc.models import ExternalIdentity
-from app_server.sign_in.oidc.refusals import already_connected, identity_not_found, identity_taken, no_role
 from app_server.teams.from_provider import set_teams
 from app_server.users.models import Role, User, WebSession
 from app_server.users.provisioning import person_of_user_name
 
 
 async def account_of(
-    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity, address: str | None
+    session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, address: str | None
 ) -> tuple[User, ExternalIdentity]:
     """Returns the account of this identity; creates it at the first sign-in. `address`: the browser's
     address, for the audit log.
 
     If the provider's groups are mapped to roles, each sign-in sets the user's role to the one that the
     provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets
-    the teams that this provider gives. Raises Forbidden `oidc_no_role`, Conflict `too_many_teams`,
-    `too_many_members`.
+    the teams that this provider gives. Raises Forbidden `oidc_no_role`, `saml_no_role`, Conflict
+    `too_many_teams`, `too_many_members`.
     """
     known = await _find(session, identity)
     of_scim = await _account_of_scim(session, provider, identity) if known is None else None
     is_new = known is None and of_scim is None
-    known = known or await _create(session, identity, of_scim)
+    known = known or await _create(session, provider, identity, of_scim)
     known.email = identity.email
     user = await session.get_one(User, known.user_id)
     trail = AuditTrail(Actor(ActorMeans.PROVIDER, user_id=user.id, name=user.name, address=address))
@@ -50,8 +55,8 @@ async def account_of(
             role=user.role,
             provider=provider.name,
         )
-    if provider.roles and user.role != Role.OWNER and user.role != _required(identity.role):
-        before, user.role = user.role, _required(identity.role)
+    if provider.roles and user.role != Role.OWNER and user.role != (role := _required(provider, identity)):
+        before, user.role = user.role, role
         trail.record(
             session,
             AuditAction.MEMBER_ROLE_CHANGED,
@@ -66,18 +71,20 @@ async def account_of(
     return user, known
 
 
-async def connect(session: AsyncSession, identity: ProviderIdentity, user_id: UUID) -> None:
+async def connect(
+    session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, user_id: UUID
+) -> None:
     """Connects a provider's identity with an existing account, so that it signs in to this account from now
     on.
 
-    Raises Conflict `oidc_identity_taken`, `oidc_already_connected`.
+    Raises Conflict `oidc_identity_taken`, `oidc_already_connected`; for SAML the codes begin with `saml_`.
     """
     known = await _find(session, identity)
     if known is not None and known.user_id != user_id:
-        raise identity_taken()
+        raise identity_taken(provider.protocol)
     of_user = await session.scalar(_of_user(user_id, identity.issuer))
     if of_user is not None and of_user.subject != identity.subject:
-        raise already_connected()
+        raise already_connected(provider.protocol)
     if known is None:
         session.add(_row(identity, user_id))
         await session.flush()
@@ -128,7 +135,7 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 
 
 async def _account_of_scim(
-    session: AsyncSession, provider: IdentityProvider, identity: ProviderIdentity
+    session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
     """Returns the account that SCIM has made for the identity's e-mail address, if no other person at the
     provider signs in to it.
@@ -142,7 +149,7 @@ async def _account_of_scim(
 
 
 async def _create(
-    session: AsyncSession, identity: ProviderIdentity, account_id: UUID | None
+    session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, account_id: UUID | None
 ) -> ExternalIdentity:
     """Creates the identity, and its account if there is none yet. If two first sign-ins run at once, one
     creates the account and both use it.
@@ -150,7 +157,8 @@ async def _create(
     try:
         async with session.begin_nested():
             if account_id is None:
-                user = await create_account(session, name=identity.name, role=_required(identity.role))
+                role = _required(provider, identity)
+                user = await create_account(session, name=identity.name, role=role)
                 account_id = user.id
             made = _row(identity, account_id)
             session.add(made)
@@ -168,10 +176,10 @@ def _of_user(user_id: UUID, issuer: str) -> Select[ExternalIdentity]:
     )
 
 
-def _required(role: Role | None) -> Role:
-    if role is None:
-        raise no_role()
-    return role
+def _required(provider: SignInProvider, identity: ProviderIdentity) -> Role:
+    if identity.role is None:
+        raise no_role(provider.protocol)
+    return identity.role
 
 
 def _row(identity: ProviderIdentity, user_id: UUID) -> ExternalIdentity:

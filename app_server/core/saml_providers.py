@@ -1,0 +1,58 @@
+"""The configuration of SAML 2.0 providers for sign-in."""
+
+from pathlib import Path
+from typing import ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from app_server.core.identity_providers import Protocol, SignInProvider, is_safe_url
+
+
+class SamlProvider(SignInProvider):
+    """One of SLIPWAY_SAML_PROVIDERS.
+
+    name: stands in the address to which the provider sends people back,
+    `PUBLIC_URL/api/v1/sign-in/saml/NAME/acs`.
+    entity_id: the provider's name for itself, exactly as in its metadata.
+    metadata_url: where the provider publishes its metadata. metadata_file: a file with the metadata. There
+    is one of both.
+    subject_attribute: the attribute that identifies a person. None: the NameID does.
+    name_attribute, email_attribute, groups_attribute: the names of the attributes that are read. No other
+    attribute is read. The e-mail address counts as verified.
+    """
+
+    protocol: ClassVar[Protocol] = "saml"
+
+    entity_id: str = Field(min_length=1, max_length=480)
+    metadata_url: str | None = Field(None, max_length=2000)
+    metadata_file: Path | None = None
+    subject_attribute: str | None = Field(None, min_length=1)
+    name_attribute: str | None = Field(None, min_length=1)
+    email_attribute: str | None = Field(None, min_length=1)
+    groups_attribute: str | None = Field(None, min_length=1)
+
+    @property
+    def issuer(self) -> str:
+        """The name under which people of this provider are stored. An OpenID Connect provider may use the
+        same URL as its issuer, but other ids for the same people. Therefore the name has a prefix.
+        """
+        return f"saml:{self.entity_id}"
+
+    @field_validator("metadata_url")
+    @classmethod
+    def _is_safe(cls, url: str | None) -> str | None:
+        if url is not None and not is_safe_url(url):
+            raise ValueError("the metadata_url must begin with https")
+        return url
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.metadata_url is None) == (self.metadata_file is None):
+            raise ValueError(f"{self.name} needs either metadata_url or metadata_file")
+        if self.metadata_file and not self.metadata_file.is_file():
+            raise ValueError(f"there is no file at the metadata_file of {self.name}")
+        if (self.roles or self.teams) and self.groups_attribute is None:
+            raise ValueError(f"roles and teams of {self.name} need groups_attribute")
+        if (self.allowed_domains or self.knows_scim_people) and self.email_attribute is None:
+            raise ValueError(f"allowed_domains and knows_scim_people of {self.name} need email_attribute")
+        return self

@@ -1,0 +1,29 @@
+"""Deploy-time configuration of the sign-in by identity providers. It is a part of `Config`."""
+
+from pydantic import ValidationInfo, field_validator
+from pydantic_settings import BaseSettings
+
+from app_server.core.identity_providers import IdentityProvider, SignInProvider
+from app_server.core.saml_providers import SamlProvider
+
+
+class SignInConfig(BaseSettings):
+    """The fields of `Config` that name identity providers."""
+
+    oidc_providers: list[IdentityProvider] = []
+    """OpenID Connect providers for sign-in, in addition to one-time links: see single-sign-on.md."""
+
+    saml_providers: list[SamlProvider] = []
+    """SAML 2.0 providers for sign-in: see single-sign-on.md. They need the program xmlsec1."""
+
+    @field_validator("oidc_providers", "saml_providers")
+    @classmethod
+    def _are_told_apart(
+        cls, providers: list[SignInProvider], checked: ValidationInfo
+    ) -> list[SignInProvider]:
+        others = checked.data.get("oidc_providers", [])
+        for told_apart_by in ("name", "issuer"):
+            values = [getattr(one, told_apart_by) for one in [*others, *providers]]
+            if len(set(values)) < len(values):
+                raise ValueError(f"two providers have the same {told_apart_by}")
+        return providers

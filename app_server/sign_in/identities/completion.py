@@ -1,0 +1,71 @@
+"""What the sign-in by any provider ends with: a one-time link, or an account that is connected."""
+
+from uuid import UUID
+
+from fastapi import Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail, address_of
+from app_server.access.authentication import account_disabled
+from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
+from app_server.audit.chain import Actor
+from app_server.core.config import Config
+from app_server.core.identity_providers import SignInProvider
+from app_server.core.pubsub import LOOK, publish_after_commit
+from app_server.sign_in.identities import accounts
+from app_server.sign_in.identities.identity import ProviderIdentity
+from app_server.sign_in.service import LinkOrigin, create_link
+from app_server.users.models import User
+
+SIGN_IN_PAGE = "sign-in"
+CONNECTIONS_PAGE = "settings/browsers"
+"""The page where a person connects an account with a provider, below the base URL."""
+
+
+def page_for(connects: UUID | None) -> str:
+    """Returns the page to which the browser goes after an attempt. `connects`: the user whose account is to
+    be connected; None means an ordinary sign-in.
+    """
+    return CONNECTIONS_PAGE if connects else SIGN_IN_PAGE
+
+
+def back_to(config: Config, page: str, outcome: str) -> Response:
+    """Returns a redirect to a page of ours. `outcome`: the fragment, such as `refused=CODE`."""
+    return RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
+
+
+async def complete(
+    session: AsyncSession,
+    request: Request,
+    provider: SignInProvider,
+    identity: ProviderIdentity,
+    connects: UUID | None,
+) -> str:
+    """Returns the fragment for the page: `token=…` with a one-time token, or `connected=NAME`.
+
+    Raises Forbidden, Conflict and NotAuthenticated, as accounts.py and `account_disabled`.
+    """
+    if connects is None:
+        return f"token={await _link_for(session, request, provider, identity)}"
+    await accounts.connect(session, provider, identity, connects)
+    user = await session.get_one(User, connects)
+    actor = Actor(ActorMeans.PROVIDER, user_id=connects, name=user.name, address=address_of(request))
+    target = (AuditTarget.IDENTITY, provider.name)
+    AuditTrail(actor).record(session, AuditAction.IDENTITY_CONNECTED, target)
+    return f"connected={provider.name}"
+
+
+async def _link_for(
+    session: AsyncSession, request: Request, provider: SignInProvider, identity: ProviderIdentity
+) -> str:
+    user, known = await accounts.account_of(session, provider, identity, address_of(request))
+    if user.disabled_at is not None:
+        raise account_disabled()
+    await session.flush()
+    if provider.teams:
+        # The teams may have changed, and with them what other open pages of this person show.
+        publish_after_commit(session, request.state.pubsub, user.id, [LOOK])
+    return await create_link(
+        session, user.id, origin=LinkOrigin(identity_id=known.id, provider_session=identity.session)
+    )

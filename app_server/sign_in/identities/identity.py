@@ -1,0 +1,56 @@
+"""A person at a provider, and what the configuration of the provider makes of the person's groups."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from app_server.core.identity_providers import SignInProvider
+from app_server.sign_in.identities.refusals import domain_not_allowed
+from app_server.users.models import Role
+
+MAX_NAME = 200
+MAX_SUBJECT = 255
+"""The largest number of characters of the text that identifies a person at a provider."""
+
+_STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
+
+
+@dataclass(frozen=True)
+class ProviderIdentity:
+    """A person as the provider describes them.
+
+    `role`: None if neither a group nor the default gives one. `teams`: the names
+    of the teams that the groups give. `session`: the id of the person's session at
+    the provider (`sid`), which the provider names when it ends that session.
+    """
+
+    issuer: str
+    subject: str
+    name: str
+    email: str | None
+    role: Role | None
+    session: str | None
+    teams: tuple[str, ...] = ()
+
+
+def require_allowed_domain(provider: SignInProvider, email: str | None) -> None:
+    """`email`: the verified address. Raises Forbidden `oidc_domain_not_allowed`,
+    `saml_domain_not_allowed`.
+    """
+    if provider.allowed_domains and (email or "").rpartition("@")[2].lower() not in provider.allowed_domains:
+        raise domain_not_allowed(provider.protocol)
+
+
+def role_of(provider: SignInProvider, groups: Collection[Any]) -> Role | None:
+    """Returns the strongest role that the person's groups give. If no group gives a role, returns the default
+    role, or None if there is no default.
+    """
+    given = {Role(role) for group, role in provider.roles.items() if group in groups}
+    if given:
+        return next(role for role in _STRONGEST_FIRST if role in given)
+    return Role(provider.default_role) if provider.default_role else None
+
+
+def teams_of(provider: SignInProvider, groups: Collection[Any]) -> tuple[str, ...]:
+    """Returns the names of the teams that the person's groups give."""
+    return tuple(team for group, team in provider.teams.items() if group in groups)

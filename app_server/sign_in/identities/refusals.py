@@ -1,0 +1,40 @@
+"""The errors of sign-ins by any provider that has proved who the person is. Their codes begin with the
+protocol. The sign-in page explains each by its code.
+"""
+
+from app_server.core.errors import Conflict, Forbidden, NotFound
+from app_server.core.identity_providers import Protocol
+
+
+def domain_not_allowed(protocol: Protocol) -> Forbidden:
+    return Forbidden(
+        "Your e-mail address is not in a domain that may sign in here, or is not verified.",
+        code=f"{protocol}_domain_not_allowed",
+        fix="Ask an administrator.",
+    )
+
+
+def no_role(protocol: Protocol) -> Forbidden:
+    return Forbidden(
+        "None of your groups gives you a role here.", code=f"{protocol}_no_role", fix="Ask an administrator."
+    )
+
+
+def identity_taken(protocol: Protocol) -> Conflict:
+    return Conflict(
+        "This account of the provider signs in to another account here.",
+        code=f"{protocol}_identity_taken",
+        fix="Disconnect it there first, or have an administrator disable that account.",
+    )
+
+
+def already_connected(protocol: Protocol) -> Conflict:
+    return Conflict(
+        "Your account is connected with another account of this provider.",
+        code=f"{protocol}_already_connected",
+        fix="Disconnect that one first.",
+    )
+
+
+def identity_not_found() -> NotFound:
+    return NotFound("Your account is not connected with this provider.", code="identity_not_found")

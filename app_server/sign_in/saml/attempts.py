@@ -1,0 +1,90 @@
+"""Keeps the state of a sign-in that is under way.
+
+The provider sends its answer with a form of its page, and browsers send no cookie of ours with it. Therefore
+the answer is checked first, and then comes back to us, encrypted, in an address that the browser opens. With
+that request the browser sends the cookie, which proves that this browser began the sign-in.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+
+from app_server.core.database import now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import ConfigurationError
+from app_server.http.sealed_cookie import SealedCookie
+from app_server.sign_in.identities.identity import ProviderIdentity
+from app_server.sign_in.saml.refusals import attempt_expired
+
+LIFETIME = timedelta(minutes=10)
+ANSWER_LIFETIME = timedelta(minutes=1)
+COOKIE: Final = SealedCookie("slipway_saml", LIFETIME)
+
+
+_State = TypeVar("_State", "Attempt", "Answer")
+
+
+class Attempt(BaseModel):
+    """A sign-in that is under way.
+
+    `request_id`: the id of our request, which the provider's answer must name. `connects`: the user whose
+    account is to be connected with the provider; None means an ordinary sign-in.
+    """
+
+    provider: str
+    request_id: str
+    expires_at: datetime
+    connects: UUID | None = None
+
+    @classmethod
+    def begin(cls, provider: str, request_id: str, *, connects: UUID | None = None) -> "Attempt":
+        return cls(provider=provider, request_id=request_id, expires_at=now() + LIFETIME, connects=connects)
+
+
+class Answer(BaseModel):
+    """A verified answer of a provider, on its way through the browser.
+
+    `assertion_id`, `valid_until`: of the assertion, which can be used once.
+    """
+
+    provider: str
+    in_response_to: str
+    assertion_id: str
+    valid_until: datetime
+    identity: ProviderIdentity
+    expires_at: datetime
+
+
+def seal(state: Attempt | Answer, cipher: Cipher) -> str:
+    """Returns the state as an encrypted text."""
+    return cipher.encrypt(state.model_dump_json())
+
+
+def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> Attempt:
+    """Decrypts the cookie and returns the attempt that this browser began with this provider.
+
+    Raises BadRequest `saml_attempt_expired` if there is none, it has expired, or the provider is another one.
+    """
+    return _open(Attempt, cookie, cipher, provider=provider)
+
+
+def open_answer(value: str, cipher: Cipher, *, attempt: Attempt) -> Answer:
+    """Decrypts an answer. Raises BadRequest `saml_attempt_expired` if it has expired, or answers another
+    attempt.
+    """
+    answer = _open(Answer, value, cipher, provider=attempt.provider)
+    if answer.in_response_to != attempt.request_id:
+        raise attempt_expired()
+    return answer
+
+
+def _open(kind: type[_State], value: str | None, cipher: Cipher, *, provider: str) -> _State:
+    try:
+        state = kind.model_validate_json(cipher.decrypt(value or ""))
+    except (ConfigurationError, ValidationError):
+        raise attempt_expired() from None
+    if state.provider != provider or state.expires_at < now():
+        raise attempt_expired()
+    return state

@@ -1,0 +1,162 @@
+"""The SAML providers of this installation, and the metadata that they publish."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import httpx
+
+from app_server.core.config import Config
+from app_server.core.errors import Forbidden
+from app_server.core.saml_providers import SamlProvider
+from app_server.core.server_objects import from_server
+from app_server.http.bounded_body import IDENTITY, whole_body
+from app_server.http.guarded_client import bound_to
+from app_server.sign_in.saml import document, service_provider, statements
+from app_server.sign_in.saml.refusals import (
+    program_missing,
+    provider_not_found,
+    provider_unreachable,
+    refused_by_provider,
+    response_invalid,
+)
+from app_server.sign_in.saml.service_provider import Addresses, MetadataUnusable
+from app_server.sign_in.saml.statements import SignatureWrong, Statement
+
+if TYPE_CHECKING:
+    from saml2.config import SPConfig
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT_SECONDS = 10.0
+MAX_METADATA_BYTES = 5 * 1024**2
+_MAX_AGE_SECONDS = 3600.0
+MIN_AGE_SECONDS = 10.0
+"""The shortest time between two readings of a provider's metadata because of an unknown key. Anyone can send
+responses with unknown keys, so their number must not cause more requests.
+"""
+
+_CHECKS_AT_ONCE = 2
+"""Each check of a signature starts a process, and anyone can send responses."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    settings: "SPConfig"
+    since: float
+
+    @property
+    def age(self) -> float:
+        return time.monotonic() - self.since
+
+
+class SamlProviders:
+    """The providers of this installation. Their metadata are read again after an hour, and when no known key
+    fits a signature.
+
+    A metadata URL may be private, because the operator has configured it. `find_program`: returns the path
+    of xmlsec1; None if it is not installed.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        client: httpx.AsyncClient,
+        find_program: Callable[[], str | None] = service_provider.find_program,
+    ) -> None:
+        self._providers = {provider.name: provider for provider in config.saml_providers}
+        self._config = config
+        self._client = client
+        self._find_program = find_program
+        self._known: dict[str, _Known] = {}
+        self._checks = asyncio.Semaphore(_CHECKS_AT_ONCE)
+
+    def all(self) -> Sequence[SamlProvider]:
+        return tuple(self._providers.values())
+
+    def find(self, name: str) -> SamlProvider:
+        """Returns the provider with this name. Raises NotFound `saml_provider_not_found`."""
+        if provider := self._providers.get(name):
+            return provider
+        raise provider_not_found()
+
+    def addresses(self, provider: SamlProvider) -> Addresses:
+        """Returns what is registered at the provider."""
+        return Addresses.of(self._config, provider)
+
+    async def own_metadata(self, provider: SamlProvider) -> str:
+        """Returns our metadata for this provider, as XML."""
+        return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider))
+
+    async def request(self, provider: SamlProvider) -> tuple[str, str]:
+        """Makes a request to sign a person in. Returns its id, and the address to which the browser goes.
+
+        Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+        """
+        known = await self._look_up(provider)
+        return await asyncio.to_thread(service_provider.request, known.settings, provider)
+
+    async def verified(self, provider: SamlProvider, response: str) -> Statement:
+        """Checks the form field `SAMLResponse`, and returns what it states.
+
+        Raises BadGateway `saml_response_invalid`, `saml_provider_unreachable`, `saml_xmlsec1_missing`,
+        Forbidden `saml_refused_by_provider`.
+        """
+        known = await self._look_up(provider)
+        try:
+            try:
+                return await self._check(known, provider, response)
+            except SignatureWrong:
+                if known.age < MIN_AGE_SECONDS:
+                    raise
+                # It may have been signed with a key that is newer than those we know.
+                return await self._check(await self._read(provider), provider, response)
+        except document.NotSuccessful as status:
+            logger.info("%s refuses a sign-in: %s", provider.name, status)
+            raise refused_by_provider(provider.title) from None
+        except document.Unacceptable as reason:
+            logger.warning("a response of %s is refused: %s", provider.name, reason)
+            raise response_invalid(provider.title) from None
+
+    async def _check(self, known: _Known, provider: SamlProvider, response: str) -> Statement:
+        async with self._checks:
+            return await asyncio.to_thread(
+                statements.verified, known.settings, self.addresses(provider), provider, response
+            )
+
+    async def _look_up(self, provider: SamlProvider) -> _Known:
+        known = self._known.get(provider.name)
+        return known if known and known.age < _MAX_AGE_SECONDS else await self._read(provider)
+
+    async def _read(self, provider: SamlProvider) -> _Known:
+        program = self._find_program()
+        if program is None:
+            logger.error("%s cannot be used: xmlsec1 is not installed", provider.name)
+            raise program_missing()
+        try:
+            metadata = await self._metadata(provider)
+            settings = await asyncio.to_thread(
+                service_provider.settings_for, self.addresses(provider), provider, metadata, program
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, Forbidden, MetadataUnusable) as error:
+            logger.warning("the metadata of %s cannot be read: %r", provider.name, error)
+            raise provider_unreachable(provider.title) from None
+        known = self._known[provider.name] = _Known(settings, time.monotonic())
+        return known
+
+    async def _metadata(self, provider: SamlProvider) -> str:
+        if provider.metadata_file:
+            return await asyncio.to_thread(provider.metadata_file.read_text)
+        assert provider.metadata_url is not None, "one of both is configured"
+        url = provider.metadata_url
+        async with self._client.stream(
+            "GET", url, headers=IDENTITY, timeout=TIMEOUT_SECONDS, extensions=bound_to(url)
+        ) as reply:
+            reply.raise_for_status()
+            return (await whole_body(reply, MAX_METADATA_BYTES, TIMEOUT_SECONDS)).decode()
+
+
+ServerSamlProviders = Annotated[SamlProviders, from_server("saml_providers")]

@@ -1,0 +1,51 @@
+"""The errors of a sign-in by a SAML provider. The sign-in page explains each by its code."""
+
+from app_server.core.errors import BadGateway, BadRequest, Forbidden, NotFound
+
+
+def provider_not_found() -> NotFound:
+    return NotFound("There is no such provider.", code="saml_provider_not_found")
+
+
+def provider_unreachable(title: str) -> BadGateway:
+    return BadGateway(
+        f"The metadata of {title} cannot be read.",
+        code="saml_provider_unreachable",
+        fix="Try again. If it stays so, an administrator can see the reason in the server's log.",
+    )
+
+
+def program_missing() -> BadGateway:
+    return BadGateway(
+        "This server has no program xmlsec1, which checks the signatures of SAML providers.",
+        code="saml_xmlsec1_missing",
+        fix="An administrator installs it on the server: apt-get install xmlsec1.",
+    )
+
+
+def attempt_expired() -> BadRequest:
+    return BadRequest(
+        "This sign-in was begun in another browser, or more than ten minutes ago.",
+        code="saml_attempt_expired",
+        fix="Begin again on the sign-in page.",
+    )
+
+
+def refused_by_provider(title: str) -> Forbidden:
+    return Forbidden(f"{title} did not sign you in.", code="saml_refused_by_provider")
+
+
+def response_invalid(title: str) -> BadGateway:
+    return BadGateway(
+        f"What {title} said about you could not be verified.",
+        code="saml_response_invalid",
+        fix="An administrator can see the reason in the server's log.",
+    )
+
+
+def response_used(title: str) -> Forbidden:
+    return Forbidden(
+        f"This answer of {title} has been used already.",
+        code="saml_response_used",
+        fix="Begin again on the sign-in page.",
+    )

@@ -1,0 +1,149 @@
+"""HTTP routes of the sign-in by a SAML provider: the browser goes to the provider, comes back with its signed
+answer, and gets a one-time link.
+"""
+
+import logging
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from app_server.audit.actions import ActorMeans
+from app_server.core.database import ReadSession, Session, now
+from app_server.core.encryption import ServerCipher
+from app_server.core.errors import AppError, BadGateway
+from app_server.core.server_objects import ServerConfig
+from app_server.sign_in.identities.completion import back_to, complete, page_for
+from app_server.sign_in.identities.identity import ProviderIdentity
+from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
+from app_server.sign_in.saml import attempts, statements, used_assertions
+from app_server.sign_in.saml.document import MAX_BYTES, Unacceptable
+from app_server.sign_in.saml.providers import SamlProviders, ServerSamlProviders
+from app_server.sign_in.saml.refusals import response_invalid
+from app_server.sign_in.saml.service_provider import PATH
+from app_server.sign_in.saml.statements import Statement
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix=PATH, tags=["Sign-in"])
+
+_MAX_FIELD = MAX_BYTES * 4 // 3 + 4
+_METADATA = "application/samlmetadata+xml"
+
+
+@router.get("/{name}", status_code=303, response_class=RedirectResponse)
+async def begin_saml_sign_in(
+    name: str, config: ServerConfig, saml_providers: ServerSamlProviders, cipher: ServerCipher
+) -> Response:
+    """Redirects the browser to the provider with a request (HTTP-Redirect binding), or to our sign-in page if
+    the provider cannot be used.
+
+    404 `saml_provider_not_found`.
+    """
+    providers: SamlProviders = saml_providers
+    provider = providers.find(name)
+    try:
+        request_id, url = await providers.request(provider)
+    except BadGateway as refusal:
+        return back_to(config, page_for(None), f"refused={refusal.code}")
+    reply = RedirectResponse(url, status_code=303)
+    attempts.COOKIE.keep(attempts.seal(attempts.Attempt.begin(name, request_id), cipher), reply, config)
+    return reply
+
+
+@router.get(
+    "/{name}/metadata",
+    response_class=Response,
+    responses={200: {"content": {_METADATA: {"schema": {"type": "string"}}}}},
+)
+async def read_saml_metadata(name: str, saml_providers: ServerSamlProviders) -> Response:
+    """Returns our metadata, which a provider reads to know this server (SAML 2.0 Metadata).
+
+    404 `saml_provider_not_found`.
+    """
+    providers: SamlProviders = saml_providers
+    return Response(await providers.own_metadata(providers.find(name)), media_type=_METADATA)
+
+
+@router.post("/{name}/acs", status_code=303, response_class=RedirectResponse)
+async def receive_saml_response(
+    name: str,
+    saml_providers: ServerSamlProviders,
+    cipher: ServerCipher,
+    refused_sign_ins: ServerRefusedSignIns,
+    request: Request,
+    session: ReadSession,
+    saml_response: Annotated[str, Form(alias="SAMLResponse", max_length=_MAX_FIELD)],
+) -> Response:
+    """Receives the provider's answer from the browser (HTTP-POST binding), and checks it. The browser sends
+    no cookie with a form of another site, so it is redirected to a second route with the result. A
+    `RelayState` is not read: the page itself knows where the person wanted to go.
+
+    404 `saml_provider_not_found`.
+    """
+    providers: SamlProviders = saml_providers
+    provider = providers.find(name)
+    try:
+        statement = await providers.verified(provider, saml_response)
+        await used_assertions.require_unused(session, provider, statement.assertion_id)
+        try:
+            identity = statements.identity_of(provider, statement)
+        except Unacceptable as reason:
+            logger.warning("a response of %s is refused: %s", name, reason)
+            raise response_invalid(provider.title) from None
+        outcome = f"answer={quote(attempts.seal(_answer(name, statement, identity), cipher))}"
+    except AppError as refusal:
+        refused: RefusedSignIns = refused_sign_ins
+        refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
+        outcome = f"refused={refusal.code}"
+    return RedirectResponse(f"{PATH}/{name}/complete?{outcome}", status_code=303)
+
+
+@router.get("/{name}/complete", status_code=303, response_class=RedirectResponse)
+async def complete_saml_sign_in(
+    name: str,
+    config: ServerConfig,
+    saml_providers: ServerSamlProviders,
+    cipher: ServerCipher,
+    refused_sign_ins: ServerRefusedSignIns,
+    request: Request,
+    session: Session,
+    answer: Annotated[str, Query(max_length=32_768)] = "",
+    refused: Annotated[str, Query(pattern="^saml_[a-z_]{1,40}$")] | None = None,
+) -> Response:
+    """Completes the sign-in in the browser that began it, and redirects it to our sign-in page. The fragment
+    of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
+    (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
+
+    404 `saml_provider_not_found`.
+    """
+    providers: SamlProviders = saml_providers
+    provider = providers.find(name)
+    page = page_for(None)
+    try:
+        attempt = attempts.open_attempt(attempts.COOKIE.read(request, config), cipher, provider=name)
+        page = page_for(attempt.connects)
+        outcome = f"refused={refused}"
+        if refused is None:
+            found = attempts.open_answer(answer, cipher, attempt=attempt)
+            await used_assertions.use(session, provider, found.assertion_id, found.valid_until)
+            outcome = await complete(session, request, provider, found.identity, attempt.connects)
+    except AppError as refusal:
+        log: RefusedSignIns = refused_sign_ins
+        log.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
+        outcome = f"refused={refusal.code}"
+    reply = back_to(config, page, outcome)
+    attempts.COOKIE.forget(reply, config)
+    return reply
+
+
+def _answer(name: str, statement: Statement, identity: ProviderIdentity) -> attempts.Answer:
+    return attempts.Answer(
+        provider=name,
+        in_response_to=statement.in_response_to,
+        assertion_id=statement.assertion_id,
+        valid_until=statement.valid_until,
+        identity=identity,
+        expires_at=now() + attempts.ANSWER_LIFETIME,
+    )

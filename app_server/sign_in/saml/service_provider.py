@@ -1,0 +1,131 @@
+"""Slipway as a SAML service provider, by pysaml2: its metadata, and requests to a provider. Blocking."""
+
+import logging
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from app_server.core.config import Config
+from app_server.core.identity_providers import is_safe_url
+from app_server.core.saml_providers import SamlProvider
+
+if TYPE_CHECKING:
+    from saml2.config import SPConfig
+
+LEEWAY_SECONDS = 60
+"""How many seconds the clocks of the provider and this server may differ."""
+
+PATH = "/api/v1/sign-in/saml"
+
+POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
+REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+
+
+class MetadataUnusable(Exception):
+    """The metadata of a provider does not say what a sign-in needs. The text says what is missing."""
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """The names and addresses of this service provider, as they are registered at the provider."""
+
+    entity_id: str
+    acs: str
+
+    @classmethod
+    def of(cls, config: Config, provider: SamlProvider) -> "Addresses":
+        base = f"{config.base_url}{PATH}/{provider.name}"
+        return cls(entity_id=f"{base}/metadata", acs=f"{base}/acs")
+
+
+def find_program() -> str | None:
+    """Returns the path of xmlsec1, which checks signatures. None if it is not installed."""
+    return shutil.which("xmlsec1")
+
+
+def own_metadata(addresses: Addresses) -> str:
+    """Returns our metadata as XML (SAML 2.0 Metadata, EntityDescriptor with SPSSODescriptor)."""
+    from saml2.config import SPConfig  # see settings_for
+    from saml2.metadata import entity_descriptor
+
+    settings = _settings(addresses)
+    # It asks for signed assertions. A signed response with an unsigned one is accepted, too.
+    settings["service"]["sp"]["want_assertions_signed"] = True
+    return str(entity_descriptor(SPConfig().load(settings)))
+
+
+def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, program: str) -> "SPConfig":
+    """Returns pysaml2's settings with the provider's metadata. `program`: the path of xmlsec1.
+
+    Raises MetadataUnusable.
+    """
+    # Loaded at the first sign-in: it takes more than a second, and most servers have no provider.
+    from saml2.config import SPConfig
+
+    # It logs whole documents with the data of people. The reasons of refusals are logged here, without them.
+    logging.getLogger("saml2").setLevel(logging.CRITICAL)
+    try:
+        settings = SPConfig().load(
+            {
+                **_settings(addresses),
+                "xmlsec_binary": program,
+                "metadata": {"inline": [metadata]},
+            }
+        )
+        has_keys = bool(settings.metadata.certs(provider.entity_id, "idpsso", "signing"))
+    except Exception as error:  # noqa: BLE001  pysaml2 raises exceptions of many libraries, and plain ones
+        raise MetadataUnusable(told(error)) from None
+    if not has_keys:
+        raise MetadataUnusable(f"there is no key for signatures of {provider.entity_id}")
+    if not is_safe_url(_destination(settings, provider)):
+        raise MetadataUnusable(f"{provider.entity_id} has no https address for the redirect binding")
+    return settings
+
+
+def request(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str]:
+    """Makes a request to sign a person in. Returns its id, and the address with the request to which the
+    browser goes (SAML 2.0 Bindings, section 3.4).
+    """
+    from saml2.client import Saml2Client  # see settings_for
+
+    client = Saml2Client(config=settings)
+    destination = _destination(settings, provider)
+    request_id, message = client.create_authn_request(destination, binding=POST, sign=False)
+    made = client.apply_binding(REDIRECT, str(message), destination, relay_state="", sign=False)
+    return str(request_id), str(dict(made["headers"])["Location"])
+
+
+def told(error: Exception) -> str:
+    """Returns an error of pysaml2 for the log, without a document that it may quote."""
+    text = str(error)
+    return type(error).__name__ if len(text) > 200 or "<" in text else f"{type(error).__name__}: {text}"
+
+
+def _destination(settings: "SPConfig", provider: SamlProvider) -> str:
+    for service in settings.metadata.single_sign_on_service(provider.entity_id, REDIRECT) or ():
+        location = str(service["location"])
+        if not urlsplit(location).fragment:
+            return location
+    return ""
+
+
+def _settings(addresses: Addresses) -> dict[str, Any]:
+    return {
+        "entityid": addresses.entity_id,
+        "accepted_time_diff": LEEWAY_SECONDS,
+        "allow_unknown_attributes": True,
+        "only_use_keys_in_metadata": True,
+        "service": {
+            "sp": {
+                "name": "Slipway",
+                "endpoints": {"assertion_consumer_service": [(addresses.acs, POST)]},
+                "allow_unsolicited": False,
+                "authn_requests_signed": False,
+                # One of the two must be signed; see document.py for what that has to cover.
+                "want_assertions_or_response_signed": True,
+                "want_assertions_signed": False,
+                "want_response_signed": False,
+            }
+        },
+    }

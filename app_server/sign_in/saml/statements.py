@@ -1,0 +1,155 @@
+"""Checks the response of a provider, and reads what it states about a person. Blocking.
+
+pysaml2 checks the signature and the times. It accepts a response that lacks an audience, a recipient or the
+id of our request, so these are required here. Rules: SAML 2.0 Profiles, sections 4.1.4.2 and 4.1.4.3.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from app_server.core.saml_providers import SamlProvider
+from app_server.sign_in.identities.identity import (
+    MAX_NAME,
+    MAX_SUBJECT,
+    ProviderIdentity,
+    require_allowed_domain,
+    role_of,
+    teams_of,
+)
+from app_server.sign_in.saml.document import Unacceptable, decoded
+from app_server.sign_in.saml.service_provider import LEEWAY_SECONDS, POST, Addresses, told
+
+if TYPE_CHECKING:
+    from saml2.config import SPConfig
+
+_BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
+_TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
+_MAX_EMAIL = 320
+
+
+class SignatureWrong(Unacceptable):
+    """No known key of the provider fits the signature."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a verified assertion states.
+
+    `in_response_to`: the id of the request that it answers. `valid_until`: the end of the time in which it
+    can be accepted, with the leeway. `name_id`: None if it changes with each sign-in. `attributes`: the
+    texts of each attribute, by its name.
+    """
+
+    assertion_id: str
+    in_response_to: str
+    valid_until: datetime
+    name_id: str | None
+    attributes: Mapping[str, Sequence[str]]
+
+
+def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider, response: str) -> Statement:
+    """Returns what the form field `SAMLResponse` states. Raises Unacceptable, NotSuccessful (document.py)."""
+    from saml2.client import Saml2Client  # see service_provider.settings_for
+    from saml2.samlp import response_from_string
+    from saml2.sigver import SignatureError
+
+    document = decoded(response)
+    request_id = response_from_string(document).in_response_to
+    if not request_id:
+        raise Unacceptable("it answers no request")
+    try:
+        parsed = Saml2Client(config=settings).parse_authn_request_response(
+            base64.b64encode(document).decode(),
+            POST,
+            outstanding={request_id: addresses.acs},  # that this browser has sent it is checked later
+            conv_info={"entity_id": addresses.entity_id},
+        )
+    except SignatureError as error:
+        raise SignatureWrong(f"its signature is wrong: {type(error).__name__}") from None
+    except Exception as error:  # noqa: BLE001  pysaml2 raises plain ones for wrong times and audiences
+        raise Unacceptable(told(error)) from None
+    if parsed is None or parsed.assertion is None:
+        raise Unacceptable("its destination or its time is wrong")
+    return _read(parsed.assertion, addresses, provider, request_id)
+
+
+def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentity:
+    """Returns the person of a statement, by the configured attributes alone. Raises Unacceptable, Forbidden
+    `saml_domain_not_allowed`.
+    """
+    subject = statement.name_id
+    if provider.subject_attribute:
+        subject = _first(statement, provider.subject_attribute)
+    if not subject:
+        raise Unacceptable("it names no person by a lasting id")
+    if len(subject) > MAX_SUBJECT:
+        raise Unacceptable(f"the id of the person has more than {MAX_SUBJECT} characters")
+    email = _first(statement, provider.email_attribute)
+    if email and len(email) > _MAX_EMAIL:
+        raise Unacceptable(f"the e-mail address has more than {_MAX_EMAIL} characters")
+    require_allowed_domain(provider, email)
+    groups = statement.attributes.get(provider.groups_attribute or "", ())
+    return ProviderIdentity(
+        issuer=provider.issuer,
+        subject=subject,
+        name=(_first(statement, provider.name_attribute) or email or subject)[:MAX_NAME],
+        email=email,
+        role=role_of(provider, groups),
+        session=None,
+        teams=teams_of(provider, groups),
+    )
+
+
+def _read(assertion: Any, addresses: Addresses, provider: SamlProvider, request_id: str) -> Statement:
+    """`assertion`: pysaml2's, of which the signature and the times are right."""
+    if _text(assertion.issuer) != provider.entity_id:
+        raise Unacceptable("another provider has made it")
+    restrictions = assertion.conditions.audience_restriction if assertion.conditions else []
+    audiences = [[_text(one) for one in restriction.audience] for restriction in restrictions]
+    if not audiences or any(addresses.entity_id not in named for named in audiences):
+        raise Unacceptable("it is for another audience")
+    ends = [
+        one.subject_confirmation_data.not_on_or_after
+        for one in assertion.subject.subject_confirmation
+        if one.method == _BEARER
+        and one.subject_confirmation_data is not None
+        and one.subject_confirmation_data.recipient == addresses.acs
+        and one.subject_confirmation_data.in_response_to == request_id
+        and one.subject_confirmation_data.not_on_or_after
+    ]
+    if not ends:
+        raise Unacceptable("no bearer confirmation names this recipient, this request and an end")
+    name_id = assertion.subject.name_id
+    is_lasting = name_id is not None and name_id.format != _TRANSIENT
+    return Statement(
+        assertion_id=assertion.id,
+        in_response_to=request_id,
+        valid_until=max(_moment(end) for end in ends) + timedelta(seconds=LEEWAY_SECONDS),
+        name_id=_text(name_id) or None if is_lasting else None,
+        attributes=_attributes(assertion),
+    )
+
+
+def _attributes(assertion: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for statement in assertion.attribute_statement:
+        for attribute in statement.attribute:
+            texts = [_text(value) for value in attribute.attribute_value]
+            found.setdefault(attribute.name, []).extend(text for text in texts if text)
+    return found
+
+
+def _first(statement: Statement, name: str | None) -> str | None:
+    return next(iter(statement.attributes.get(name or "", ())), None)
+
+
+def _text(element: Any) -> str:
+    return (element.text or "").strip() if element is not None else ""
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

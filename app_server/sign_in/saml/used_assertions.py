@@ -1,0 +1,50 @@
+"""The assertions that were used, so that each is accepted once."""
+
+import hashlib
+from datetime import datetime
+
+from sqlalchemy import DateTime, String, delete
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, now
+from app_server.core.saml_providers import SamlProvider
+from app_server.sign_in.saml.refusals import response_used
+
+
+class UsedAssertion(Base):
+    """An assertion that a person has signed in with."""
+
+    __tablename__ = "used_assertions"
+
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """The SHA-256 of the provider's entity id and the assertion's id, in hexadecimal."""
+
+    valid_until: Mapped[datetime] = mapped_column(DateTime(timezone=True), index=True)
+    """When the assertion is too old to be accepted. Then the row can go."""
+
+
+async def require_unused(session: AsyncSession, provider: SamlProvider, assertion_id: str) -> None:
+    """Raises Forbidden `saml_response_used`."""
+    if await session.get(UsedAssertion, _key(provider, assertion_id)) is not None:
+        raise response_used(provider.title)
+
+
+async def use(
+    session: AsyncSession, provider: SamlProvider, assertion_id: str, valid_until: datetime
+) -> None:
+    """Remembers the assertion, and forgets those that are too old to be accepted. If two requests use one
+    assertion at once, only the first succeeds. Raises Forbidden `saml_response_used`.
+    """
+    await session.execute(delete(UsedAssertion).where(UsedAssertion.valid_until < now()))
+    try:
+        async with session.begin_nested():
+            session.add(UsedAssertion(key=_key(provider, assertion_id), valid_until=valid_until))
+            await session.flush()
+    except IntegrityError:
+        raise response_used(provider.title) from None
+
+
+def _key(provider: SamlProvider, assertion_id: str) -> str:
+    return hashlib.sha256(f"{provider.entity_id}\n{assertion_id}".encode()).hexdigest()

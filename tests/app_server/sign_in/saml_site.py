@@ -1,0 +1,89 @@
+"""A Slipway with a SAML provider, and browsers that sign in there, without a network."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from app_server.core.saml_providers import SamlProvider
+from app_server.main import WithState
+from app_server.sign_in.saml.providers import SamlProviders
+from app_server.sign_in.saml.service_provider import find_program
+from tests.app_server.conftest import App
+from tests.support.apps import public_app
+from tests.support.saml_provider import Person, SamlIdentityProvider, encoded
+
+BEGIN = "/api/v1/sign-in/saml/acme"
+ACS = f"{BEGIN}/acs"
+
+
+class SamlSite:
+    """A public app with this provider. `settings`: fields of SamlProvider. `find_program`: see
+    SamlProviders.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        provider: SamlIdentityProvider,
+        find_program: Callable[[], str | None] = find_program,
+        **settings: Any,
+    ) -> None:
+        self.provider = provider
+        told = SamlProvider.model_validate(provider.settings(**settings))
+        self.config = app.config.model_copy(update={"saml_providers": [told]})
+        providers = SamlProviders(self.config, app.state["http"], find_program)
+        state = {**app.state, "config": self.config, "saml_providers": providers}
+        self.public = WithState(public_app(self.config), state)
+
+    @asynccontextmanager
+    async def browser(self) -> AsyncIterator["Browser"]:
+        transport = httpx.ASGITransport(self.public)
+        async with httpx.AsyncClient(transport=transport, base_url=self.config.base_url) as client:
+            yield Browser(client, self.provider)
+
+
+class Browser:
+    def __init__(self, client: httpx.AsyncClient, provider: SamlIdentityProvider) -> None:
+        self.client = client
+        self._provider = provider
+
+    async def begin(self) -> str:
+        """Returns the address of the provider with our request."""
+        reply = await self.client.get(BEGIN)
+        assert reply.status_code == 303, reply.text
+        return reply.headers["location"]
+
+    async def answered(self, person: Person | None = None, **answer: Any) -> str:
+        """Begins a sign-in, and returns the provider's response as XML. `answer`: see
+        SamlIdentityProvider.answer.
+        """
+        url = await self.begin()
+        metadata = await self.client.get(f"{BEGIN}/metadata")
+        return self._provider.answer(url, metadata.text, person, **answer)
+
+    async def send(self, xml: str) -> str:
+        """Sends a response as the form of the provider's page does, and follows the redirects. Returns the
+        fragment of the page of ours at the end.
+        """
+        reply = await self.client.post(
+            ACS, data={"SAMLResponse": encoded(xml)}, headers={"Origin": "https://id.example.org"}
+        )
+        assert reply.status_code == 303, reply.text
+        end = (await self.client.get(reply.headers["location"])).headers["location"]
+        return urlsplit(end).fragment
+
+    async def end_of(self, person: Person | None = None, **answer: Any) -> str:
+        """Signs in, and returns the fragment of the page of ours at the end."""
+        return await self.send(await self.answered(person, **answer))
+
+    async def sign_in(self, person: Person | None = None, **answer: Any) -> dict[str, Any]:
+        """Signs in, and returns the user."""
+        kind, _, token = (await self.end_of(person, **answer)).partition("=")
+        assert kind == "token", token
+        ours = {"Origin": str(self.client.base_url).rstrip("/")}
+        reply = await self.client.post("/api/v1/sign-in/link", json={"token": token}, headers=ours)
+        found: dict[str, Any] = reply.raise_for_status().json()
+        return found

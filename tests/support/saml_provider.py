@@ -1,0 +1,201 @@
+"""A SAML identity provider on this machine, made of pysaml2's server.
+
+provider = SamlIdentityProvider(folder)
+config = Config(saml_providers=[provider.settings(roles={"admins": "admin"})], ...)
+response = provider.answer(request_url, sp_metadata, Person("ada"))
+
+`listening()` serves its pages to real browsers.
+"""
+
+import base64
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import uvicorn
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+from saml2 import BINDING_HTTP_REDIRECT
+from saml2.config import IdPConfig
+from saml2.metadata import entity_descriptor
+from saml2.saml import NAMEID_FORMAT_PERSISTENT, NameID
+from saml2.server import Server
+from saml2.xmldsig import DIGEST_SHA256, SIG_RSA_SHA256
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from app_server.sign_in.saml.service_provider import find_program
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.ports import free_port
+
+_URI_NAMES = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri"
+MAIL = "urn:oid:0.9.2342.19200300.100.1.3"
+DISPLAY_NAME = "urn:oid:2.16.840.1.113730.3.1.241"
+ENTITY_ID = "https://id.example.org/saml"
+
+
+def encoded(xml: str) -> str:
+    """Returns a response as the form field `SAMLResponse`."""
+    return base64.b64encode(xml.encode()).decode()
+
+
+@dataclass(frozen=True)
+class Person:
+    """`attributes`: by short names. For `mail` and `displayName` the provider sends MAIL and DISPLAY_NAME."""
+
+    name_id: str
+    attributes: Mapping[str, list[str]] = field(default_factory=dict)
+    name_id_format: str = NAMEID_FORMAT_PERSISTENT
+
+
+class SamlIdentityProvider:
+    """`port`: of `listening`. `host`: another site than Slipway's `localhost`, so that browsers treat its
+    form as one of a foreign site.
+    """
+
+    host = "127.0.0.1"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.person = Person("ada")
+        self.renew_key()
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    def renew_key(self) -> None:
+        """Makes a new key and certificate, and writes the metadata with it."""
+        key = rsa.generate_private_key(65537, 2048)
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
+        moment = datetime.now(UTC)
+        certificate = (
+            x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+            .not_valid_before(moment - timedelta(days=1))
+            .not_valid_after(moment + timedelta(days=1))
+            .sign(key, hashes.SHA256())
+        )
+        pem = serialization.Encoding.PEM
+        plain = (serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
+        (self.folder / "idp.key").write_bytes(key.private_bytes(pem, *plain))
+        (self.folder / "idp.pem").write_bytes(certificate.public_bytes(pem))
+        self.metadata = str(entity_descriptor(IdPConfig().load(self._configuration({}))))
+        self.metadata_file.write_text(self.metadata)
+
+    @property
+    def metadata_file(self) -> Path:
+        return self.folder / "idp.xml"
+
+    def settings(self, **further: Any) -> Mapping[str, Any]:
+        """An entry of SLIPWAY_SAML_PROVIDERS."""
+        told = {
+            "name": "acme",
+            "title": "Acme",
+            "entity_id": ENTITY_ID,
+            "name_attribute": "name",
+            "email_attribute": MAIL,
+            "groups_attribute": "groups",
+            **further,
+        }
+        return told if "metadata_url" in told else {"metadata_file": str(self.metadata_file), **told}
+
+    def answer(
+        self,
+        request_url: str,
+        sp_metadata: str,
+        person: Person | None = None,
+        *,
+        signs: tuple[str, ...] = ("assertion",),
+        lifetime_minutes: int = 15,
+        **replaced: Any,
+    ) -> str:
+        """Returns the XML of the response to the request in this address.
+
+        `signs`: which of `response` and `assertion` are signed. `replaced`: arguments of pysaml2 that differ
+        from what the request asks, such as `destination`, `sp_entity_id` and `in_response_to`.
+        """
+        person = person or self.person
+        server = Server(
+            config=IdPConfig().load(
+                self._configuration({"lifetime": {"minutes": lifetime_minutes}}, sp_metadata)
+            )
+        )
+        query = parse_qs(urlsplit(request_url).query)
+        asked = server.parse_authn_request(query["SAMLRequest"][0], BINDING_HTTP_REDIRECT).message
+        arguments = {
+            "in_response_to": asked.id,
+            "destination": asked.assertion_consumer_service_url,
+            "sp_entity_id": asked.issuer.text,
+            **replaced,
+        }
+        return str(
+            server.create_authn_response(
+                person.attributes,
+                name_id=NameID(format=person.name_id_format, text=person.name_id),
+                authn={"class_ref": "urn:oasis:names:tc:SAML:2.0:ac:classes:Password"},
+                sign_response="response" in signs,
+                sign_assertion="assertion" in signs,
+                sign_alg=SIG_RSA_SHA256,
+                digest_alg=DIGEST_SHA256,
+                **arguments,
+            )
+        )
+
+    @contextmanager
+    def listening(self, read_sp_metadata: Callable[[], str]) -> Iterator[None]:
+        """Serves its metadata, and a page that signs `person` in at once. `read_sp_metadata`: returns
+        Slipway's metadata.
+        """
+
+        def metadata(_: Request) -> Response:
+            return Response(self.metadata, media_type="application/samlmetadata+xml")
+
+        def sign_in(request: Request) -> Response:
+            sp_metadata = read_sp_metadata()
+            acs = sp_metadata.partition('Location="')[2].partition('"')[0]
+            field = encoded(self.answer(str(request.url), sp_metadata))
+            return HTMLResponse(
+                f'<form method="post" action="{acs}"><input type="hidden" name="SAMLResponse" '
+                f'value="{field}"></form><script>document.forms[0].submit()</script>'
+            )
+
+        app = Starlette(routes=[Route("/metadata", metadata), Route("/sso", sign_in)])
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((self.host, self.port))
+            listener.listen()
+            thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                server.should_exit = True
+                thread.join(PATIENCE_SECONDS)
+
+    def _configuration(self, policy: Mapping[str, Any], sp_metadata: str | None = None) -> dict[str, Any]:
+        return {
+            "entityid": ENTITY_ID,
+            "xmlsec_binary": find_program(),
+            "key_file": str(self.folder / "idp.key"),
+            "cert_file": str(self.folder / "idp.pem"),
+            "metadata": {"inline": [sp_metadata] if sp_metadata else []},
+            "service": {
+                "idp": {
+                    "name": "Acme",
+                    "endpoints": {"single_sign_on_service": [(f"{self.url}/sso", BINDING_HTTP_REDIRECT)]},
+                    "policy": {"default": {"name_form": _URI_NAMES, **policy}},
+                }
+            },
+        }
