@@ -10,6 +10,16 @@ const REASONS = {
   oidc_no_role: 'sign_in.oidc_no_role',
   oidc_provider_unreachable: 'sign_in.oidc_provider_unreachable',
   oidc_refused_by_provider: 'sign_in.oidc_refused_by_provider',
+  saml_already_connected: 'sign_in.oidc_already_connected',
+  saml_attempt_expired: 'sign_in.oidc_attempt_expired',
+  saml_domain_not_allowed: 'sign_in.saml_domain_not_allowed',
+  saml_identity_taken: 'sign_in.oidc_identity_taken',
+  saml_no_role: 'sign_in.oidc_no_role',
+  saml_provider_unreachable: 'sign_in.saml_provider_unreachable',
+  saml_refused_by_provider: 'sign_in.oidc_refused_by_provider',
+  saml_response_invalid: 'sign_in.oidc_identity_invalid',
+  saml_response_used: 'sign_in.saml_response_used',
+  saml_xmlsec1_missing: 'sign_in.saml_xmlsec1_missing',
 } as const
 
 /** The text for a code; null for one that needs no explanation. */

@@ -118,6 +118,14 @@ test('providers are offered before the link, and lead to the server', async () =
   expect(screen.getByText('slipway sign-in-link')).toBeVisible()
 })
 
+test.each([
+  ['saml_no_role', /None of your groups gives you a role here/],
+  ['saml_xmlsec1_missing', /the program xmlsec1 is not installed/],
+])('the refusal %s of a SAML provider is explained', async (code, text) => {
+  renderApp({ url: `/sign-in#refused=${code}`, user: null })
+  expect(await screen.findByText(text)).toBeVisible()
+})
+
 test('a sign-in that a provider refused is explained once', async () => {
   renderApp({ url: '/sign-in#refused=oidc_no_role', user: null })
   expect(await screen.findByText(/None of your groups gives you a role here/)).toBeVisible()
