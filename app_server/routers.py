@@ -87,6 +87,7 @@ from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
 from app_server.sign_in.passwords import routes as passwords
 from app_server.sign_in.saml import routes as saml
+from app_server.skill_catalogue import router as skill_catalogue
 from app_server.skills import router as skills
 from app_server.teams import router as teams
 from app_server.triggers import router as triggers
@@ -142,6 +143,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (limit_routes.router, SETTINGS),
     (model_routes.router, SETTINGS),
     (skills.router, SETTINGS),
+    (skill_catalogue.router, SETTINGS),
     (marketplaces.router, SETTINGS),
     (marketplaces.shared_router, ADMINISTER),
     (administration_routes.router, ADMINISTER),

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from agent_runtime.wire import Dollars
-from app_server.git.address import parse_address
+from app_server.git.address import parse_identity
 from app_server.marketplaces.schemas import MarketplaceRegistration, Registrations
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.grouping import GroupingStrategy
@@ -22,6 +22,7 @@ from app_server.settings.options import TokenPrice
 from app_server.settings.schemas import BaseUrl, ModelName
 from app_server.users.schemas import UserInfo
 
+MAX_DISABLED_SKILLS = 500
 MASK = "**********"
 MaxIterations = Annotated[int, Field(ge=1, le=100_000)]
 # What git takes for a name: it drops angle brackets, and a line end would begin another setting.
@@ -34,14 +35,7 @@ GitUserEmail = Annotated[
 
 
 def _by_identity(trailers: dict[str, CommitTrailer]) -> dict[str, CommitTrailer]:
-    return {_identity(name): trailer for name, trailer in trailers.items()}
-
-
-def _identity(repository: str) -> str:
-    # An identity that was read may be sent back: `github.com/owner/name` names a host.
-    host, _, path = repository.partition("/")
-    names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path
-    return parse_address(f"https://{repository}" if names_host else repository).identity
+    return {parse_identity(name): trailer for name, trailer in trailers.items()}
 
 
 CommitTrailers = Annotated[
@@ -50,6 +44,11 @@ CommitTrailers = Annotated[
     AfterValidator(_by_identity),
 ]
 """By repository: its URL, `host/owner/name`, or a path on this machine."""
+
+
+DisabledSkills = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=MAX_DISABLED_SKILLS)
+]
 
 
 class Fixed(BaseModel):
@@ -65,7 +64,6 @@ class Fixed(BaseModel):
     """Always false: there is no telemetry."""
     sandbox_base_container_image: None = None
     sandbox_runtime_container_image: None = None
-    disabled_skills: list[str] = []
     search_api_key: None = None
     sandbox_api_key: None = None
     email: None = None
@@ -109,6 +107,8 @@ class SettingsOfUser(Fixed):
     """What the user has chosen for single repositories, by `host/owner/name`."""
     sandbox_grouping_strategy: GroupingStrategy
     default_sandbox_spec_id: str | None
+    disabled_skills: list[str]
+    """The names of skills that are switched off everywhere. `/api/v1/skills/choices` has all choices."""
     registered_marketplaces: list[MarketplaceRegistration]
     """The user's marketplaces."""
     inherited_marketplaces: list[MarketplaceRegistration]
@@ -181,6 +181,8 @@ class SaveSettings(BaseModel):
     commit_trailers: CommitTrailers | None = None
     sandbox_grouping_strategy: GroupingStrategy | None = None
     default_sandbox_spec_id: Annotated[str, Field(max_length=100)] | None = None
+    disabled_skills: DisabledSkills | None = None
+    """All names of skills that are switched off everywhere."""
     registered_marketplaces: Registrations | None = None
     """The whole list of the user's marketplaces."""
     inherited_marketplaces: Registrations | None = None

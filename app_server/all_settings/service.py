@@ -32,6 +32,7 @@ from app_server.settings.grouping import grouping_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, UserSettings
 from app_server.settings.schemas import LLMSettings
 from app_server.settings.shown import shown
+from app_server.skills.choices import disable_everywhere, disabled_everywhere
 from app_server.users.models import User
 
 NEW_PROFILE = "default"
@@ -74,6 +75,7 @@ class SettingsStore:
             commit_trailers=(own and own.commit_trailers) or {},
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=spec.hex if spec else None,
+            disabled_skills=await disabled_everywhere(session, user_id),
             registered_marketplaces=marketplaces.own(own),
             inherited_marketplaces=await marketplaces.shared(session),
             llm_profiles=LLMProfilesByName(
@@ -91,6 +93,7 @@ class SettingsStore:
         features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …
         """
         await self._save_marketplaces(changes, trail)
+        await self._save_skills(changes, trail)
         await self._save_model(changes, trail)
         await self._save_conversation(changes, trail)
         given = changes.model_fields_set
@@ -132,6 +135,16 @@ class SettingsStore:
             names = [each["name"] for each in wanted]
             target = (AuditTarget.MARKETPLACE, "user")
             trail.record(self.session, AuditAction.MARKETPLACES_CHANGED, target, names=names)
+
+    async def _save_skills(self, changes: SaveSettings, trail: AuditTrail) -> None:
+        wanted = changes.disabled_skills
+        if wanted is None or sorted(set(wanted)) == await disabled_everywhere(self.session, self.user.id):
+            return
+        await disable_everywhere(self.session, self.user.id, wanted)
+        target = (AuditTarget.SKILL, "user")
+        trail.record(
+            self.session, AuditAction.SKILL_SWITCHED, target, change=f"{len(set(wanted))} off everywhere"
+        )
 
     async def _own(self) -> UserSettings | None:
         return await self.session.get(UserSettings, self.user.id)

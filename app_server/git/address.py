@@ -115,6 +115,15 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
     raise _unreadable()
 
 
+def parse_identity(repository: str) -> str:
+    """Returns the identity of a repository that a user names like in `parse_address`, or by its identity:
+    `github.com/owner/name` names a host. Raises InvalidRepository (422).
+    """
+    host, _, path = repository.partition("/")
+    names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path
+    return parse_address(f"https://{repository}" if names_host else repository).identity
+
+
 def check_exists(address: Address) -> None:
     """Checks that a local repository exists. Addresses on other hosts are not checked.
 

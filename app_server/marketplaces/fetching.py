@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from app_server.core.errors import AppError
+from app_server.core.errors import AppError, StartFailure
 from app_server.git.command import GitTimeout, run_git
 from app_server.git.pinned_git import way_to
 from app_server.http.guarded_client import Guard
 from app_server.marketplaces.index import MANIFESTS, Files, Offers, UnreadableMarketplace, offers_of
 from app_server.marketplaces.schemas import Marketplace
-from app_server.skills.files import MAX_FILE_BYTES
+from app_server.marketplaces.skill_folders import skill_folders
+from app_server.skills.files import MAX_FILE_BYTES, SkillFile
 
 FETCH_SECONDS: Final = 60.0
 QUERY_SECONDS: Final = 30.0
@@ -30,14 +31,37 @@ async def read_offers(marketplace: Marketplace, guard: Guard | None) -> Offers:
     guard: keeps the user from reaching hosts in the server's private network; None allows every host.
     Raises UnreadableMarketplace.
     """
+    files = await read_files(marketplace, guard)
+    return await asyncio.to_thread(_offers, marketplace, files)
+
+
+def _offers(marketplace: Marketplace, files: Files) -> Offers:
+    """Returns what the list offers. A repository without a list offers all its skills."""
+    if not any(name in files.paths or name in files.left_out for name in MANIFESTS):
+        found = skill_folders(files)
+        if found.skills:
+            skills = tuple(
+                SkillFile(origin="public", path=f"public/{marketplace.name}/{one.path}", text=one.text)
+                for one in found.skills
+            )
+            problems = tuple(f"{marketplace.name}: {problem}" for problem in found.problems)
+            return Offers((), skills, problems)
+    return offers_of(marketplace, files)
+
+
+async def read_files(marketplace: Marketplace, guard: Guard | None) -> Files:
+    """Returns the Markdown files and lists of a repository at this moment.
+
+    guard: as for `read_offers`. Raises UnreadableMarketplace.
+    """
     directory = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-marketplace-")))
     try:
-        files = await _files(marketplace, directory, guard)
-        return await asyncio.to_thread(offers_of, marketplace, files)
+        return await _files(marketplace, directory, guard)
     except GitTimeout as error:
         raise UnreadableMarketplace("git took too long.") from error
-    except AppError as error:
-        raise UnreadableMarketplace(error.detail) from error
+    except (AppError, StartFailure) as error:
+        cause = error.cause if isinstance(error, StartFailure) else error.detail
+        raise UnreadableMarketplace(cause) from error
     finally:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
@@ -74,36 +98,65 @@ def _cause(output: str) -> str:
 
 
 def _read(archive: Path, commit: str) -> Files:
-    """Reads the lists and the skills from the archive. Raises UnreadableMarketplace. Blocking."""
-    paths: set[str] = set()
-    texts: dict[str, str] = {}
-    left_out: dict[str, str] = {}
-    room = MAX_TEXT_BYTES
+    """Reads the lists and the skills out of the archive. Raises UnreadableMarketplace. Blocking."""
+    found = _Found()
     try:
         with tarfile.open(archive) as tar:
             for count, member in enumerate(tar, start=1):
                 if count > MAX_FILES:
                     raise UnreadableMarketplace(f"It has more than {MAX_FILES} files.")
-                path = PurePosixPath(member.name)
-                if not member.isfile():
-                    if not member.isdir():
-                        left_out[member.name] = "is a link"
-                    continue
-                paths.add(member.name)
-                is_manifest = member.name in MANIFESTS
-                if not is_manifest and path.suffix != ".md":
-                    continue
-                limit = MAX_MANIFEST_BYTES if is_manifest else MAX_FILE_BYTES
-                if member.size > min(limit, room):
-                    left_out[member.name] = f"is too large: over {min(limit, room) // 1024} KiB"
-                    continue
-                room -= member.size
-                content = tar.extractfile(member)
-                assert content is not None
-                try:
-                    texts[member.name] = content.read().decode()
-                except UnicodeDecodeError:
-                    left_out[member.name] = "is not UTF-8 text"
+                found.add(tar, member)
     except tarfile.TarError as error:
         raise UnreadableMarketplace(f"Its files cannot be read: {error}.") from error
-    return Files(commit, frozenset(paths), texts, left_out)
+    return found.files(commit)
+
+
+class _Found:
+    """Collects the files of an archive, and the reasons why others are left out."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._directories: set[str] = set()
+        self._texts: dict[str, str] = {}
+        self._left_out: dict[str, str] = {}
+        self._room = MAX_TEXT_BYTES
+
+    def files(self, commit: str) -> Files:
+        names = self._paths | self._directories | self._left_out.keys()
+        filled = {str(parent) for path in names for parent in PurePosixPath(path).parents}
+        empty = dict.fromkeys(self._directories - filled, "is a submodule or an empty directory")
+        return Files(commit, frozenset(self._paths), self._texts, {**empty, **self._left_out})
+
+    def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        name = member.name.rstrip("/")
+        if _is_foreign(name):
+            self._left_out[name] = "has a name that leads out of the repository"
+        elif name in self._paths or name in self._directories or name in self._left_out:
+            self._paths.discard(name)
+            self._texts.pop(name, None)
+            self._left_out[name] = "occurs twice"
+        elif member.isdir():
+            self._directories.add(name)
+        elif not member.isfile():
+            self._left_out[name] = "is a link"
+        else:
+            self._paths.add(name)
+            if name in MANIFESTS or name.endswith(".md"):
+                self._read(tar, member, MAX_MANIFEST_BYTES if name in MANIFESTS else MAX_FILE_BYTES)
+
+    def _read(self, tar: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> None:
+        if member.size > min(limit, self._room):
+            self._left_out[member.name] = f"is too large: over {min(limit, self._room) // 1024} KiB"
+            return
+        self._room -= member.size
+        content = tar.extractfile(member)
+        assert content is not None
+        try:
+            self._texts[member.name] = content.read().decode()
+        except UnicodeDecodeError:
+            self._left_out[member.name] = "is not UTF-8 text"
+
+
+def _is_foreign(path: str) -> bool:
+    parts = path.split("/")
+    return path.startswith("/") or any(part in {"", ".", ".."} or part.lower() == ".git" for part in parts)

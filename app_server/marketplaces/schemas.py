@@ -23,6 +23,14 @@ def _inner_path(path: str) -> str:
     return path.strip("/")
 
 
+MarketplaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Source = Annotated[
+    str, StringConstraints(pattern=r"^(github:[\w.-]+/[\w.-]+|https?://[^@\s]+)$", max_length=2000)
+]
+Ref = Annotated[str, StringConstraints(pattern=r"^[^-\s:][^\s:]*$", max_length=256)]
+InnerPath = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_inner_path)]
+
+
 class Marketplace(BaseModel):
     """A marketplace that is registered.
 
@@ -33,14 +41,10 @@ class Marketplace(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    source: Annotated[
-        str, StringConstraints(pattern=r"^(github:[\w.-]+/[\w.-]+|https?://[^@\s]+)$", max_length=2000)
-    ]
-    ref: Annotated[str, StringConstraints(pattern=r"^[^-\s:][^\s:]*$", max_length=256)] | None = None
-    repo_path: (
-        Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_inner_path)] | None
-    ) = None
+    name: MarketplaceName
+    source: Source
+    ref: Ref | None = None
+    repo_path: InnerPath | None = None
     auto_load: bool = False
 
     @property

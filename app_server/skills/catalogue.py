@@ -35,13 +35,16 @@ def listed(files: Iterable[SkillFile]) -> list[ListedSkill]:
 
 def _skill(shown_path: str, text: str) -> ListedSkill | None:
     path = PurePosixPath(shown_path)
-    matter = _matter(text)
+    matter = front_matter(text)
     if matter is None or path.name.lower() == "readme.md":
         return None
     is_folder = path.name == "SKILL.md"
     name, has_paths = matter.get("name"), bool(matter.get("paths") or matter.get("globs"))
     given = matter.get("triggers")
-    triggers = [str(one) for one in given] if isinstance(given, list) and not has_paths else []
+    # The text of other values could be endless: a list in YAML may contain another one many times.
+    triggers = (
+        [one for one in given if isinstance(one, str)] if isinstance(given, list) and not has_paths else []
+    )
     on_request = is_folder and not has_paths
     if on_request and not matter.get("description"):
         return None
@@ -54,7 +57,7 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
     )
 
 
-def _matter(text: str) -> dict[str, Any] | None:
+def front_matter(text: str) -> dict[str, Any] | None:
     """Returns the fields at the top of the file, empty if there are none. Returns None if they cannot be
     read.
     """

@@ -16,6 +16,9 @@ from app_server.core.config import Config
 
 Origin = Literal["user", "organisation", "public"]
 
+ORIGINS: tuple[Origin, ...] = ("user", "organisation", "public")
+"""In the order in which they count if two skills have one name."""
+
 MAX_FILE_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024
 MAX_FILES = 300

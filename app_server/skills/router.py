@@ -5,21 +5,26 @@ import asyncio
 from fastapi import APIRouter
 
 from app_server.access.authentication import CurrentUser
+from app_server.core.database import ReadSession
 from app_server.core.pagination import Limit, Page, PageId, page_of
 from app_server.core.server_objects import ServerConfig
 from app_server.skills.catalogue import ListedSkill, listed
-from app_server.skills.files import read_skill_files
+from app_server.skills.installed import skill_files
 
 router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
 
 
 @router.get("/search")
 async def search_skills(
-    user: CurrentUser, config: ServerConfig, page_id: PageId = None, limit: Limit = 100
+    user: CurrentUser,
+    session: ReadSession,
+    config: ServerConfig,
+    page_id: PageId = None,
+    limit: Limit = 100,
 ) -> Page[ListedSkill]:
     """Lists the user's own skills, the organisation's skills and the public skills, by name. A repository's
     skills are not listed; conversations get them in addition.
     """
-    files = await asyncio.to_thread(read_skill_files, config, user.id)
+    files = await skill_files(session, config, user.id)
     items, next_page_id = page_of(await asyncio.to_thread(listed, files), page_id, limit)
     return Page(items=items, next_page_id=next_page_id)

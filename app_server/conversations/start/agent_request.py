@@ -66,6 +66,7 @@ def build(
     working_dir: str,
     further_projects: Sequence[str] = (),
     skill_files: Sequence[SkillFile] = (),
+    disabled_skills: Sequence[str] = (),
     mode: ConfirmationMode = ConfirmationMode.NEVER,
     secrets: Mapping[str, str | None] = NO_SECRETS,
     consent: Sequence[str] = (),
@@ -78,11 +79,12 @@ def build(
     """Builds the request. The model is called through the inner listener with the sandbox's key, not a
     vendor's key.
 
-    further_projects: the directories of the conversation's further repositories. secrets: descriptions by
-    name; the values stay here until a command uses one. consent: hashes of the
-    repository's offers that the user has allowed. usable_tools: the tools whose requirements the sandbox
-    meets. mcp_approved: tools of MCP servers as the user has approved them, by server and name. mcp_servers:
-    the user's servers by name. The sandbox runs servers that are commands, and reaches the others through the
+    further_projects: the directories of the conversation's further repositories. disabled_skills: names of
+    skills that the user has switched off, wherever they are found. secrets: descriptions by name; the values
+    stay here until a command uses one. consent: hashes of the repository's offers that the user has allowed.
+    usable_tools: the tools whose requirements the sandbox meets. mcp_approved: tools of MCP servers as the
+    user has approved them, by server and name. mcp_servers: the user's servers by name. The sandbox runs
+    servers that are commands, and reaches the others through the
     inner listener, which adds their credentials. has_own_tools: whether the agent also gets our own MCP
     server.
     """
@@ -116,6 +118,7 @@ def build(
                 "load_org_skills": True,
                 "load_public_skills": True,
                 "system_message_suffix": _suffix(request),
+                "disabled_skills": list(disabled_skills),
                 "skill_files": [file.model_dump(exclude_none=True) for file in skill_files],
             },
         },

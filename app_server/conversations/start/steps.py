@@ -50,7 +50,8 @@ from app_server.secrets.in_effect import secrets_for
 from app_server.settings.confirmation import default_mode, mode_of_task
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
 from app_server.settings.profile_lookup import callable_profile
-from app_server.skills.files import read_skill_files
+from app_server.skills.choices import choices_of, disabled_in
+from app_server.skills.installed import skill_files
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision
 
@@ -144,6 +145,8 @@ async def start_conversation(start: Start) -> StepOutcome:
         mcp_servers = await definitions_for_sandboxes(session, start.cipher, start.user_id)
         mode = await mode_of_task(session, start.user_id, start.request.confirmation_mode)
         steps = await value_for(session, start.user_id, SettingName.MAX_ITERATIONS)
+        files = await skill_files(session, start.config, start.user_id)
+        disabled = disabled_in(await choices_of(session, start.user_id), identity)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
     first, *further = await start.checkouts()
     offers, word = await start.offers(first)
@@ -155,7 +158,6 @@ async def start_conversation(start: Start) -> StepOutcome:
     request = start.request.model_copy(update={"title": title, "system_message_suffix": suffix or None})
     market = Loaded() if has_begun else await marketplaces.offered(start)
     request, left_out = marketplaces.with_plugins(request, market.plugins)
-    skill_files = await asyncio.to_thread(read_skill_files, start.config, start.user_id)
     conversation = await client.create_conversation(
         agent_request.build(
             # What was said first stands in the log, also where the sandbox has lost it.
@@ -167,7 +169,8 @@ async def start_conversation(start: Start) -> StepOutcome:
             model_proof=proof_of(start.cipher, start.id),
             working_dir=directory,
             further_projects=[checkout.directory for checkout in further],
-            skill_files=(*skill_files, *market.skills),
+            skill_files=(*files, *market.skills),
+            disabled_skills=sorted(disabled),
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
             secrets={secret.name: secret.description for secret in secrets},
             consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],

@@ -1,0 +1,104 @@
+"""Finds the skills in the files of a repository, and says why others are refused. Pure.
+
+A skill is a directory with a SKILL.md, wherever it lies, in the format of https://agentskills.io/specification.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from app_server.marketplaces.index import Files
+from app_server.skills.catalogue import front_matter
+
+MAX_SKILLS: Final = 200
+MAX_PROBLEMS: Final = 50
+MAX_DESCRIPTION_CHARACTERS: Final = 1024
+SKILL_FILE: Final = "SKILL.md"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# Text direction marks and tag characters: a reader does not see them, a model does.
+_HIDDEN = re.compile("[\\u202a-\\u202e\\u2066-\\u2069\\U000e0000-\\U000e007f]")
+
+
+@dataclass(frozen=True)
+class FoundSkill:
+    """A skill of a repository. path: of its SKILL.md. other_files: the number of further files in its
+    directory; they are not delivered.
+    """
+
+    name: str
+    description: str
+    path: str
+    text: str
+    other_files: int
+
+
+@dataclass(frozen=True)
+class SkillFolders:
+    """The skills of a repository by name, and a sentence about each that is refused."""
+
+    skills: tuple[FoundSkill, ...]
+    problems: tuple[str, ...]
+
+
+class RefusedSkill(Exception):
+    """A skill cannot be used. The text says why."""
+
+
+def skill_folders(files: Files) -> SkillFolders:
+    """Returns the skills in these files. If two have one name, both are refused."""
+    found: dict[str, FoundSkill] = {}
+    doubled: dict[str, list[str]] = {}
+    problems = list(_left_out(files))
+    for path in sorted(one for one in files.texts if PurePosixPath(one).name == SKILL_FILE):
+        try:
+            skill = _skill(path, files)
+        except RefusedSkill as error:
+            problems.append(f"{path} {error}.")
+            continue
+        if skill.name in doubled:
+            doubled[skill.name].append(path)
+        elif (first := found.pop(skill.name, None)) is not None:
+            doubled[skill.name] = [first.path, path]
+        elif len(found) < MAX_SKILLS:
+            found[skill.name] = skill
+        else:
+            problems.append(f"{path} is left out: a repository may have {MAX_SKILLS} skills.")
+    problems += [f"{', '.join(paths)} have the same name {name}." for name, paths in doubled.items()]
+    if len(problems) > MAX_PROBLEMS:
+        problems[MAX_PROBLEMS - 1 :] = [f"And {len(problems) - MAX_PROBLEMS + 1} more."]
+    return SkillFolders(tuple(found[name] for name in sorted(found)), tuple(problems))
+
+
+def _left_out(files: Files) -> Iterator[str]:
+    """Yields a sentence about each file that may have been a skill and was not read."""
+    for path, why in sorted(files.left_out.items()):
+        last = PurePosixPath(path).name
+        if last == SKILL_FILE or "." not in last.strip(".") or "name" in why:
+            yield f"{path!r} {why}." if not path.isprintable() else f"{path} {why}."
+
+
+def _skill(path: str, files: Files) -> FoundSkill:
+    text = files.texts[path]
+    if _HIDDEN.search(text):
+        raise RefusedSkill("has characters that are not visible to a reader")
+    matter = front_matter(text)
+    if matter is None:
+        raise RefusedSkill("has front matter that is not valid YAML")
+    if matter.get("hooks"):
+        raise RefusedSkill("has hooks, which only a plugin may have")
+    directory = PurePosixPath(path).parent
+    name, description = matter.get("name", directory.name), matter.get("description")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise RefusedSkill("has no usable name: up to 64 letters, digits, dots, dashes and underscores")
+    if not isinstance(description, str) or not description.strip():
+        raise RefusedSkill("has no description, by which an agent could choose it")
+    if len(description) > MAX_DESCRIPTION_CHARACTERS:
+        raise RefusedSkill(f"has a description of more than {MAX_DESCRIPTION_CHARACTERS} characters")
+    below = f"{directory}/" if directory.parts else ""
+    if any(f"{below}{one}" in files.paths for one in ("hooks.json", "hooks/hooks.json")):
+        raise RefusedSkill("lies beside hooks, which only a plugin may have")
+    # A skill at the top has the whole repository beside it, which is not a part of it.
+    others = sum(one.startswith(below) for one in files.paths) - 1 if below else 0
+    return FoundSkill(name, " ".join(description.split()), path, text, others)

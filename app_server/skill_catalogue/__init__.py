@@ -1,0 +1,1 @@
+"""Offers skills of the product and of registered repositories, and installs them."""

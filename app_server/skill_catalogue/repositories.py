@@ -1,0 +1,148 @@
+"""Reads the skills of registered repositories, and stores what was found."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import delete, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import Database
+from app_server.http.guarded_client import Guard
+from app_server.marketplaces import service as marketplaces
+from app_server.marketplaces.fetching import read_files
+from app_server.marketplaces.index import UnreadableMarketplace
+from app_server.marketplaces.schemas import Marketplace, MarketplaceRegistration, MarketplaceScope
+from app_server.marketplaces.skill_folders import SkillFolders, skill_folders
+from app_server.settings.models import UserSettings
+from app_server.skill_catalogue.schemas import SkillRepositoryInfo
+from app_server.skills.models import SkillRepository
+
+AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a repository has at one commit."""
+
+    commit: str
+    folders: SkillFolders
+
+
+@dataclass(frozen=True)
+class KnownRepository:
+    """A registered repository, and what was found when it was read last."""
+
+    registration: MarketplaceRegistration
+    found: SkillRepository | None
+
+    @property
+    def info(self) -> SkillRepositoryInfo:
+        registration, found = self.registration, self.found
+        assert registration.scope is not None
+        info = SkillRepositoryInfo(marketplace=registration.name, scope=registration.scope)
+        if found is None:
+            return info
+        return info.model_copy(
+            update={
+                "commit": found.commit_id,
+                "read_at": found.read_at,
+                "skill_count": len(found.skills),
+                "problems": found.problems,
+            }
+        )
+
+
+async def read_repository(place: Marketplace, guard: Guard | None) -> Read:
+    """Returns the skills of a repository at this moment.
+
+    guard: keeps the user from reaching hosts in the server's private network; None allows every host.
+    Raises UnreadableMarketplace.
+    """
+    files = await read_files(place, guard)
+    return Read(files.commit, await asyncio.to_thread(skill_folders, files))
+
+
+async def known_repositories(session: AsyncSession, user_id: UUID) -> list[KnownRepository]:
+    """Returns the repositories of everyone and the user's own. One of the user replaces a shared one with the
+    same name.
+    """
+    by_name = {each.name: each for each in await marketplaces.shared(session)}
+    by_name |= {each.name: each for each in marketplaces.own(await session.get(UserSettings, user_id))}
+    mine = or_(SkillRepository.user_id == user_id, SkillRepository.user_id.is_(None))
+    rows = (await session.scalars(select(SkillRepository).where(mine))).all()
+    found = {(row.user_id, row.marketplace): row for row in rows}
+    return [
+        KnownRepository(each, _current(found.get((_user_of(each, user_id), each.name)), each))
+        for each in by_name.values()
+    ]
+
+
+async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> None:
+    """Reads all of the user's repositories, and stores what they have. One that cannot be read is stored with
+    the reason.
+    """
+    async with database.read() as session:
+        wanted = [each.registration for each in await known_repositories(session, user_id)]
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def read(registration: MarketplaceRegistration) -> Read | UnreadableMarketplace:
+        async with room:
+            try:
+                return await read_repository(registration.without_scope(), guard)
+            except UnreadableMarketplace as error:
+                return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(read(each)) for each in wanted]
+    async with database.session() as session:
+        await _store(session, user_id, wanted, [task.result() for task in tasks])
+
+
+async def _store(
+    session: AsyncSession,
+    user_id: UUID,
+    wanted: Sequence[MarketplaceRegistration],
+    answers: Sequence[Read | UnreadableMarketplace],
+) -> None:
+    await session.execute(delete(SkillRepository).where(SkillRepository.user_id == user_id))
+    shared = [each.name for each in wanted if _user_of(each, user_id) is None]
+    await session.execute(
+        delete(SkillRepository).where(
+            SkillRepository.user_id.is_(None), SkillRepository.marketplace.in_(shared)
+        )
+    )
+    for registration, answer in zip(wanted, answers, strict=True):
+        row = SkillRepository(
+            user_id=_user_of(registration, user_id),
+            marketplace=registration.name,
+            place=_place(registration),
+            commit_id=None,
+            skills=[],
+            problems=[],
+        )
+        if isinstance(answer, UnreadableMarketplace):
+            row.problems = [str(answer)]
+        else:
+            row.commit_id = answer.commit
+            row.skills = [
+                {"name": one.name, "description": one.description, "path": one.path}
+                for one in answer.folders.skills
+            ]
+            row.problems = list(answer.folders.problems)
+        session.add(row)
+    await session.flush()
+
+
+def _user_of(registration: MarketplaceRegistration, user_id: UUID) -> UUID | None:
+    return None if registration.scope is MarketplaceScope.INSTANCE else user_id
+
+
+def _place(registration: Marketplace) -> dict[str, str | None]:
+    return {"source": registration.source, "ref": registration.ref, "repo_path": registration.repo_path}
+
+
+def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
+    """Returns None if the registration has changed since it was read."""
+    return row if row is not None and row.place == _place(registration) else None

@@ -1,0 +1,209 @@
+"""Installs, updates and removes skills."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.database import now
+from app_server.core.errors import AppError, Conflict, NotFound
+from app_server.http.guarded_client import Guard
+from app_server.marketplaces.index import UnreadableMarketplace
+from app_server.marketplaces.schemas import Marketplace
+from app_server.skill_catalogue.repositories import KnownRepository, known_repositories, read_repository
+from app_server.skill_catalogue.schemas import CatalogueSkill, InstallSkill
+from app_server.skills.models import InstalledSkill
+from app_server.skills.shipped import shipped_skills
+
+MAX_INSTALLED = 100
+
+
+class RefusedSkill(AppError):
+    """The skill or its repository cannot be used. The detail says why."""
+
+    status = 422
+    code = "skill_refused"
+
+
+@dataclass(frozen=True)
+class Content:
+    """The content of a skill at one version."""
+
+    description: str
+    path: str
+    text: str
+    commit: str | None = None
+    other_files: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a skill comes from. repository: None for a public skill of the product."""
+
+    marketplace: str | None = None
+    repository: Marketplace | None = None
+
+
+def catalogue(
+    repositories: Iterable[KnownRepository], installed: Iterable[InstalledSkill], query: str
+) -> list[CatalogueSkill]:
+    """Returns the skills whose name or description has all words of the query, the product's first."""
+    has = {(row.marketplace, row.source is None, row.name, row.user_id is None) for row in installed}
+    skills = [
+        CatalogueSkill(
+            name=one.name,
+            description=one.description,
+            marketplace=None,
+            scope=None,
+            path=one.path,
+            is_installed=(None, True, one.name, False) in has,
+            is_installed_for_everyone=(None, True, one.name, True) in has,
+        )
+        for one in shipped_skills()
+    ]
+    for each in repositories:
+        name = each.registration.name
+        skills += [
+            CatalogueSkill(
+                **one,
+                marketplace=name,
+                scope=each.registration.scope,
+                is_installed=(name, False, one["name"], False) in has,
+                is_installed_for_everyone=(name, False, one["name"], True) in has,
+            )
+            for one in (each.found.skills if each.found else ())
+        ]
+    words = query.casefold().split()
+    return [
+        one for one in skills if all(word in f"{one.name} {one.description}".casefold() for word in words)
+    ]
+
+
+async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> Place:
+    """Returns where the wanted skill comes from. Raises NotFound `marketplace_not_found`."""
+    if wanted.source is not None:
+        place = Marketplace(name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path)
+        return Place(None, place)
+    if wanted.marketplace is None:
+        return Place()
+    for each in await known_repositories(session, user_id):
+        if each.registration.name == wanted.marketplace:
+            return Place(wanted.marketplace, each.registration.without_scope())
+    raise NotFound(
+        f"There is no marketplace {wanted.marketplace}.",
+        code="marketplace_not_found",
+        fix="Register its repository under Settings → Marketplaces.",
+    )
+
+
+async def read_content(place: Place, name: str, guard: Guard | None) -> Content:
+    """Reads a skill at its source.
+
+    guard: keeps the user from reaching hosts in the server's private network; None allows every host.
+    Raises NotFound `skill_not_found`, RefusedSkill `skill_refused` and `skill_repository_unreadable`.
+    """
+    if place.repository is None:
+        for one in await asyncio.to_thread(shipped_skills):
+            if one.name == name:
+                return Content(one.description, one.path, one.text)
+        raise _not_found(name)
+    try:
+        read = await read_repository(place.repository, guard)
+    except UnreadableMarketplace as error:
+        raise RefusedSkill(
+            f"The repository cannot be used. {error}",
+            code="skill_repository_unreadable",
+            fix="Check its address, branch and directory.",
+        ) from error
+    for found in read.folders.skills:
+        if found.name == name:
+            return Content(found.description, found.path, found.text, read.commit, found.other_files)
+    if reasons := [problem for problem in read.folders.problems if name in problem]:
+        raise RefusedSkill(
+            f"The skill {name} is refused. {' '.join(reasons)}",
+            fix="Correct the skill in its repository, then try again.",
+        )
+    raise _not_found(name)
+
+
+async def install(
+    session: AsyncSession, user_id: UUID | None, name: str, place: Place, content: Content
+) -> InstalledSkill:
+    """Stores a skill for a user, or for everyone if `user_id` is None.
+
+    Raises Conflict `skill_name_taken` and `too_many_skills`.
+    """
+    repository = place.repository
+    row = InstalledSkill(
+        user_id=user_id,
+        name=name,
+        marketplace=place.marketplace,
+        source=repository.source if repository else None,
+        ref=repository.ref if repository else None,
+        repo_path=repository.repo_path if repository else None,
+    )
+    _set(row, content)
+    count = select(func.count()).select_from(InstalledSkill).where(_belongs_to(user_id))
+    if (await session.scalar(count) or 0) >= MAX_INSTALLED:
+        raise Conflict(
+            f"{MAX_INSTALLED} skills are installed, which is as many as there can be.",
+            code="too_many_skills",
+            fix="Remove skills that are no longer needed.",
+        )
+    session.add(row)
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            f"A skill named {name} is installed already.",
+            code="skill_name_taken",
+            fix="Update the installed skill, or remove it first.",
+        ) from error
+    return row
+
+
+async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) -> InstalledSkill:
+    """Returns an installed skill of the user or of everyone. Raises NotFound."""
+    row = await session.get(InstalledSkill, skill_id)
+    if row is None or row.user_id not in {None, user_id}:
+        raise NotFound("No such skill is installed.", code="skill_not_found")
+    return row
+
+
+def source_of(row: InstalledSkill) -> Place:
+    if row.source is None:
+        return Place()
+    place = Marketplace(
+        name=row.marketplace or "given", source=row.source, ref=row.ref, repo_path=row.repo_path
+    )
+    return Place(row.marketplace, place)
+
+
+async def replace(session: AsyncSession, row: InstalledSkill, content: Content) -> bool:
+    """Stores a newer version. Returns whether the text differs from the one before."""
+    is_changed = row.text != content.text
+    _set(row, content)
+    row.updated_at = now()
+    await session.flush()
+    return is_changed
+
+
+def _set(row: InstalledSkill, content: Content) -> None:
+    row.description, row.path, row.text = content.description, content.path, content.text
+    row.commit_id, row.other_files = content.commit, content.other_files
+
+
+def _belongs_to(user_id: UUID | None) -> ColumnElement[bool]:
+    return InstalledSkill.user_id.is_(None) if user_id is None else InstalledSkill.user_id == user_id
+
+
+def _not_found(name: str) -> NotFound:
+    return NotFound(
+        f"There is no skill {name} there.",
+        code="skill_not_found",
+        fix="Choose one of the skills in the catalogue.",
+    )

@@ -1,0 +1,73 @@
+"""Stores which skills a user's conversations load, by name: everywhere, or in one repository."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import Conflict
+from app_server.skills.models import EVERYWHERE, SkillChoice
+
+MAX_CHOICES = 1000
+
+
+async def choices_of(session: AsyncSession, user_id: UUID) -> Sequence[SkillChoice]:
+    """Returns the user's choices, by name and repository."""
+    query = select(SkillChoice).where(SkillChoice.user_id == user_id)
+    rows = await session.scalars(query.order_by(SkillChoice.name, SkillChoice.repository))
+    return rows.all()
+
+
+async def choose(
+    session: AsyncSession, user_id: UUID, name: str, repository: str, *, is_enabled: bool | None
+) -> None:
+    """Stores a choice. is_enabled: None removes it. Raises Conflict `too_many_skill_choices`."""
+    row = await session.get(SkillChoice, (user_id, name, repository))
+    if is_enabled is None:
+        if row is not None:
+            await session.delete(row)
+    elif row is not None:
+        row.is_enabled = is_enabled
+    else:
+        count = select(func.count()).select_from(SkillChoice).where(SkillChoice.user_id == user_id)
+        if (await session.scalar(count) or 0) >= MAX_CHOICES:
+            raise Conflict(
+                f"You have {MAX_CHOICES} choices about skills, which is as many as there can be.",
+                code="too_many_skill_choices",
+                fix="Remove choices that you no longer need.",
+            )
+        session.add(SkillChoice(user_id=user_id, name=name, repository=repository, is_enabled=is_enabled))
+    await session.flush()
+
+
+def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, str]:
+    """Returns the names that are not loaded in a repository, each with the repository of the choice."""
+    counting: dict[str, SkillChoice] = {}
+    for choice in choices:
+        if choice.repository in {EVERYWHERE, repository}:
+            known = counting.get(choice.name)
+            if known is None or choice.repository != EVERYWHERE:
+                counting[choice.name] = choice
+    return {name: choice.repository for name, choice in counting.items() if not choice.is_enabled}
+
+
+async def disabled_everywhere(session: AsyncSession, user_id: UUID) -> list[str]:
+    """Returns the names that are switched off where no repository has a choice, sorted."""
+    return sorted(disabled_in(await choices_of(session, user_id), EVERYWHERE))
+
+
+async def disable_everywhere(session: AsyncSession, user_id: UUID, names: Iterable[str]) -> None:
+    """Replaces the names that are switched off everywhere. Choices about repositories remain.
+
+    Raises Conflict `too_many_skill_choices`.
+    """
+    await session.execute(
+        delete(SkillChoice).where(
+            SkillChoice.user_id == user_id,
+            SkillChoice.repository == EVERYWHERE,
+            SkillChoice.is_enabled.is_(False),
+        )
+    )
+    for name in sorted(set(names)):
+        await choose(session, user_id, name, EVERYWHERE, is_enabled=False)

@@ -1,0 +1,55 @@
+"""Delivers skills to a user's conversations: those in files on this server, and those that are installed."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.config import Config
+from app_server.skills.files import MAX_TOTAL_BYTES, ORIGINS, Origin, SkillFile, read_skill_files
+from app_server.skills.models import InstalledSkill
+
+
+async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[InstalledSkill]:
+    """Returns the user's installed skills and those of everyone, by name."""
+    mine = or_(InstalledSkill.user_id == user_id, InstalledSkill.user_id.is_(None))
+    rows = await session.scalars(select(InstalledSkill).where(mine).order_by(InstalledSkill.name))
+    return rows.all()
+
+
+def as_files(installed: Sequence[InstalledSkill]) -> list[SkillFile]:
+    """Returns the installed skills as agent servers get them. What is over 1 MiB in total comes as a
+    problem.
+    """
+    files: list[SkillFile] = []
+    room = MAX_TOTAL_BYTES
+    for row in installed:
+        path, size = installed_path(row), len(row.text.encode())
+        origin = origin_of(row)
+        if size > room:
+            problem = f"with the others it is too much: over {MAX_TOTAL_BYTES // 1024} KiB"
+            files.append(SkillFile(origin=origin, path=path, problem=problem))
+            continue
+        room -= size
+        files.append(SkillFile(origin=origin, path=path, text=row.text))
+    return files
+
+
+def origin_of(row: InstalledSkill) -> Origin:
+    return "organisation" if row.user_id is None else "user"
+
+
+def installed_path(row: InstalledSkill) -> str:
+    """Returns the path that people are shown."""
+    return f"{origin_of(row)}/installed/{row.name}/SKILL.md"
+
+
+async def skill_files(session: AsyncSession, config: Config, user_id: UUID) -> list[SkillFile]:
+    """Returns all skills that this user's agents may get from this server, in the order in which they count
+    if names are equal.
+    """
+    files = await asyncio.to_thread(read_skill_files, config, user_id)
+    both = [*files, *as_files(await installed_for(session, user_id))]
+    return sorted(both, key=lambda file: ORIGINS.index(file.origin))

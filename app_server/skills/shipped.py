@@ -1,0 +1,39 @@
+"""Reads the public skills that the product contains, from `skills/` at the top of its tree."""
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from app_server.skills.catalogue import front_matter
+
+DIRECTORY: Final = Path(__file__).parents[2] / "skills"
+
+
+class ShippedSkill(BaseModel):
+    """A public skill of the product. path: relative to DIRECTORY."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    description: str
+    path: str
+    text: str
+
+
+@cache
+def shipped_skills() -> tuple[ShippedSkill, ...]:
+    """Returns the public skills of this version, by name. Blocking at the first call."""
+    return tuple(_read(path) for path in sorted(DIRECTORY.glob("*/SKILL.md")))
+
+
+def _read(path: Path) -> ShippedSkill:
+    text = path.read_text(encoding="utf-8")
+    matter = front_matter(text) or {}
+    return ShippedSkill(
+        name=path.parent.name,
+        description=matter["description"],
+        path=str(path.relative_to(DIRECTORY)),
+        text=text,
+    )
