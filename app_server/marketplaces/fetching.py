@@ -129,13 +129,7 @@ class _Found:
 
     def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         name = member.name.rstrip("/")
-        if _is_foreign(name):
-            self._left_out[name] = "has a name that leads out of the repository"
-        elif name in self._paths or name in self._directories or name in self._left_out:
-            self._paths.discard(name)
-            self._texts.pop(name, None)
-            self._left_out[name] = "occurs twice"
-        elif member.isdir():
+        if member.isdir():
             self._directories.add(name)
         elif not member.isfile():
             self._left_out[name] = "is a link"
@@ -155,8 +149,3 @@ class _Found:
             self._texts[member.name] = content.read().decode()
         except UnicodeDecodeError:
             self._left_out[member.name] = "is not UTF-8 text"
-
-
-def _is_foreign(path: str) -> bool:
-    parts = path.split("/")
-    return path.startswith("/") or any(part in {"", ".", ".."} or part.lower() == ".git" for part in parts)

@@ -75,7 +75,7 @@ def _left_out(files: Files) -> Iterator[str]:
     """Yields a sentence about each file that may have been a skill and was not read."""
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name
-        if last == SKILL_FILE or "." not in last.strip(".") or "name" in why:
+        if last == SKILL_FILE or "." not in last:
             yield f"{path!r} {why}." if not path.isprintable() else f"{path} {why}."
 
 
