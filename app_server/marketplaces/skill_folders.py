@@ -42,7 +42,7 @@ class SkillFolders:
     problems: tuple[str, ...]
 
 
-class RefusedSkill(Exception):
+class _Refused(Exception):
     """A skill cannot be used. The text says why."""
 
 
@@ -54,7 +54,7 @@ def skill_folders(files: Files) -> SkillFolders:
     for path in sorted(one for one in files.texts if PurePosixPath(one).name == SKILL_FILE):
         try:
             skill = _skill(path, files)
-        except RefusedSkill as error:
+        except _Refused as error:
             problems.append(f"{path} {error}.")
             continue
         if skill.name in doubled:
@@ -82,23 +82,23 @@ def _left_out(files: Files) -> Iterator[str]:
 def _skill(path: str, files: Files) -> FoundSkill:
     text = files.texts[path]
     if _HIDDEN.search(text):
-        raise RefusedSkill("has characters that are not visible to a reader")
+        raise _Refused("has characters that are not visible to a reader")
     matter = front_matter(text)
     if matter is None:
-        raise RefusedSkill("has front matter that is not valid YAML")
+        raise _Refused("has front matter that is not valid YAML")
     if matter.get("hooks"):
-        raise RefusedSkill("has hooks, which only a plugin may have")
+        raise _Refused("has hooks, which only a plugin may have")
     directory = PurePosixPath(path).parent
     name, description = matter.get("name", directory.name), matter.get("description")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise RefusedSkill("has no usable name: up to 64 letters, digits, dots, dashes and underscores")
+        raise _Refused("has no usable name: up to 64 letters, digits, dots, dashes and underscores")
     if not isinstance(description, str) or not description.strip():
-        raise RefusedSkill("has no description, by which an agent could choose it")
+        raise _Refused("has no description, by which an agent could choose it")
     if len(description) > MAX_DESCRIPTION_CHARACTERS:
-        raise RefusedSkill(f"has a description of more than {MAX_DESCRIPTION_CHARACTERS} characters")
+        raise _Refused(f"has a description of more than {MAX_DESCRIPTION_CHARACTERS} characters")
     below = f"{directory}/" if directory.parts else ""
     if any(f"{below}{one}" in files.paths for one in ("hooks.json", "hooks/hooks.json")):
-        raise RefusedSkill("lies beside hooks, which only a plugin may have")
+        raise _Refused("lies beside hooks, which only a plugin may have")
     # A skill at the top has the whole repository beside it, which is not a part of it.
     others = sum(one.startswith(below) for one in files.paths) - 1 if below else 0
     return FoundSkill(name, " ".join(description.split()), path, text, others)

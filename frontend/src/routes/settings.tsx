@@ -28,6 +28,7 @@ import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-s
 import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
 import { LevelSecretForm } from '@/features/secrets/level-secret-form'
 import { SecretsSection } from '@/features/secrets/secrets-section'
+import { SkillsSection } from '@/features/skills/skills-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
 import { PasswordSection } from '@/features/sign-in/password-section'
 import { TeamsSection } from '@/features/teams/teams-section'
@@ -49,6 +50,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   secrets: SecretSections,
   'git-hosts': GitHostsSection,
   'mcp-servers': McpServerSections,
+  skills: SkillsSection,
   marketplaces: MarketplacesSection,
   triggers: TriggersSection,
   webhooks: WebhooksSection,

@@ -164,6 +164,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   git_host: true,
   mcp_server: true,
   marketplace: true,
+  skill: true,
   network: true,
   profile: true,
   confirmation: true,

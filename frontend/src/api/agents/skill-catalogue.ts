@@ -1,0 +1,110 @@
+import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import type { Schemas } from '@/api/schema'
+
+export type CatalogueSkill = Schemas['CatalogueSkill']
+export type InstalledSkill = Schemas['InstalledSkillInfo']
+export type SkillChoice = Schemas['SkillChoiceInfo']
+export type SkillLoading = Schemas['SkillLoading']
+export type SkillRepository = Schemas['SkillRepositoryInfo']
+type Catalogue = Schemas['Page_CatalogueSkill_']
+
+const ROOT = '/api/v1/skills'
+/** The server gives a repository 60 seconds. */
+const FETCH_MS = 90_000
+const ALL = ['skill-catalogue'] as const
+
+/** What can be installed: the first 100 skills with all words of `query`. */
+export function catalogueQuery(query: string) {
+  return queryOptions({
+    queryKey: [...ALL, 'catalogue', query],
+    queryFn: ({ signal }) => request<Catalogue>(`${ROOT}/catalogue`, { query: { query }, signal }),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function skillRepositoriesQuery() {
+  return queryOptions({
+    queryKey: [...ALL, 'repositories'],
+    queryFn: ({ signal }) => request<SkillRepository[]>(`${ROOT}/catalogue/repositories`, { signal }),
+  })
+}
+
+export function installedSkillsQuery() {
+  return queryOptions({
+    queryKey: [...ALL, 'installed'],
+    queryFn: ({ signal }) => request<InstalledSkill[]>(`${ROOT}/installed`, { signal }),
+  })
+}
+
+export function skillTextQuery(id: string) {
+  return queryOptions({
+    queryKey: [...ALL, 'installed', id],
+    queryFn: ({ signal }) =>
+      request<Schemas['InstalledSkillWithText']>(`${ROOT}/installed/${encodeURIComponent(id)}`, { signal }),
+  })
+}
+
+/** What a new conversation loads, and why. An empty `repository`: one without a repository. */
+export function skillLoadingQuery(repository: string) {
+  return queryOptions({
+    queryKey: [...ALL, 'loading', repository],
+    queryFn: ({ signal }) =>
+      request<SkillLoading[]>(`${ROOT}/loading`, {
+        query: { repository: repository || undefined },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function skillChoicesQuery() {
+  return queryOptions({
+    queryKey: [...ALL, 'choices'],
+    queryFn: ({ signal }) => request<SkillChoice[]>(`${ROOT}/choices`, { signal }),
+  })
+}
+
+export function useInstallSkill() {
+  return useSkillChange((wanted: { name: string; marketplace: string | null; is_for_everyone: boolean }) =>
+    request<InstalledSkill>(`${ROOT}/installed`, { method: 'POST', body: wanted, timeoutMs: FETCH_MS }),
+  )
+}
+
+export function useUpdateSkill() {
+  return useSkillChange((id: string) =>
+    request<Schemas['UpdatedSkill']>(`${ROOT}/installed/${encodeURIComponent(id)}/update`, {
+      method: 'POST',
+      timeoutMs: FETCH_MS,
+    }),
+  )
+}
+
+export function useRemoveSkill() {
+  return useSkillChange((id: string) =>
+    request<unknown>(`${ROOT}/installed/${encodeURIComponent(id)}`, { method: 'DELETE' }),
+  )
+}
+
+/** Switches a skill off or on. `is_enabled` null: the choice is removed. */
+export function useChooseSkill() {
+  return useSkillChange((choice: Schemas['ChooseSkill']) =>
+    request<SkillChoice[]>(`${ROOT}/choices`, { method: 'PUT', body: choice }),
+  )
+}
+
+/** Reads the repositories of all registered marketplaces again. */
+export function useReadSkillRepositories() {
+  return useSkillChange(() =>
+    request<SkillRepository[]>(`${ROOT}/catalogue/read`, { method: 'POST', timeoutMs: 5 * FETCH_MS }),
+  )
+}
+
+function useSkillChange<Wanted, Answer>(mutationFn: (wanted: Wanted) => Promise<Answer>) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn,
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
+    meta: { errorShownInline: true },
+  })
+}

@@ -1,0 +1,16 @@
+import { useTranslation } from 'react-i18next'
+import { SectionHeader } from '@/ui/layout/section-header'
+import { KnownSkills } from './known-skills'
+import { SkillCatalogue } from './skill-catalogue'
+
+/** Which skills new conversations load, and the catalogue of skills that can be installed. */
+export function SkillsSection() {
+  const { t } = useTranslation()
+  return (
+    <section aria-label={t('skills.title')}>
+      <SectionHeader title={t('skills.title')} lead={t('skills.lead')} />
+      <KnownSkills />
+      <SkillCatalogue />
+    </section>
+  )
+}
