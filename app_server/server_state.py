@@ -43,8 +43,8 @@ from app_server.sandboxes.service import Sandboxes
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
-from app_server.triggers.receiving import Receiving
 from app_server.sign_in.saml.providers import SamlProviders
+from app_server.triggers.receiving import Receiving
 
 
 @dataclass(frozen=True, kw_only=True)
