@@ -2402,7 +2402,8 @@ export interface paths {
          * @description Begins to connect the account with this provider. Sets a cookie with the attempt and returns the
          *     provider's page; the provider later sends the browser back to the callback.
          *
-         *     404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`.
+         *     404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
+         *     `saml_xmlsec1_missing`.
          */
         post: operations["begin_connection_api_v1_identities__provider__post"];
         /**
@@ -4183,6 +4184,99 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in/saml/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin Saml Sign In
+         * @description Redirects the browser to the provider with a request (HTTP-Redirect binding), or to our sign-in page if
+         *     the provider cannot be used.
+         *
+         *     404 `saml_provider_not_found`.
+         */
+        get: operations["begin_saml_sign_in_api_v1_sign_in_saml__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/saml/{name}/acs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive Saml Response
+         * @description Receives the provider's answer from the browser (HTTP-POST binding), and checks it. The browser sends
+         *     no cookie with a form of another site, so it is redirected to a second route with the result. A
+         *     `RelayState` is not read: the page itself knows where the person wanted to go.
+         *
+         *     404 `saml_provider_not_found`.
+         */
+        post: operations["receive_saml_response_api_v1_sign_in_saml__name__acs_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/saml/{name}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Complete Saml Sign In
+         * @description Completes the sign-in in the browser that began it, and redirects it to our sign-in page. The fragment
+         *     of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
+         *     (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
+         *
+         *     404 `saml_provider_not_found`.
+         */
+        get: operations["complete_saml_sign_in_api_v1_sign_in_saml__name__complete_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/saml/{name}/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Saml Metadata
+         * @description Returns our metadata, which a provider reads to know this server (SAML 2.0 Metadata).
+         *
+         *     404 `saml_provider_not_found`.
+         */
+        get: operations["read_saml_metadata_api_v1_sign_in_saml__name__metadata_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in/session": {
         parameters: {
             query?: never;
@@ -4195,6 +4289,195 @@ export interface paths {
         post?: never;
         /** Sign Out */
         delete: operations["sign_out_api_v1_sign_in_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/catalogue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Catalogue
+         * @description Lists skills that can be installed: public skills of the product, then those that the registered
+         *     marketplaces had when they were read last. `query`: words in the name or description.
+         */
+        get: operations["search_catalogue_api_v1_skills_catalogue_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/catalogue/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read Skill Repositories
+         * @description Reads the registered marketplaces again, for the catalogue. One that cannot be read is named in
+         *     `problems`. Installed skills do not change.
+         */
+        post: operations["read_skill_repositories_api_v1_skills_catalogue_read_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/catalogue/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Skill Repositories
+         * @description Returns the registered marketplaces, with the skills that were refused and the reasons.
+         */
+        get: operations["list_skill_repositories_api_v1_skills_catalogue_repositories_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/choices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Skill Choices
+         * @description Returns which skills the user has switched off or on, by name and repository.
+         */
+        get: operations["list_skill_choices_api_v1_skills_choices_get"];
+        /**
+         * Choose Skill
+         * @description Switches a skill off or on, everywhere or in one repository, and returns all choices. The name may be
+         *     of any skill, also one in a repository. New conversations follow it.
+         *
+         *     409 `too_many_skill_choices` (1000).
+         */
+        put: operations["choose_skill_api_v1_skills_choices_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/installed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Installed Skills
+         * @description Returns the user's installed skills and those of everyone, by name.
+         */
+        get: operations["list_installed_skills_api_v1_skills_installed_get"];
+        put?: never;
+        /**
+         * Install Skill
+         * @description Installs a skill. New conversations get this version of it.
+         *
+         *     403 `permission_missing` for `is_for_everyone`; 404 `skill_not_found`, `marketplace_not_found`; 409
+         *     `skill_name_taken`, `too_many_skills` (100); 422 `skill_refused`, `skill_repository_unreadable`.
+         */
+        post: operations["install_skill_api_v1_skills_installed_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/installed/{skill_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Installed Skill
+         * @description Returns an installed skill with its text.
+         */
+        get: operations["get_installed_skill_api_v1_skills_installed__skill_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Installed Skill
+         * @description Removes an installed skill. Conversations that have begun keep it.
+         *
+         *     403 `permission_missing` for a skill of everyone; 404 `skill_not_found`.
+         */
+        delete: operations["remove_installed_skill_api_v1_skills_installed__skill_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/installed/{skill_id}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Update Installed Skill
+         * @description Reads a skill again at its source. If that fails, the installed version remains.
+         *
+         *     403 `permission_missing` for a skill of everyone; 404 `skill_not_found`; 422 `skill_refused`,
+         *     `skill_repository_unreadable`.
+         */
+        post: operations["update_installed_skill_api_v1_skills_installed__skill_id__update_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/skills/loading": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain Skill Loading
+         * @description Returns which skills of this server a new conversation about a repository loads, and why. Without a
+         *     repository: a conversation without one.
+         *
+         *     Skills of the repository itself, and of marketplaces that are loaded by default, are not included: they
+         *     are read when a conversation begins.
+         */
+        get: operations["explain_skill_loading_api_v1_skills_loading_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5218,7 +5501,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "confirmation.changed" | "setting.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -5286,7 +5569,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -5413,6 +5696,11 @@ export interface components {
         Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post: {
             /** Logout Token */
             logout_token: string;
+        };
+        /** Body_receive_saml_response_api_v1_sign_in_saml__name__acs_post */
+        Body_receive_saml_response_api_v1_sign_in_saml__name__acs_post: {
+            /** Samlresponse */
+            SAMLResponse: string;
         };
         /** Body_revoke_token_oauth_revoke_post */
         Body_revoke_token_oauth_revoke_post: {
@@ -5572,6 +5860,28 @@ export interface components {
             team_id?: string | null;
             /** User Id */
             user_id?: string | null;
+        };
+        /**
+         * CatalogueSkill
+         * @description A skill that can be installed.
+         *
+         *     marketplace: the registered repository that has it; None for a public skill of the product. is_installed:
+         *     for the current user. is_installed_for_everyone: for everyone here.
+         */
+        CatalogueSkill: {
+            /** Description */
+            description: string;
+            /** Is Installed */
+            is_installed: boolean;
+            /** Is Installed For Everyone */
+            is_installed_for_everyone: boolean;
+            /** Marketplace */
+            marketplace: string | null;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            scope: components["schemas"]["MarketplaceScope"] | null;
         };
         /**
          * ChangeCallback
@@ -5879,6 +6189,19 @@ export interface components {
             repository?: string | null;
             /** Sandbox Spec Id */
             sandbox_spec_id: string | null;
+        };
+        /**
+         * ChooseSkill
+         * @description A choice about a skill. is_enabled: null removes the choice. repository: null means everywhere; a
+         *     choice for a repository counts more.
+         */
+        ChooseSkill: {
+            /** Is Enabled */
+            is_enabled: boolean | null;
+            /** Name */
+            name: string;
+            /** Repository */
+            repository?: string | null;
         };
         /**
          * CommitTrailer
@@ -6288,10 +6611,7 @@ export interface components {
             conversation_settings: components["schemas"]["ConversationSettings"];
             /** Default Sandbox Spec Id */
             default_sandbox_spec_id: string | null;
-            /**
-             * Disabled Skills
-             * @default []
-             */
+            /** Disabled Skills */
             disabled_skills: string[];
             /** Email */
             email?: null;
@@ -7012,6 +7332,30 @@ export interface components {
             type: string;
         };
         /**
+         * InstallSkill
+         * @description A skill to install: of a registered repository (`marketplace`), of any repository that anyone may read
+         *     (`source` with `ref` and `repo_path`), or, without both, a public skill of the product.
+         *
+         *     is_for_everyone: whether everyone here gets it; only administrators may install such skills.
+         */
+        InstallSkill: {
+            /**
+             * Is For Everyone
+             * @default false
+             */
+            is_for_everyone: boolean;
+            /** Marketplace */
+            marketplace?: string | null;
+            /** Name */
+            name: string;
+            /** Ref */
+            ref?: string | null;
+            /** Repo Path */
+            repo_path?: string | null;
+            /** Source */
+            source?: string | null;
+        };
+        /**
          * Installation
          * @description An installation of a GitHub App: `account` is the user or organisation that has installed it.
          */
@@ -7022,6 +7366,71 @@ export interface components {
             has_all_repositories: boolean;
             /** Id */
             id: string;
+        };
+        /**
+         * InstalledSkillInfo
+         * @description An installed skill. It keeps its version until it is updated.
+         *
+         *     source: the address of its repository; None for a public skill of the product. commit: the commit that it
+         *     was read from. other_files: the number of further files in its directory; agents do not get them.
+         */
+        InstalledSkillInfo: {
+            /** Commit */
+            commit: string | null;
+            /** Description */
+            description: string;
+            /** Id */
+            id: string;
+            /** Installed At */
+            installed_at: string;
+            /** Is For Everyone */
+            is_for_everyone: boolean;
+            /** Marketplace */
+            marketplace: string | null;
+            /** Name */
+            name: string;
+            /** Other Files */
+            other_files: number;
+            /** Path */
+            path: string;
+            /** Ref */
+            ref: string | null;
+            /** Source */
+            source: string | null;
+            /** Updated At */
+            updated_at: string;
+        };
+        /**
+         * InstalledSkillWithText
+         * @description text: the whole SKILL.md that agents get.
+         */
+        InstalledSkillWithText: {
+            /** Commit */
+            commit: string | null;
+            /** Description */
+            description: string;
+            /** Id */
+            id: string;
+            /** Installed At */
+            installed_at: string;
+            /** Is For Everyone */
+            is_for_everyone: boolean;
+            /** Marketplace */
+            marketplace: string | null;
+            /** Name */
+            name: string;
+            /** Other Files */
+            other_files: number;
+            /** Path */
+            path: string;
+            /** Ref */
+            ref: string | null;
+            /** Source */
+            source: string | null;
+            /** Text */
+            text: string;
+            /** Updated At */
+            updated_at: string;
         };
         /** Invitation */
         Invitation: {
@@ -8101,6 +8510,13 @@ export interface components {
         Page_Branch_: {
             /** Items */
             items: components["schemas"]["Branch"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /** Page[CatalogueSkill] */
+        Page_CatalogueSkill_: {
+            /** Items */
+            items: components["schemas"]["CatalogueSkill"][];
             /** Next Page Id */
             next_page_id?: string | null;
         };
@@ -9430,6 +9846,8 @@ export interface components {
             conversation_settings_diff: components["schemas"]["ConversationSettingsDiff"];
             /** Default Sandbox Spec Id */
             default_sandbox_spec_id?: string | null;
+            /** Disabled Skills */
+            disabled_skills?: string[] | null;
             /** Git User Email */
             git_user_email?: string | null;
             /** Git User Name */
@@ -9727,10 +10145,7 @@ export interface components {
             conversation_settings: components["schemas"]["ConversationSettings"];
             /** Default Sandbox Spec Id */
             default_sandbox_spec_id: string | null;
-            /**
-             * Disabled Skills
-             * @default []
-             */
+            /** Disabled Skills */
             disabled_skills: string[];
             /** Email */
             email?: null;
@@ -9973,6 +10388,18 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         /**
+         * SkillChoiceInfo
+         * @description Whether the user's conversations load the skill of this name. repository: None means everywhere.
+         */
+        SkillChoiceInfo: {
+            /** Is Enabled */
+            is_enabled: boolean;
+            /** Name */
+            name: string;
+            /** Repository */
+            repository: string | null;
+        };
+        /**
          * SkillFinding
          * @description A place where a skill was looked for, and the reason why it was loaded or not.
          *
@@ -10059,6 +10486,53 @@ export interface components {
              * @default true
              */
             required: boolean;
+        };
+        /**
+         * SkillLoading
+         * @description Whether a new conversation loads a skill of this server, and why.
+         *
+         *     name: None if the file is not a valid skill. path: of its file, as in `user/review.md`.
+         */
+        SkillLoading: {
+            /** Is Loaded */
+            is_loaded: boolean;
+            /** Name */
+            name: string | null;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "user" | "organisation" | "public";
+            /** Path */
+            path: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * SkillRepositoryInfo
+         * @description What a registered repository offered when it was read last.
+         *
+         *     read_at: None if it has not been read since it was registered or changed. problems: sentences about skills
+         *     that are refused, or about the repository.
+         */
+        SkillRepositoryInfo: {
+            /** Commit */
+            commit?: string | null;
+            /** Marketplace */
+            marketplace: string;
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
+            /** Read At */
+            read_at?: string | null;
+            scope: components["schemas"]["MarketplaceScope"];
+            /**
+             * Skill Count
+             * @default 0
+             */
+            skill_count: number;
         };
         /**
          * SkillsResponse
@@ -10882,6 +11356,38 @@ export interface components {
             text?: string | null;
             /** Title */
             title?: string | null;
+        };
+        /**
+         * UpdatedSkill
+         * @description is_changed: whether the text differs from the one before.
+         */
+        UpdatedSkill: {
+            /** Commit */
+            commit: string | null;
+            /** Description */
+            description: string;
+            /** Id */
+            id: string;
+            /** Installed At */
+            installed_at: string;
+            /** Is Changed */
+            is_changed: boolean;
+            /** Is For Everyone */
+            is_for_everyone: boolean;
+            /** Marketplace */
+            marketplace: string | null;
+            /** Name */
+            name: string;
+            /** Other Files */
+            other_files: number;
+            /** Path */
+            path: string;
+            /** Ref */
+            ref: string | null;
+            /** Source */
+            source: string | null;
+            /** Updated At */
+            updated_at: string;
         };
         /**
          * UserGitInfo
@@ -19036,6 +19542,131 @@ export interface operations {
             };
         };
     };
+    begin_saml_sign_in_api_v1_sign_in_saml__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receive_saml_response_api_v1_sign_in_saml__name__acs_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["Body_receive_saml_response_api_v1_sign_in_saml__name__acs_post"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_saml_sign_in_api_v1_sign_in_saml__name__complete_get: {
+        parameters: {
+            query?: {
+                answer?: string;
+                refused?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_saml_metadata_api_v1_sign_in_saml__name__metadata_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/samlmetadata+xml": string;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sign_out_api_v1_sign_in_session_delete: {
         parameters: {
             query?: never;
@@ -19051,6 +19682,343 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_catalogue_api_v1_skills_catalogue_get: {
+        parameters: {
+            query?: {
+                query?: string;
+                page_id?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CatalogueSkill_"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_skill_repositories_api_v1_skills_catalogue_read_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillRepositoryInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_skill_repositories_api_v1_skills_catalogue_repositories_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillRepositoryInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_skill_choices_api_v1_skills_choices_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillChoiceInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    choose_skill_api_v1_skills_choices_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChooseSkill"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillChoiceInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_installed_skills_api_v1_skills_installed_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstalledSkillInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    install_skill_api_v1_skills_installed_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InstallSkill"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstalledSkillInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_installed_skill_api_v1_skills_installed__skill_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstalledSkillWithText"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_installed_skill_api_v1_skills_installed__skill_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_installed_skill_api_v1_skills_installed__skill_id__update_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdatedSkill"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explain_skill_loading_api_v1_skills_loading_get: {
+        parameters: {
+            query?: {
+                repository?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillLoading"][];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
