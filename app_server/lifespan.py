@@ -37,6 +37,7 @@ from app_server.conversations.in_sandbox import (
     works_in,
 )
 from app_server.conversations.live.news import announce
+from app_server.conversations.of_callbacks import starter
 from app_server.conversations.retention.job import EVERY as RETAIN_EVERY
 from app_server.conversations.retention.job import KIND as RETAIN_KIND
 from app_server.conversations.retention.job import retainer
@@ -192,6 +193,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
                 config.base_url,
                 config.mail,
                 Commenting(database, cipher, http, guarded_http, triggers.limits, git_tokens, places_of),
+                starter(config, database, cipher, sandboxes, start_worker),
             ),
             Revocations(database, cipher, http, guarded_http),
             triggers,

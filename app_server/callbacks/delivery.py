@@ -17,6 +17,7 @@ from app_server.callbacks import mail
 from app_server.callbacks.comments import NO_PLACE, Commenting
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.signing import signed_headers
+from app_server.callbacks.tasks import StartTask, message_of_task, task_of, title_of_task
 from app_server.callbacks.texts import Told, for_chat, told
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
@@ -67,7 +68,7 @@ class _Work:
 class Deliveries:
     """The handler of the jobs that deliver. http: for administrators, calls any address. guarded_http: for
     other users, refuses private addresses. base_url: of the pages. mail_server: takes e-mail. commenting:
-    writes comments at git hosts.
+    writes comments at git hosts. start_task: starts conversations.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Deliveries:
         base_url: str,
         mail_server: MailServer | None = None,
         commenting: Commenting | None = None,
+        start_task: StartTask | None = None,
     ) -> None:
         self._database = database
         self._cipher = cipher
@@ -91,6 +93,7 @@ class Deliveries:
         self._base_url = base_url
         self._mail_server = mail_server
         self._commenting = commenting
+        self._start_task = start_task
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
         """Makes one attempt and notes its outcome on the delivery.
@@ -110,6 +113,7 @@ class Deliveries:
             Processor.LOG: self._log,
             Processor.MAIL: self._mail,
             Processor.COMMENT: self._comment,
+            Processor.TASK: self._task,
         }
         return await ways.get(work.callback.processor, self._call)(work)
 
@@ -234,6 +238,27 @@ class Deliveries:
     async def _refuse(self, work: _Work, reason: str) -> dict[str, Any]:
         await self._note(work, None, reason, time.monotonic())
         raise GiveUp(reason)
+
+    async def _task(self, work: _Work) -> dict[str, Any]:
+        if self._start_task is None:
+            return await self._refuse(work, "This server starts no tasks.")
+        delivery, told, began = work.delivery, self._told(work), time.monotonic()
+        task_id = task_of(delivery.id)
+        try:
+            await self._start_task(
+                work.user,
+                delivery.conversation_id,
+                task_id,
+                title_of_task(work.callback.name, told),
+                message_of_task(work.callback.instructions or "", told, delivery.id),
+            )
+        except _PASSING as error:
+            await self._note(work, None, error.detail, began)
+            raise TryAgain(error.detail, _seconds(error.headers.get("Retry-After", ""))) from error
+        except AppError as error:
+            return await self._refuse(work, error.detail)
+        await self._note(work, None, None, began)
+        return {"conversation_id": task_id.hex}
 
     async def _note_attempt(self, work: _Work) -> None:
         async with self._database.session() as session:

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks.models import Callback, Delivery
+from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.core.jobs.queue import enqueue
 from app_server.users.models import ADMINISTRATORS, User
 
@@ -20,9 +20,12 @@ async def enqueue_matching(
     user_id: UUID,
     conversation_id: UUID,
     events: Iterable[tuple[int, Mapping[str, Any]]],
+    *,
+    sets_off_tasks: bool,
 ) -> None:
     """Stores a delivery and its job for each pair of a new event and a callback that it matches. user_id: the
-    owner of the conversation. events: positions and events.
+    owner of the conversation. events: positions and events. sets_off_tasks: False for a conversation that a
+    callback has started and for a sub-conversation, so that tasks start no tasks.
     """
     # A person who is no administrator any more gets nothing of others.
     administrators = select(User.id).where(User.role.in_(ADMINISTRATORS), User.disabled_at.is_(None))
@@ -33,6 +36,8 @@ async def enqueue_matching(
         ),
         or_(Callback.conversation_id.is_(None), Callback.conversation_id == conversation_id),
     )
+    if not sets_off_tasks:
+        query = query.where(Callback.processor != Processor.TASK)
     callbacks = (await session.scalars(query)).all()
     for seq, event in events if callbacks else ():
         for callback in callbacks:

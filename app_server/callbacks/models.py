@@ -19,6 +19,7 @@ class Processor(StrEnum):
     CHAT = "chat"
     MAIL = "mail"
     COMMENT = "comment"
+    TASK = "task"
 
 
 class Callback(Base):
@@ -45,6 +46,8 @@ class Callback(Base):
     processor: Mapped[Processor] = mapped_column(enum_column(Processor))
     url_encrypted: Mapped[str | None] = mapped_column(Text)
     """The address of the receiver; `mailto:` and an e-mail address for mail."""
+    instructions: Mapped[str | None] = mapped_column(Text)
+    """What the agent of a task is told; null for other processors."""
     secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_until: Mapped[datetime | None]

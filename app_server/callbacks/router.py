@@ -74,7 +74,9 @@ async def change_callback(
     body: ChangeCallback,
     cipher: ServerCipher,
 ) -> CallbackInfo:
-    """Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook."""
+    """Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook; 400
+    `no_instructions` if instructions are given for one that is not a task.
+    """
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
     info = service.callback_info(cipher, callback)
@@ -125,7 +127,7 @@ async def search_deliveries(
     """Returns the deliveries of a callback, newest first. They are kept for 30 days. 400 `bad_page_id`."""
     callback = await service.callback_of(session, user.id, callback_id)
     before = None if page_id is None else page_position(page_id)
-    found = await service.deliveries(session, callback.id, state=state, before=before, limit=limit + 1)
+    found = await service.deliveries(session, callback, state=state, before=before, limit=limit + 1)
     shown = found[:limit]
     last = shown[-1] if len(found) > limit else None
     return Page(items=shown, next_page_id=last and encode_page_id(last.created_at.isoformat(), last.id.hex))

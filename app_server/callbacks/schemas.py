@@ -30,7 +30,8 @@ WebhookUrl = Annotated[str, Field(max_length=2000), AfterValidator(_web_address)
 
 
 _Email = Annotated[str, Field(max_length=250, pattern=r"^[^@\s<>,;:\"()\[\]\\]+@[A-Za-z0-9][A-Za-z0-9.-]*$")]
-_TELLING = {Processor.CHAT, Processor.MAIL, Processor.COMMENT}
+_Instructions = Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"\S")]
+_WITH_FILTER = {Processor.CHAT, Processor.MAIL, Processor.COMMENT, Processor.TASK}
 _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
@@ -52,16 +53,21 @@ class CallbackFilters(BaseModel):
 class AddCallback(CallbackFilters):
     """A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
     of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
-    for others. `comment` writes on the open pull requests of the conversation, or else on the issue or pull
-    request that has started it, with the user's own token for the git host. `chat`, `mail` and `comment` are
-    read by people, so they need a filter. conversation_id: one of the user's conversations; without it all
-    of them. is_for_everyone: conversations of all users; needs the permission `administer`.
+    for others. instructions: required for `task`, not allowed for others. conversation_id: one of the user's
+    conversations; without it all of them. is_for_everyone: conversations of all users; needs the permission
+    `administer`.
+
+    `comment` writes on the open pull requests of the conversation, or else on the issue or pull request that
+    has started it, with the user's own token for the git host. `task` starts a new conversation on the
+    repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
+    no task. `chat`, `mail`, `comment` and `task` need a filter.
     """
 
     name: _Name
     processor: Processor = Processor.WEBHOOK
     url: WebhookUrl | None = None
     email: _Email | None = None
+    instructions: _Instructions | None = None
     conversation_id: Id | None = None
     is_for_everyone: bool = False
 
@@ -71,8 +77,12 @@ class AddCallback(CallbackFilters):
             raise ValueError("a webhook and a chat need a url, and other callbacks have none")
         if (self.email is None) == (self.processor is Processor.MAIL):
             raise ValueError("mail needs an email, and other callbacks have none")
-        if self.processor in _TELLING and not (self.kinds or self.sources or self.tools or self.statuses):
-            raise ValueError("chat, mail and comment need a filter, such as statuses")
+        if (self.instructions is None) == (self.processor is Processor.TASK):
+            raise ValueError("a task needs instructions, and other callbacks have none")
+        if self.processor is Processor.TASK and self.is_for_everyone:
+            raise ValueError("a task is started only for your own conversations")
+        if self.processor in _WITH_FILTER and not (self.kinds or self.sources or self.tools or self.statuses):
+            raise ValueError("chat, mail, comment and task need a filter, such as statuses")
         if self.is_for_everyone and self.conversation_id is not None:
             raise ValueError("a callback is for one conversation or for everyone, not both")
         return self
@@ -85,6 +95,7 @@ class ChangeCallback(BaseModel):
 
     name: _Name | None = None
     url: WebhookUrl | None = None
+    instructions: _Instructions | None = None
     kinds: _Words | None = None
     sources: _Words | None = None
     tools: _Words | None = None
@@ -93,13 +104,16 @@ class ChangeCallback(BaseModel):
 
 
 class CallbackInfo(CallbackFilters):
-    """A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`."""
+    """A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`.
+    instructions: only for `task`.
+    """
 
     id: Id
     name: str
     processor: Processor
     host: str | None
     email: str | None
+    instructions: str | None
     conversation_id: Id | None
     is_for_everyone: bool
     is_enabled: bool
@@ -122,7 +136,7 @@ class DeliveryState(StrEnum):
 
 class DeliveryInfo(BaseModel):
     """One event for one callback. message_id: the header `webhook-id`. next_attempt_at: null unless it
-    waits.
+    waits. started_conversation_id: the conversation that a `task` has started.
     """
 
     id: Id
@@ -138,6 +152,7 @@ class DeliveryInfo(BaseModel):
     created_at: Timestamp
     delivered_at: Timestamp | None
     next_attempt_at: Timestamp | None
+    started_conversation_id: Id | None
 
 
 class RotateSecret(BaseModel):

@@ -18,6 +18,7 @@ from app_server.callbacks.schemas import (
     DeliveryState,
 )
 from app_server.callbacks.signing import new_secret
+from app_server.callbacks.tasks import task_of
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict, NotFound
@@ -72,8 +73,12 @@ async def add(
 
 
 def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
-    """Changes a callback. Raises BadRequest `no_url` if a url is given for a callback that has none."""
+    """Changes a callback. Raises BadRequest `no_url` if a url is given for a callback that has none, and
+    `no_instructions` if instructions are given for one that is not a task.
+    """
     values = changes.model_dump(exclude_none=True)
+    if "instructions" in values and callback.processor is not Processor.TASK:
+        raise BadRequest("Only a task has instructions.", code="no_instructions")
     if (url := values.pop("url", None)) is not None:
         if callback.processor not in {Processor.WEBHOOK, Processor.CHAT}:
             raise BadRequest("Only a webhook and a chat have a url.", code="no_url")
@@ -99,7 +104,7 @@ def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
 
 async def deliveries(
     session: AsyncSession,
-    callback_id: UUID,
+    callback: Callback,
     *,
     state: DeliveryState | None,
     before: tuple[datetime, UUID] | None,
@@ -109,7 +114,7 @@ async def deliveries(
     query = (
         select(Delivery, Job)
         .outerjoin(Job, Job.id == Delivery.job_id)
-        .where(Delivery.callback_id == callback_id)
+        .where(Delivery.callback_id == callback.id)
         .order_by(Delivery.created_at.desc(), Delivery.id.desc())
         .limit(limit)
     )
@@ -117,7 +122,8 @@ async def deliveries(
         query = query.where(_is_in(state))
     if before is not None:
         query = query.where(tuple_(Delivery.created_at, Delivery.id) < before)
-    return [delivery_info(delivery, job) for delivery, job in (await session.execute(query)).all()]
+    found = (await session.execute(query)).all()
+    return [delivery_info(callback, delivery, job) for delivery, job in found]
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
@@ -134,7 +140,7 @@ async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID
         raise Conflict("This delivery has not ended yet.", code="delivery_waits", fix="Wait for its outcome.")
     delivery.job_id, delivery.delivered_at, delivery.error = uuid4(), None, None
     await enqueue_delivery(session, callback, delivery)
-    return delivery_info(delivery, await session.get(Job, delivery.job_id))
+    return delivery_info(callback, delivery, await session.get(Job, delivery.job_id))
 
 
 def _is_in(state: DeliveryState) -> ColumnElement[bool]:
@@ -146,11 +152,12 @@ def _is_in(state: DeliveryState) -> ColumnElement[bool]:
     return and_(Delivery.delivered_at.is_(None), or_(Job.id.is_(None), ~is_open))
 
 
-def delivery_info(delivery: Delivery, job: Job | None) -> DeliveryInfo:
+def delivery_info(callback: Callback, delivery: Delivery, job: Job | None) -> DeliveryInfo:
     if delivery.delivered_at is not None:
         state = DeliveryState.DELIVERED
     else:
         state = DeliveryState.WAITING if job and job.state in _OPEN else DeliveryState.FAILED
+    has_started = callback.processor is Processor.TASK and state is DeliveryState.DELIVERED
     return DeliveryInfo(
         id=delivery.id,
         message_id=message_id(delivery),
@@ -165,6 +172,7 @@ def delivery_info(delivery: Delivery, job: Job | None) -> DeliveryInfo:
         created_at=delivery.created_at,
         delivered_at=delivery.delivered_at,
         next_attempt_at=job.run_at if job and state is DeliveryState.WAITING else None,
+        started_conversation_id=task_of(delivery.id) if has_started else None,
     )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
 from app_server.callbacks.matching import enqueue_matching
+from app_server.callbacks.tasks import TRIGGER
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.log import folded_state, full_log, message_texts
 from app_server.conversations.log.full_log import LogFull, require_open, take_room
@@ -54,7 +55,10 @@ async def ingest(
             await take_over_proposals(session, conversation, appended.new)
             await take_over_approvals(session, conversation, appended.new)
             events = ((frame.seq, frame.event) for frame in appended.new)
-            await enqueue_matching(session, conversation.user_id, conversation_id, events)
+            sets_off = conversation.trigger != TRIGGER and conversation.parent_conversation_id is None
+            await enqueue_matching(
+                session, conversation.user_id, conversation_id, events, sets_off_tasks=sets_off
+            )
             await session.flush()
             shown = (await viewer.frames(session, conversation_id))[1:] if changed else []
             channels = await channels_of(session, conversation_id) if changed else ()

@@ -35,14 +35,15 @@ export function deliveriesQuery(id: string) {
   })
 }
 
-export type Processor = 'webhook' | 'chat' | 'mail' | 'comment'
+export type Processor = 'webhook' | 'chat' | 'mail' | 'comment' | 'task'
 
-/** `url`: of a webhook and a chat. `email`: of mail. */
+/** `url`: of a webhook and a chat. `email`: of mail. `instructions`: of a task. */
 export interface NewWebhook {
   name: string
   processor: Processor
   url?: string
   email?: string
+  instructions?: string
   kinds: string[]
   tools: string[]
   statuses: string[]

@@ -7,12 +7,14 @@ import { AddForm } from '@/ui/form/add-form'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
+import { Textarea } from '@/ui/form/textarea'
 
 interface Values {
   name: string
   processor: Processor
   url: string
   email: string
+  instructions: string
   /** Separated by commas or spaces; empty: all. */
   kinds: string
   tools: string
@@ -25,6 +27,7 @@ const EMPTY: Values = {
   processor: 'webhook',
   url: '',
   email: '',
+  instructions: '',
   kinds: '',
   tools: '',
   statuses: '',
@@ -32,7 +35,7 @@ const EMPTY: Values = {
 }
 /** What people want to hear of, unless they name something else. */
 const OF_INTEREST = 'finished, error, stuck, waiting_for_confirmation'
-const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail', 'comment']
+const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail', 'comment', 'task']
 const FILTERS = [
   { name: 'kinds', example: 'MessageEvent' },
   { name: 'tools', example: 'terminal' },
@@ -48,17 +51,19 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
   })
   const processor = useWatch({ control, name: 'processor' })
   const isMail = processor === 'mail'
-  const isComment = processor === 'comment'
-  const submit = handleSubmit(({ name, url, email, kinds, tools, statuses, scope }) => {
+  const isTask = processor === 'task'
+  const hasUrl = processor === 'webhook' || processor === 'chat'
+  const submit = handleSubmit(({ name, url, email, instructions, kinds, tools, statuses, scope }) => {
     const wanted = {
       name: name.trim(),
       processor,
       ...(isMail && { email: email.trim() }),
-      ...(!isMail && !isComment && { url: url.trim() }),
+      ...(isTask && { instructions: instructions.trim() }),
+      ...(hasUrl && { url: url.trim() }),
       kinds: wordsOf(kinds),
       tools: wordsOf(tools),
       statuses: wordsOf(statuses),
-      is_for_everyone: scope === 'everyone',
+      is_for_everyone: scope === 'everyone' && !isTask,
     }
     add.mutate(wanted, {
       onSuccess: (added) => {
@@ -109,7 +114,21 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
             )}
           </Field>
         )}
-        {!isMail && !isComment && (
+        {isTask && (
+          <Field
+            label={t('webhooks.instructions')}
+            error={errors.instructions && t('webhooks.instructions_required')}
+          >
+            {(ids) => (
+              <Textarea
+                {...ids}
+                rows={3}
+                {...register('instructions', { validate: (text) => text.trim() !== '' })}
+              />
+            )}
+          </Field>
+        )}
+        {hasUrl && (
           <Field label={t('webhooks.url')} error={errors.url && t('webhooks.url_required')}>
             {(ids) => (
               <Input
@@ -126,7 +145,7 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
             {(ids) => <Input {...ids} placeholder={example} {...register(name)} />}
           </Field>
         ))}
-        {me && isAdministrator(me) && (
+        {me && isAdministrator(me) && !isTask && (
           <Field label={t('webhooks.scope')}>
             {(ids) => (
               <Select {...ids} {...register('scope')}>

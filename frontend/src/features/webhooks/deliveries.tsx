@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
+import { Link } from 'react-router'
 import { type Callback, deliveriesQuery, type Delivery, useRedeliver } from '@/api/automation/callbacks'
 import { formatAge, formatDateTime } from '@/lib/text/time'
 import type { Tone } from '@/ui/feedback/badge'
@@ -46,6 +47,14 @@ function DeliveryRow({ callback, delivery }: { callback: Callback; delivery: Del
       facts={facts.filter(Boolean).join(' · ')}
       reason={delivery.error && <p className="text-xs wrap-anywhere text-danger">{delivery.error}</p>}
     >
+      {delivery.started_conversation_id && (
+        <Link
+          to={`/conversations/${delivery.started_conversation_id}`}
+          className="text-sm text-accent hover:underline"
+        >
+          {t('triggers.conversation')}
+        </Link>
+      )}
       {delivery.state !== 'waiting' && callback.is_enabled && (
         <Button
           size="sm"

@@ -13,6 +13,13 @@ import { Button } from '@/ui/form/button'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { Deliveries } from './deliveries'
 
+const WITHOUT_ADDRESS: Partial<
+  Record<Callback['processor'], 'webhooks.on_its_page' | 'webhooks.starts_task'>
+> = {
+  comment: 'webhooks.on_its_page',
+  task: 'webhooks.starts_task',
+}
+
 export interface WebhookRowProps {
   callback: Callback
   onSecret: (callback: CallbackWithSecret) => void
@@ -87,9 +94,7 @@ function useFacts(callback: Callback): string {
   )
   return [
     callback.processor === 'chat' && t('webhooks.processor_chat'),
-    callback.host ??
-      callback.email ??
-      t(callback.processor === 'comment' ? 'webhooks.on_its_page' : 'webhooks.log'),
+    callback.host ?? callback.email ?? t(WITHOUT_ADDRESS[callback.processor] ?? 'webhooks.log'),
     filters.length > 0 ? filters.join(', ') : t('webhooks.every_event'),
     callback.previous_secret_until &&
       isAhead(callback.previous_secret_until) &&

@@ -11,6 +11,7 @@ const CALLBACK: Callback = {
   processor: 'webhook',
   host: 'example.com',
   email: null,
+  instructions: null,
   kinds: [],
   sources: [],
   tools: [],
@@ -36,6 +37,7 @@ const DELIVERY: Delivery = {
   created_at: '2026-11-26T12:00:00Z',
   delivered_at: null,
   next_attempt_at: null,
+  started_conversation_id: null,
 }
 const JOB: Job = {
   id: 'j1',
@@ -125,13 +127,16 @@ test('e-mail to a person is added with what people want to hear of', async () =>
   })
 })
 
-test('a comment at the git host needs no address', async () => {
+test('a comment at the git host needs no address, and a task needs instructions', async () => {
   const sent: unknown[] = []
   const { user } = renderApp({
     url: '/settings/webhooks',
     extra: [
       http.get('*/api/v1/callbacks', () =>
-        HttpResponse.json([{ ...CALLBACK, processor: 'comment', host: null }]),
+        HttpResponse.json([
+          { ...CALLBACK, processor: 'comment', host: null },
+          { ...CALLBACK, id: 'c2', processor: 'task', host: null, instructions: 'Review it.' },
+        ]),
       ),
       http.post('*/api/v1/callbacks', async ({ request }) => {
         sent.push(await request.json())
@@ -140,6 +145,7 @@ test('a comment at the git host needs no address', async () => {
     ],
   })
   expect(await screen.findByText('Comments on issues and pull requests · finished')).toBeVisible()
+  expect(screen.getByText('Starts a task · finished')).toBeVisible()
   await user.type(screen.getByRole('textbox', { name: 'Name' }), 'At the host')
   await user.selectOptions(screen.getByRole('combobox', { name: 'Send to' }), 'A comment at the git host')
   expect(screen.queryByRole('textbox', { name: 'Address' })).not.toBeInTheDocument()
@@ -153,6 +159,15 @@ test('a comment at the git host needs no address', async () => {
     statuses: ['finished', 'error', 'stuck', 'waiting_for_confirmation'],
     is_for_everyone: false,
   })
+
+  await user.type(screen.getByRole('textbox', { name: 'Name' }), 'Review')
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Send to' }), 'A new task')
+  await user.click(screen.getByRole('button', { name: 'Add a webhook' }))
+  expect(await screen.findByText('Say what the agent should do.')).toBeVisible()
+  await user.type(screen.getByRole('textbox', { name: 'Instructions' }), 'Review it.')
+  await user.click(screen.getByRole('button', { name: 'Add a webhook' }))
+  await waitFor(() => expect(sent).toHaveLength(2))
+  expect(sent[1]).toMatchObject({ name: 'Review', processor: 'task', instructions: 'Review it.' })
 })
 
 test('a dead job shows its reason and can be run again', async () => {

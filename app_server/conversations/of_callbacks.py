@@ -1,0 +1,62 @@
+"""Starts the conversations that callbacks ask for."""
+
+from uuid import UUID
+
+from agent_runtime.events.content import TextContent
+from app_server.access.permissions import Permission, permissions_of
+from app_server.callbacks.tasks import TRIGGER, StartTask
+from app_server.conversations import service
+from app_server.conversations.models import Conversation
+from app_server.conversations.more_repositories import AnotherRepository, KeptRepository
+from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.start.worker import StartWorker
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import Forbidden, NotFound
+from app_server.sandbox_specs.permission import why_not
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import User
+
+
+def starter(
+    config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
+) -> StartTask:
+    """Returns the function that starts them."""
+
+    async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:
+        if Permission.WORK not in permissions_of(user.role):
+            raise Forbidden("The user of the callback may not start conversations.")
+        async with database.session() as session:
+            origin = await session.get(Conversation, origin_id)
+            if origin is None or origin.deleted_at is not None or origin.user_id != user.id:
+                raise NotFound("The conversation of the event no longer exists.")
+            await service.start(
+                session,
+                config,
+                cipher,
+                user,
+                _request(origin, task_id, title, text),
+                sandboxes=sandboxes,
+                why_no_spec=why_not(config, sandboxes.describe(), user.role),
+            )
+        start_worker.wake()
+
+    return start
+
+
+def _request(origin: Conversation, task_id: UUID, title: str, text: str) -> StartRequest:
+    more = [
+        AnotherRepository(repository=one.repository, branch=one.branch, git_provider=one.git_provider)
+        for one in KeptRepository.all_of(origin.more_repositories)
+    ]
+    return StartRequest(
+        conversation_id=task_id,
+        initial_message=SendMessageRequest(content=[TextContent(text=text)]),
+        selected_repository=origin.selected_repository,
+        selected_branch=origin.selected_branch,
+        git_provider=origin.git_provider,
+        more_repositories=more,
+        title=title,
+        trigger=TRIGGER,
+    )
