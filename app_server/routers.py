@@ -25,6 +25,7 @@ from app_server.all_settings import item_routes
 from app_server.all_settings import router as all_settings
 from app_server.audit_stream import router as audit_stream
 from app_server.callbacks import router as callbacks
+from app_server.commit_signing import router as commit_signing
 from app_server.conversations.live import router as user_stream
 from app_server.conversations.retention import routes as retention_routes
 from app_server.conversations.routes import browser as browser_routes
@@ -125,6 +126,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (provider_routes.router, SETTINGS),  # before secrets: `git-providers` is no name of one
     (secrets.router, SETTINGS),
     (git_credentials.router, SETTINGS),
+    (commit_signing.router, SETTINGS),
     (git_apps.router, ADMINISTER),
     (git_sign_ins.router, SETTINGS),
     (git_search.router, SETTINGS),
@@ -199,6 +201,7 @@ INNER_ROUTERS: tuple[APIRouter, ...] = (
     program_routes.messages_router,
     mcp_broker.router,
     mcp.inner_router,
+    commit_signing.inner_router,
     git_proxy.router,
     secret_routes.inner_router,
     own_secrets.inner_router,

@@ -48,6 +48,7 @@ from agent_runtime.wire.first_keys import FirstKeys
 from agent_runtime.wire.git import (
     GitRemote,
     GitRemotes,
+    GitSigning,
 )
 from agent_runtime.wire.knowledge import (
     HooksRequest,
@@ -167,6 +168,7 @@ __all__ = [
     "ForkRequest",
     "GitRemote",
     "GitRemotes",
+    "GitSigning",
     "GoalRounds",
     "HooksRequest",
     "HooksResponse",

@@ -22,5 +22,16 @@ class GitRemote(BaseModel):
     addresses: tuple[_Plain, ...]
 
 
+class GitSigning(BaseModel):
+    """How commits are signed. public_key: `ssh-ed25519 BASE64`. The app server has the private key."""
+
+    model_config = ConfigDict(frozen=True)
+
+    public_key: Annotated[str, StringConstraints(max_length=1000, pattern=r"^ssh-ed25519 [A-Za-z0-9+/=]+$")]
+
+
 class GitRemotes(BaseModel):
+    """The repositories that git reaches through the app server. signing: null if commits are not signed."""
+
     remotes: tuple[GitRemote, ...]
+    signing: GitSigning | None = None

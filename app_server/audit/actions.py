@@ -81,6 +81,8 @@ class AuditAction(StrEnum):
     MODEL_KEY_CREATED = "model_key.created"
     MODEL_KEY_REVOKED = "model_key.revoked"
     GIT_PUSHED = "git.pushed"
+    COMMIT_SIGNED = "commit.signed"
+    COMMIT_SIGNING_CHANGED = "commit_signing.changed"
     PULL_REQUEST_OPENED = "pull_request.opened"
     CALLBACK_CHANGED = "callback.changed"
     CALLBACK_DELETED = "callback.deleted"
@@ -129,6 +131,7 @@ class AuditTarget(StrEnum):
     TEAM = "team"
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     GIT_HOST = "git_host"
+    SIGNING_KEY = "signing_key"
     MCP_SERVER = "mcp_server"
     NETWORK = "network"
     PROFILE = "profile"

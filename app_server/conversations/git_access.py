@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import GitRemote, GitRemotes
+from agent_runtime.wire import GitRemote, GitRemotes, GitSigning
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.more_repositories import KeptRepository
 from app_server.core.encryption import Cipher
@@ -74,9 +74,11 @@ def named_by(
         yield first, branch, provider
 
 
-def remotes_of(work: Iterable[ConversationRepository]) -> GitRemotes:
+def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
     """Returns the remotes of the repositories that are reached over HTTP. For all others, git itself reports
     that they cannot be reached.
+
+    signing_key: the public key for commits; None if they are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}
@@ -84,7 +86,8 @@ def remotes_of(work: Iterable[ConversationRepository]) -> GitRemotes:
         if name:
             spelled[name] = tuple(dict.fromkeys((*spelled.get(name, ()), *_spellings(address))))
     return GitRemotes(
-        remotes=tuple(GitRemote(name=name, addresses=addresses) for name, addresses in spelled.items())
+        remotes=tuple(GitRemote(name=name, addresses=addresses) for name, addresses in spelled.items()),
+        signing=GitSigning(public_key=signing_key) if signing_key else None,
     )
 
 

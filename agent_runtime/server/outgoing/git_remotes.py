@@ -1,5 +1,5 @@
-"""The repositories that git reaches through the relay, stored for the next start and written as git
-configuration.
+"""The repositories that git reaches through the relay and how it signs, stored for the next start and written
+as git configuration.
 
 They are in git's system-wide configuration. The configuration of users and agents stays as it is, and the
 URLs of remotes stay the public ones.
@@ -7,11 +7,14 @@ URLs of remotes stay the public ones.
 
 import logging
 import os
+import shlex
+import sys
 import threading
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from agent_runtime.server.outgoing import sign_commit
 from agent_runtime.server.saved.whole_file import read_file, replace_file
 from agent_runtime.wire import GitRemotes
 from agent_runtime.workspace.private_tree import place_for_commands
@@ -28,15 +31,37 @@ _HEAD = """\
 """
 
 
+# Tags are signed on request (`git tag -s`): else each plain tag would need a message.
+_SIGNING = """\
+[gpg]
+\tformat = ssh
+[gpg "ssh"]
+\tprogram = "{program}"
+[user]
+\tsigningKey = "{key}"
+[commit]
+\tgpgSign = true
+"""
+_PROGRAM = """\
+#!/bin/sh
+# Written by the agent server. Git calls it to have commits signed by the app server.
+exec {python} -I {file} {url} "$@"
+"""
+SIGNATURES = "commit-signatures"
+"""Where the app server signs, beside the repositories."""
+
+
 class RemotesFile:
     """Stores the repositories in two files: one for the next start, one as the git configuration of commands.
+    If commits are signed, a third file is the program that git calls.
 
-    Both are blocking, small files. Commands find the second one by the variable GIT_CONFIG_SYSTEM.
+    All are blocking, small files. Commands find the second one by the variable GIT_CONFIG_SYSTEM.
     """
 
     def __init__(self, directory: Path, outlet_url: str) -> None:
         self._kept = directory / ".git-remotes.json"
         self._settings = place_for_commands(directory) / ".gitconfig"
+        self._program = place_for_commands(directory) / ".sign-commit"
         self._git_relay_url = outlet_url
         # Keeps both files consistent if several requests write at the same time.
         self._writing = threading.Lock()
@@ -66,4 +91,13 @@ class RemotesFile:
         for remote in remotes.remotes:
             parts.append(f'[url "{self._git_relay_url}/{remote.name}"]\n')
             parts += [f'\tinsteadOf = "{address}"\n' for address in remote.addresses]
+        if remotes.signing is not None:
+            self._write_program()
+            parts.append(_SIGNING.format(program=self._program, key=remotes.signing.public_key))
         replace_file(self._settings, "".join(parts).encode(), is_for_commands=True)
+
+    def _write_program(self) -> None:
+        words = (sys.executable, sign_commit.__file__, f"{self._git_relay_url}/{SIGNATURES}")
+        python, file, url = map(shlex.quote, words)
+        text = _PROGRAM.format(python=python, file=file, url=url)
+        replace_file(self._program, text.encode(), is_for_commands=True, is_program=True)

@@ -7,10 +7,12 @@ from pathlib import Path
 from agent_runtime.workspace.users import are_two, server_files
 
 
-def replace_file(path: Path, content: bytes, *, is_for_commands: bool = False) -> None:
+def replace_file(
+    path: Path, content: bytes, *, is_for_commands: bool = False, is_program: bool = False
+) -> None:
     """Writes the file atomically as a file of the server. Blocking. Raises OSError.
 
-    is_for_commands: whether commands of the agent may read the file.
+    is_for_commands: whether commands of the agent may read the file. is_program: whether it can be started.
     Several callers may write at the same time: each writes a separate draft, and the last to finish wins.
     """
     with server_files():
@@ -19,7 +21,9 @@ def replace_file(path: Path, content: bytes, *, is_for_commands: bool = False) -
         draft = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
-                os.fchmod(handle, 0o644 if is_for_commands and are_two() else 0o600)
+                mode = 0o644 if is_for_commands and are_two() else 0o600
+                # Who may read a program may also start it.
+                os.fchmod(handle, mode | (mode & 0o444) >> 2 if is_program else mode)
                 file.write(content)
             draft.replace(path)
         except BaseException:

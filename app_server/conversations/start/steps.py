@@ -16,6 +16,7 @@ from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.audit.actions import ActorMeans
 from app_server.audit.chain import Actor
+from app_server.commit_signing.service import key_for_git
 from app_server.conversations.git_access import git_work_of, providers_with_token, remotes_of
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
@@ -282,7 +283,8 @@ async def _open_remotes(start: Start, client: AgentClient) -> None:
     async with start.database.read() as session:
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
         work = await git_work_of(session, start.cipher, sandbox)
-    await client.set_git_remotes(remotes_of(work))
+        signing_key = await key_for_git(session, start.user_id)
+    await client.set_git_remotes(remotes_of(work, signing_key))
 
 
 async def _save_workplace(start: Start, directory: str, base_commit: str | None) -> None:

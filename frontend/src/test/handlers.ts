@@ -99,6 +99,7 @@ export function handlers(world: World = {}) {
     ),
     http.get('*/api/v1/app-conversations/:id/pull-requests', () => HttpResponse.json([])),
     http.get('*/api/v1/memory-proposals', () => HttpResponse.json([])),
+    http.get('*/api/v1/settings/commit-signing', () => HttpResponse.json({ is_on: false })),
     http.get('*/api/v1/settings', () =>
       HttpResponse.json({
         git_user_name: null,

@@ -102,8 +102,8 @@ async def git_diff(
 
 @router.put("/remotes", responses={409: {"description": "It has no way to an app server's git proxy"}})
 async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
-    """Sets the repositories that git of commands reaches through the app server. Replaces
-    the earlier list.
+    """Sets the repositories that git of commands reaches through the app server, and how it signs commits.
+    Replaces the earlier list.
     """
     remotes: RemotesFile | None = request.app.state.git_remotes
     if remotes is None:

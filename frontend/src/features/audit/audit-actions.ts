@@ -74,6 +74,8 @@ export const AUDIT_ACTIONS = [
   'model_key.created',
   'model_key.revoked',
   'git.pushed',
+  'commit.signed',
+  'commit_signing.changed',
   'pull_request.opened',
   'callback.changed',
   'callback.deleted',

@@ -162,6 +162,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   team: true,
   secret: true,
   git_host: true,
+  signing_key: true,
   mcp_server: true,
   marketplace: true,
   skill: true,

@@ -22,6 +22,7 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { CommitIdentitySection } from './commit-identity'
+import { CommitSigningSection } from './commit-signing'
 import { GitAppsSection } from './git-apps'
 import { GitHostForm } from './git-host-form'
 import { HostSignIn } from './host-sign-in'
@@ -32,6 +33,7 @@ export function GitHostsSection() {
     <>
       <Tokens />
       <CommitIdentitySection />
+      <CommitSigningSection />
       <GitAppsSection />
     </>
   )

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { GitCredential } from '@/api/git/git-credentials'
+import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 
 test('a token is saved, its pushes are limited, and it is deleted; it is not kept in the page', async () => {
@@ -113,4 +114,39 @@ test('the name in commits is shown, changed and checked', async () => {
   await user.click(await section.findByRole('button', { name: 'Remove github.com/octo/app' }))
   const left = { 'https://git.acme.dev/team/api': 'assisted_by' }
   await waitFor(() => expect(sent.at(-1)).toEqual({ commit_trailers: left }))
+})
+
+test('signing of commits needs an address, shows the key for the host, and gets a new key', async () => {
+  const key = (name: string) => ({
+    is_on: true,
+    public_key: `ssh-ed25519 ${name}`,
+    fingerprint: `SHA256:${name}`,
+    created_at: '2026-11-27T08:00:00Z',
+  })
+  let hasAddress = false
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.put('*/api/v1/settings/commit-signing', async ({ request }) => {
+        const { is_on } = (await request.json()) as { is_on: boolean }
+        if (!hasAddress)
+          return problem(409, { code: 'commit_identity_missing', detail: 'There is no e-mail address.' })
+        return HttpResponse.json({ ...key('first'), is_on })
+      }),
+      http.post('*/api/v1/settings/commit-signing/new-key', () => HttpResponse.json(key('second'))),
+    ],
+  })
+  const section = within(await screen.findByRole('region', { name: 'Signed commits' }))
+  expect(await section.findByText('Commits are not signed')).toBeVisible()
+  await user.click(section.getByRole('button', { name: 'Turn on' }))
+  expect(await section.findByText('There is no e-mail address.')).toBeVisible()
+  hasAddress = true
+  await user.click(section.getByRole('button', { name: 'Turn on' }))
+  expect(await section.findByText('ssh-ed25519 first')).toBeVisible()
+  await user.click(section.getByRole('button', { name: 'New key' }))
+  const dialog = within(await screen.findByRole('alertdialog', { name: 'Replace the signing key?' }))
+  await user.click(dialog.getByRole('button', { name: 'New key' }))
+  expect(await section.findByText('SHA256:second')).toBeVisible()
+  await user.click(section.getByRole('button', { name: 'Turn off' }))
+  expect(await section.findByText('Commits are not signed')).toBeVisible()
 })

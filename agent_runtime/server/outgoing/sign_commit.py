@@ -1,0 +1,60 @@
+"""The program that git calls in place of `ssh-keygen` to sign a commit. Only the standard library.
+
+It is started as `sign_commit.py URL ARGUMENTS…` with git's arguments of `ssh-keygen`: `-Y sign -n git -f KEY
+FILE`. It sends FILE to the app server, which has the private key, and writes FILE.sig. Every other call, such
+as a verification, is passed on to `ssh-keygen`.
+"""
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+TIMEOUT_SECONDS = 60
+
+
+def main(url: str, arguments: list[str]) -> int:
+    if arguments[:2] != ["-Y", "sign"]:
+        try:
+            os.execvp("ssh-keygen", ["ssh-keygen", *arguments])  # noqa: S606 (as git would do it)
+        except OSError as error:
+            _tell(f"ssh-keygen cannot be started: {error.strerror}.")
+            return 1
+    file = Path(arguments[-1])
+    request = urllib.request.Request(  # noqa: S310 (the agent server's own relay)
+        url, file.read_bytes(), {"Content-Type": "application/octet-stream"}, method="POST"
+    )
+    # It is on loopback, whatever proxy commands use.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=TIMEOUT_SECONDS) as reply:
+            signature = reply.read()
+    except urllib.error.HTTPError as error:
+        _tell(f"The commit is not signed. {_said(error.read())}")
+        return 1
+    except OSError as error:
+        _tell(f"The commit is not signed. Slipway does not answer: {error}")
+        return 1
+    Path(f"{file}.sig").write_bytes(signature)
+    return 0
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _said(body: bytes) -> str:
+    """Returns what a refusal says: detail and fix of a problem, or the text of the relay."""
+    try:
+        problem = json.loads(body)
+    except ValueError:
+        return body.decode(errors="replace").strip()
+    if not isinstance(problem, dict):
+        return str(problem)
+    return " ".join(str(problem[name]) for name in ("detail", "fix") if problem.get(name))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,25 @@
+"""Keys with which the app server signs the commits of a user's agents."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, now
+
+
+class CommitSigningKey(Base):
+    """A user's key. It exists from the moment when the user first turns signing on.
+
+    public_key: the line for the git host, as in a `.pub` file of OpenSSH. private_key_encrypted: PEM. It is
+    never shown and never leaves this server.
+    """
+
+    __tablename__ = "commit_signing_keys"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    is_on: Mapped[bool]
+    public_key: Mapped[str] = mapped_column(Text)
+    private_key_encrypted: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)

@@ -1,0 +1,61 @@
+"""Reads what git asks to have signed: the object of a commit or of a tag, without its signature. Pure.
+
+The format is that of git's object database (`git cat-file commit`, `git cat-file tag`).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+_ID = rb"(?:[0-9a-f]{40}|[0-9a-f]{64})"
+_PERSON = rb"([^<>\n]*) <([^<>\n]*)> [0-9]+ [+-][0-9]{4}\n"
+_COMMIT = re.compile(
+    rb"tree " + _ID + rb"\n(?:parent " + _ID + rb"\n)*author " + _PERSON + rb"committer " + _PERSON
+)
+_TAG = re.compile(rb"object (" + _ID + rb")\ntype [a-z]+\ntag [^\n]+\ntagger " + _PERSON)
+# What git removes at both ends of a name (strbuf_addstr_without_crud), so that both sides compare alike.
+_CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
+
+
+class UnsignablePayloadError(Exception):
+    """The bytes are neither a commit nor a tag, or they have a signature already."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """A name and an e-mail address, as git writes them into commits."""
+
+    name: str
+    email: str
+
+    def is_like(self, name: str | None, email: str) -> bool:
+        """Whether this is the person with this name and address. `name`: None for any name."""
+        return self.email == _plain(email) and (name is None or self.name == _plain(name))
+
+
+@dataclass(frozen=True)
+class Signable:
+    """A commit or a tag. people: the author and the committer, or the tagger."""
+
+    kind: Literal["commit", "tag"]
+    people: tuple[Person, ...]
+
+
+def read(payload: bytes) -> Signable:
+    """Returns what the payload says. Raises UnsignablePayloadError."""
+    head, _, _ = payload.partition(b"\n\n")
+    if b"\ngpgsig" in head:
+        raise UnsignablePayloadError("It has a signature already.")
+    if found := _COMMIT.match(payload):
+        return Signable("commit", (_person(found[1], found[2]), _person(found[3], found[4])))
+    if found := _TAG.match(payload):
+        return Signable("tag", (_person(found[2], found[3]),))
+    raise UnsignablePayloadError("Only commits and tags are signed.")
+
+
+def _person(name: bytes, email: bytes) -> Person:
+    return Person(name.decode(errors="replace"), email.decode(errors="replace"))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[<>\n]", "", text.strip(_CRUD))

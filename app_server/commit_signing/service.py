@@ -1,0 +1,135 @@
+"""Signs commits and tags for the agents of users who have turned this on."""
+
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.commit_signing import signature
+from app_server.commit_signing.models import CommitSigningKey
+from app_server.commit_signing.payload import UnsignablePayloadError, read
+from app_server.core.database import now
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadRequest, Conflict, Forbidden, TooManyRequests
+from app_server.settings.models import UserSettings
+
+MAX_PER_HOUR = 1000
+"""Signatures for one sandbox. Each is an entry of the audit log."""
+_HOUR_SECONDS = 3600.0
+_signed: defaultdict[UUID, deque[float]] = defaultdict(deque)
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A signature. kind: `commit` or `tag`. fingerprint: of the key."""
+
+    text: str
+    kind: str
+    fingerprint: str
+
+
+async def turn(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, *, is_on: bool
+) -> CommitSigningKey | None:
+    """Turns signing on or off, and returns the user's key; None if there is none. The first time it is turned
+    on, a key is made. Raises Conflict `commit_identity_missing`.
+    """
+    if is_on:
+        await _require_address(session, user_id)
+    key = await session.get(CommitSigningKey, user_id, with_for_update=True)
+    if key is None:
+        return await _add_key(session, cipher, user_id) if is_on else None
+    key.is_on = is_on
+    return key
+
+
+async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
+    """Deletes the user's key for ever and makes another one. Raises Conflict `commit_signing_off`."""
+    key = await session.get(CommitSigningKey, user_id, with_for_update=True)
+    if key is None:
+        raise Conflict("There is no signing key.", code="commit_signing_off", fix="Turn signing on first.")
+    private = signature.new_private_key()
+    key.private_key_encrypted, key.public_key = cipher.encrypt(private), signature.public_line(private)
+    key.created_at = now()
+    return key
+
+
+async def key_for_git(session: AsyncSession, user_id: UUID) -> str | None:
+    """Returns the public key that git in the user's sandboxes signs with. None if nothing is signed."""
+    key = await session.get(CommitSigningKey, user_id)
+    own = await session.get(UserSettings, user_id)
+    return key.public_key if key and key.is_on and own and own.git_user_email else None
+
+
+async def sign(
+    session: AsyncSession, cipher: Cipher, user_id: UUID, sandbox_id: UUID, payload: bytes
+) -> Signed:
+    """Signs a commit or a tag of the user's agent.
+
+    Everyone whom the payload names must be the user as agents commit. Raises Forbidden `commit_signing_off`
+    and `not_the_committer`, Conflict `commit_identity_missing`, BadRequest `not_signable`, TooManyRequests
+    `too_many_signatures`.
+    """
+    key = await session.get(CommitSigningKey, user_id)
+    if key is None or not key.is_on:
+        raise Forbidden(
+            "Signing of commits is turned off.",
+            code="commit_signing_off",
+            fix="Commit with --no-gpg-sign.",
+        )
+    own = await _require_address(session, user_id)
+    try:
+        asked = read(payload)
+    except UnsignablePayloadError as error:
+        raise BadRequest(str(error), code="not_signable") from error
+    name, email = own.git_user_name or None, own.git_user_email or ""
+    for person in asked.people:
+        if not person.is_like(name, email):
+            raise Forbidden(
+                f"Only commits and tags of {name or 'the user'} <{email}> are signed, and this one names "
+                f"{person.name} <{person.email}>.",
+                code="not_the_committer",
+                fix="Set user.name and user.email. For a commit of another author, use --no-gpg-sign.",
+            )
+    _count(sandbox_id)
+    text = signature.sign(cipher.decrypt(key.private_key_encrypted), payload)
+    return Signed(text, asked.kind, signature.fingerprint(key.public_key))
+
+
+async def _require_address(session: AsyncSession, user_id: UUID) -> UserSettings:
+    own = await session.get(UserSettings, user_id)
+    if own is None or not own.git_user_email:
+        raise Conflict(
+            "There is no e-mail address for commits. Git hosts verify signatures by it.",
+            code="commit_identity_missing",
+            fix="Set name and address under Settings, Git hosts, Commits.",
+        )
+    return own
+
+
+async def _add_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
+    private = signature.new_private_key()
+    key = CommitSigningKey(
+        user_id=user_id,
+        is_on=True,
+        public_key=signature.public_line(private),
+        private_key_encrypted=cipher.encrypt(private),
+    )
+    session.add(key)
+    await session.flush()
+    return key
+
+
+def _count(sandbox_id: UUID) -> None:
+    moments, present = _signed[sandbox_id], time.monotonic()
+    while moments and moments[0] < present - _HOUR_SECONDS:
+        moments.popleft()
+    if len(moments) >= MAX_PER_HOUR:
+        raise TooManyRequests(
+            f"More than {MAX_PER_HOUR} commits in an hour.",
+            code="too_many_signatures",
+            fix="Wait, or commit with --no-gpg-sign.",
+        )
+    moments.append(present)

@@ -1,0 +1,63 @@
+"""Ed25519 keys and the signatures of OpenSSH that git and git hosts verify. Pure.
+
+The format is SSHSIG, as in PROTOCOL.sshsig of OpenSSH. `cryptography` makes the keys and the signatures.
+"""
+
+import base64
+import hashlib
+import textwrap
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+NAMESPACE = "git"
+"""Git asks for signatures in this namespace, so that they count for nothing else."""
+_MAGIC = b"SSHSIG"
+_VERSION = (1).to_bytes(4, "big")
+_HASH = "sha512"
+_LINE = 70
+
+
+def new_private_key() -> str:
+    """Returns a new key as PEM, not encrypted."""
+    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem.decode()
+
+
+def public_line(private_key: str) -> str:
+    """Returns the public key as OpenSSH writes it: `ssh-ed25519 BASE64`. private_key: PEM."""
+    return _loaded(private_key).public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+def fingerprint(public_key: str) -> str:
+    """Returns `SHA256:…` of a public key, as `ssh-keygen -l` and git hosts show it."""
+    digest = hashlib.sha256(base64.b64decode(public_key.split()[1])).digest()
+    return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
+
+
+def sign(private_key: str, message: bytes) -> str:
+    """Returns the armoured signature of the message in the namespace of git. private_key: PEM."""
+    key = _loaded(private_key)
+    digest = hashlib.new(_HASH, message).digest()
+    named = _string(NAMESPACE.encode()) + _string(b"") + _string(_HASH.encode())
+    made = key.sign(_MAGIC + named + _string(digest))
+    public = base64.b64decode(public_line(private_key).split()[1])
+    whole = _MAGIC + _VERSION + _string(public) + named + _string(_string(b"ssh-ed25519") + _string(made))
+    text = "\n".join(textwrap.wrap(base64.b64encode(whole).decode(), _LINE))
+    return f"-----BEGIN SSH SIGNATURE-----\n{text}\n-----END SSH SIGNATURE-----\n"
+
+
+def _loaded(private_key: str) -> Ed25519PrivateKey:
+    key = load_pem_private_key(private_key.encode(), None)
+    assert isinstance(key, Ed25519PrivateKey)
+    return key
+
+
+def _string(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "big") + content

@@ -1,0 +1,33 @@
+import type { Schemas } from '@/api/schema'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+
+const ROOT = '/api/v1/settings/commit-signing'
+
+/** The key is null until signing was first turned on. */
+export type CommitSigning = Schemas['CommitSigning']
+
+export function commitSigningQuery() {
+  return queryOptions({
+    queryKey: ['commit-signing'],
+    queryFn: ({ signal }) => request<CommitSigning>(ROOT, { signal }),
+  })
+}
+
+/** The panel shows the errors. */
+export function useSetCommitSigning() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (is_on: boolean) => request<CommitSigning>(ROOT, { method: 'PUT', body: { is_on } }),
+    onSuccess: (signing) => queryClient.setQueryData(commitSigningQuery().queryKey, signing),
+    meta: { errorShownInline: true },
+  })
+}
+
+export function useReplaceSigningKey() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: () => request<CommitSigning>(`${ROOT}/new-key`, { method: 'POST' }),
+    onSuccess: (signing) => queryClient.setQueryData(commitSigningQuery().queryKey, signing),
+  })
+}
