@@ -144,7 +144,7 @@ test('signing of commits needs an address, shows the key for the host, and gets 
   await user.click(section.getByRole('button', { name: 'Turn on' }))
   expect(await section.findByText('ssh-ed25519 first')).toBeVisible()
   await user.click(section.getByRole('button', { name: 'New key' }))
-  const dialog = within(await screen.findByRole('alertdialog', { name: 'Replace the signing key?' }))
+  const dialog = within(await screen.findByRole('dialog', { name: 'Replace the signing key?' }))
   await user.click(dialog.getByRole('button', { name: 'New key' }))
   expect(await section.findByText('SHA256:second')).toBeVisible()
   await user.click(section.getByRole('button', { name: 'Turn off' }))
