@@ -21,11 +21,11 @@ from app_server.access.route_access import (
     WORK,
     RouteAccess,
 )
-from app_server.all_settings import item_routes
+from app_server.all_settings import commit_signing, item_routes
 from app_server.all_settings import router as all_settings
 from app_server.audit_stream import router as audit_stream
 from app_server.callbacks import router as callbacks
-from app_server.commit_signing import router as commit_signing
+from app_server.commit_signing import router as commit_signatures
 from app_server.conversations.live import router as user_stream
 from app_server.conversations.retention import routes as retention_routes
 from app_server.conversations.routes import browser as browser_routes
@@ -201,7 +201,7 @@ INNER_ROUTERS: tuple[APIRouter, ...] = (
     program_routes.messages_router,
     mcp_broker.router,
     mcp.inner_router,
-    commit_signing.inner_router,
+    commit_signatures.inner_router,
     git_proxy.router,
     secret_routes.inner_router,
     own_secrets.inner_router,

@@ -16,8 +16,8 @@ from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.audit.actions import ActorMeans
 from app_server.audit.chain import Actor
-from app_server.commit_signing.service import key_for_git
-from app_server.conversations.git_access import git_work_of, providers_with_token, remotes_of
+from app_server.conversations.git_access import providers_with_token
+from app_server.conversations.git_settings import git_settings_of
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
@@ -111,7 +111,7 @@ async def prepare_repository(start: Start) -> StepOutcome:
             await _bring_in(start, address, branch, sandbox.client, directory)
     if more := await _bring_in_more(start, sandbox):
         detail = f"{detail} and {', '.join(more)}"
-    await _open_remotes(start, sandbox.client)
+    await _set_git(start, sandbox.client)
     if start.request.snapshot_id:
         detail = "Took over the files of a snapshot"
     await _save_workplace(start, directory, await repository.head_commit(sandbox.client, directory))
@@ -184,6 +184,8 @@ async def start_conversation(start: Start) -> StepOutcome:
     )
     await marketplaces.keep_plugins(start, request)
     if has_begun:
+        # They may have changed while the sandbox slept.
+        await _set_git(start, client)
         await reconcile_log(
             start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0)
         )
@@ -279,12 +281,11 @@ def _emptied(directory: Path) -> Path:
     return directory
 
 
-async def _open_remotes(start: Start, client: AgentClient) -> None:
+async def _set_git(start: Start, client: AgentClient) -> None:
     async with start.database.read() as session:
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
-        work = await git_work_of(session, start.cipher, sandbox)
-        signing_key = await key_for_git(session, start.user_id)
-    await client.set_git_remotes(remotes_of(work, signing_key))
+        wanted = await git_settings_of(session, start.cipher, sandbox)
+    await client.set_git_remotes(wanted)
 
 
 async def _save_workplace(start: Start, directory: str, base_commit: str | None) -> None:

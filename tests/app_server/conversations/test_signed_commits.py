@@ -1,9 +1,8 @@
 """Commits of agents are signed by the app server; git verifies them, and the key never enters a sandbox."""
 
 from pathlib import Path
-from typing import Any
 
-from tests.app_server.conversations.conftest import Home
+from tests.app_server.conversations.conftest import Home, eventually
 
 ROUTE = "/api/v1/settings/commit-signing"
 ADA = {"git_user_name": "Ada L.", "git_user_email": "ada@example.org"}
@@ -57,7 +56,13 @@ async def test_commits_and_tags_of_the_user_are_signed_and_no_others(home: Home,
     assert [entry["details"]["kind"] for entry in entries] == ["tag", "commit"]
     assert {entry["target_id"] for entry in entries} == {key["fingerprint"]}
 
+    program = await git("git config gpg.ssh.program")
     await client.put(ROUTE, json={"is_on": False})
-    off: Any = await git("git commit -q --allow-empty -m Off")
+
+    async def is_unset() -> bool:
+        return await git("git config --get commit.gpgSign || echo unset") == "unset"
+
+    await eventually(is_unset)
+    assert await git("git commit -q --allow-empty -m Off && echo done") == "done"
+    off = await git(f"git cat-file commit HEAD > ../commit; {program} -Y sign -n git -f none ../commit")
     assert "Signing of commits is turned off. Commit with --no-gpg-sign." in off
-    assert await git("git commit -q --allow-empty -m Off --no-gpg-sign && echo done") == "done"
