@@ -15,10 +15,14 @@ from app_server.skills.catalogue import front_matter
 MAX_SKILLS: Final = 200
 MAX_PROBLEMS: Final = 50
 MAX_DESCRIPTION_CHARACTERS: Final = 1024
+MAX_PATH_CHARACTERS: Final = 1000
 SKILL_FILE: Final = "SKILL.md"
+_SHOWN_CHARACTERS = 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-# Text direction marks and tag characters: a reader does not see them, a model does.
-_HIDDEN = re.compile("[\\u202a-\\u202e\\u2066-\\u2069\\U000e0000-\\U000e007f]")
+# Control characters, text direction marks, halves of characters and tags: people do not see them.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\\u202a-\\u202e\\u2066-\\u2069\\U000e0000-\\U000e007f]"
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def skill_folders(files: Files) -> SkillFolders:
         try:
             skill = _skill(path, files)
         except _Refused as error:
-            problems.append(f"{path} {error}.")
+            problems.append(f"{_shown(path)} {error}.")
             continue
         if skill.name in doubled:
             doubled[skill.name].append(path)
@@ -76,11 +80,18 @@ def _left_out(files: Files) -> Iterator[str]:
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name
         if last == SKILL_FILE or "." not in last:
-            yield f"{path!r} {why}." if not path.isprintable() else f"{path} {why}."
+            yield f"{_shown(path)} {why}."
+
+
+def _shown(path: str) -> str:
+    text = path if path.isprintable() else ascii(path)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
 
 def _skill(path: str, files: Files) -> FoundSkill:
     text = files.texts[path]
+    if not path.isprintable() or len(path) > MAX_PATH_CHARACTERS:
+        raise _Refused(f"has a path with unusual characters or more than {MAX_PATH_CHARACTERS} characters")
     if _HIDDEN.search(text):
         raise _Refused("has characters that are not visible to a reader")
     matter = front_matter(text)
@@ -94,6 +105,8 @@ def _skill(path: str, files: Files) -> FoundSkill:
         raise _Refused("has no usable name: up to 64 letters, digits, dots, dashes and underscores")
     if not isinstance(description, str) or not description.strip():
         raise _Refused("has no description, by which an agent could choose it")
+    if _HIDDEN.search(description):
+        raise _Refused("has a description with characters that are not visible to a reader")
     if len(description) > MAX_DESCRIPTION_CHARACTERS:
         raise _Refused(f"has a description of more than {MAX_DESCRIPTION_CHARACTERS} characters")
     below = f"{directory}/" if directory.parts else ""

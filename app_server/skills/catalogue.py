@@ -39,22 +39,31 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
     if matter is None or path.name.lower() == "readme.md":
         return None
     is_folder = path.name == "SKILL.md"
-    name, has_paths = matter.get("name"), bool(matter.get("paths") or matter.get("globs"))
+    name, has_paths = plain_text(matter.get("name")), bool(matter.get("paths") or matter.get("globs"))
     given = matter.get("triggers")
-    # The text of other values could be endless: a list in YAML may contain another one many times.
-    triggers = (
-        [one for one in given if isinstance(one, str)] if isinstance(given, list) and not has_paths else []
-    )
+    texts = [plain_text(one) for one in given] if isinstance(given, list) and not has_paths else []
+    triggers = [one for one in texts if one is not None]
     on_request = is_folder and not has_paths
     if on_request and not matter.get("description"):
         return None
     depends = triggers or has_paths or matter.get("inputs")
     return ListedSkill(
-        name=str(name) if name else (path.parent.name if is_folder else path.stem),
+        name=name or (path.parent.name if is_folder else path.stem),
         type="agentskills" if on_request else "knowledge" if depends else "repo",
         source=shown_path,
         triggers=triggers or None,
     )
+
+
+def plain_text(value: object) -> str | None:
+    """Returns a field that is a text or a number, as text. Returns None for all others, and for a text that
+    UTF-8 cannot encode, as YAML escapes can make it.
+    """
+    # The text of a list could be endless: one in YAML may contain another one many times.
+    if not isinstance(value, str | int | float):
+        return None
+    text = str(value)
+    return text if text.encode(errors="replace").decode() == text else None
 
 
 def front_matter(text: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import visitor
+from tests.support.browser import Visitor, visitor
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess, start_conversation, wait_for_status
@@ -81,4 +81,29 @@ def test_skills_are_explained_and_called_and_notes_are_mended(
         page.get_by_role("button", name=f"Delete the note {NOTE['title']}").click()
         page.get_by_role("button", name="Delete note").click()
         expect(page.get_by_text("No notes yet")).to_be_visible()
+
+        install_and_remove_a_skill(someone, scripted_server, repository)
         assert someone.complaints == []
+
+
+def install_and_remove_a_skill(someone: Visitor, server: AppServerProcess, repository: Path) -> None:
+    page = someone.page
+    page.goto(f"{server.url}/settings/skills")
+    page.get_by_role("searchbox", name="Search the catalogue").fill("reviews")
+    page.get_by_role("button", name="Install code-review from Slipway", exact=True).click()
+    known = page.get_by_role("region", name="Skills of new conversations")
+    expect(known.get_by_text("Loaded", exact=True)).to_be_visible()
+    page.get_by_role("textbox", name="In a repository").fill(str(repository))
+    page.get_by_role("button", name="Switch off code-review").click()
+    expect(known.get_by_text(f"You have switched it off in {repository}.")).to_be_visible()
+    page.get_by_role("button", name="Switch on code-review").click()
+    expect(known.get_by_text("Loaded", exact=True)).to_be_visible()
+    page.get_by_role("searchbox", name="Search the catalogue").fill("")
+    someone.photograph("skills")
+    page.get_by_role("button", name="Show the text of code-review").click()
+    expect(page.get_by_text("Review only. Change no file unless the user asks for it.")).to_be_visible()
+    someone.photograph("skill-text")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Remove code-review").click()
+    page.get_by_role("button", name="Remove", exact=True).last.click()
+    expect(page.get_by_text("No skills yet")).to_be_visible()

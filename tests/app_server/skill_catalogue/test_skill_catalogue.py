@@ -1,5 +1,6 @@
 """The catalogue of skills: installed from the product and from repositories, updated, and switched off."""
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -138,6 +139,10 @@ async def test_a_skill_of_a_repository_is_found_installed_updated_and_removed(
         2,
         [],
     )
+    # Without a list, a marketplace offers the same.
+    place = [{"name": "ours", "source": host.url("team/skills")}]
+    preview = (await client.post(f"{SKILLS}/marketplace-skills", json=place)).raise_for_status().json()
+    assert preview["marketplace_skills"] == {"ours": ["knots", "sails"]}
     (found,) = (await get(client, "catalogue", query="ABOUT knot"))["items"]
     assert (found["name"], found["marketplace"], found["scope"]) == ("knots", "ours", "personal")
     page = await get(client, "catalogue", limit="2")
@@ -268,6 +273,12 @@ HOSTILE = {
     "up/SKILL.md": (skill("../../up"), "has no usable name"),
     "mute/SKILL.md": ("---\nname: mute\n---\nx", "has no description"),
     "broken/SKILL.md": ("---\n[\n---\nx", "has front matter that is not valid YAML"),
+    "half/SKILL.md": (
+        '---\ndescription: "\\uD800"\n---\nx',
+        "has a description with characters that are not visible",
+    ),
+    "zero/SKILL.md": (skill("zero", "a\0"), "zero/SKILL.md has characters that are not visible to a reader"),
+    "/".join(["d" * 200] * 5) + "/SKILL.md": (skill("deep"), None),
     "hidden/SKILL.md": (skill("hidden", "a\U000e0041"), "has characters that are not visible to a reader"),
 }
 
@@ -281,6 +292,9 @@ async def test_hostile_skills_are_refused_with_reasons(
     )
     (top / "latin").mkdir()
     (top / "latin/SKILL.md").write_bytes(b"---\ndescription: \xe9\n---\n")
+    strange = top / os.fsdecode(b"\xff")
+    strange.mkdir()
+    (strange / "SKILL.md").write_text(skill("strange"))
     (top / "linked").mkdir()
     (top / "linked/SKILL.md").symlink_to("/etc/passwd")
     (top / "directory").symlink_to("/etc")
@@ -295,6 +309,8 @@ async def test_hostile_skills_are_refused_with_reasons(
     wanted = [f"{name} {why}" if name not in why else why for name, (_, why) in HOSTILE.items() if why]
     wanted += [
         "latin/SKILL.md is not UTF-8 text",
+        "ddd… has a path with unusual characters or more than 1000 characters",
+        r"'\udcff/SKILL.md' has a path with unusual characters",
         "linked/SKILL.md is a link",
         "directory is a link",
         "submodule is a submodule or an empty directory",

@@ -23,7 +23,7 @@ export function SkillChoices() {
               className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2 text-sm"
             >
               <span className="font-medium wrap-anywhere">{choice.name}</span>
-              <span className="min-w-0 flex-1 wrap-anywhere text-muted">{told(choice)}</span>
+              <span className="min-w-0 flex-1 basis-48 wrap-anywhere text-muted">{told(choice)}</span>
               <Button
                 size="sm"
                 disabled={choose.isPending}

@@ -16,7 +16,7 @@ export function SkillTextDialog({ skill, onClose }: { skill: InstalledSkill; onC
       onOpenChange={onClose}
       title={skill.name}
       description={skill.description}
-      className="max-w-3xl"
+      className="sm:max-w-3xl"
     >
       {query.isPending && <SkeletonList rows={4} label={t('skills.loading')} className="h-6" />}
       {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
