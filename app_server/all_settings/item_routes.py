@@ -1,5 +1,5 @@
-"""Routes for secrets and MCP servers of the organisation and of teams: what the current user gets from them,
-and how administrators change them.
+"""Routes for secrets, MCP servers and rules of the network of the organisation and of teams: what the current
+user gets from them, and how administrators change them.
 """
 
 from typing import Annotated, Any
@@ -14,6 +14,9 @@ from app_server.all_settings.item_views import administered, administered_items,
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
+from app_server.egress import rules_of_levels
+from app_server.egress.rules_of_levels import SaveEgressRule
+from app_server.egress.schemas import HostText
 from app_server.levels import items
 from app_server.levels.models import ItemKind
 from app_server.levels.service import LevelOwner
@@ -28,10 +31,15 @@ administration_router = APIRouter(prefix="/api/v1/administration/items", tags=["
 
 ItemName = Annotated[str, Path(max_length=260)]
 
-_TARGETS = {ItemKind.SECRET: AuditTarget.SECRET, ItemKind.MCP_SERVER: AuditTarget.MCP_SERVER}
+_TARGETS = {
+    ItemKind.SECRET: AuditTarget.SECRET,
+    ItemKind.MCP_SERVER: AuditTarget.MCP_SERVER,
+    ItemKind.EGRESS_RULE: AuditTarget.NETWORK,
+}
 _DELETED = {
     ItemKind.SECRET: AuditAction.SECRET_DELETED,
     ItemKind.MCP_SERVER: AuditAction.MCP_SERVER_DELETED,
+    ItemKind.EGRESS_RULE: AuditAction.EGRESS_CHANGED,
 }
 
 
@@ -108,6 +116,29 @@ async def save_mcp_server_of_level(
     return await administered(session, cipher, item)
 
 
+@administration_router.put("/egress_rule/{name}")
+async def save_egress_rule_of_level(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    cipher: ServerCipher,
+    name: Annotated[HostText, Path()],
+    body: SaveEgressRule,
+    team_id: UUID | None = None,
+) -> AdministeredItem:
+    """Adds or changes a rule for the hosts that sandboxes may call, of a team, or of the organisation if
+    `team_id` is left out. It applies at once, to new requests. `name`: a host as in the network settings.
+
+    404 `team_not_found`, 409 `too_many_items`.
+    """
+    owner = await _owner(session, team_id)
+    item = await rules_of_levels.save_for_level(session, owner, name, body, user.id)
+    target = (AuditTarget.NETWORK, name)
+    told = {"allows": body.allows, "enforced": body.enforced, **_whose(owner)}
+    trail.record(session, AuditAction.EGRESS_CHANGED, target, **told)
+    return await administered(session, cipher, item)
+
+
 @administration_router.delete("/{kind}/{name}", status_code=204)
 async def delete_item_of_level(
     trail: CurrentTrail,
@@ -121,7 +152,7 @@ async def delete_item_of_level(
     """
     owner = await _owner(session, team_id)
     await items.delete_item(session, owner, kind, name)
-    trail.record(session, _DELETED[kind], (_TARGETS[kind], name), **_whose(owner))
+    trail.record(session, _DELETED[kind], (_TARGETS[kind], name), change="deleted", **_whose(owner))
 
 
 async def _owner(session: Session, team_id: UUID | None) -> LevelOwner:

@@ -8,15 +8,18 @@ from app_server.mcp_servers.schemas import McpServerInfo
 
 
 class GivenItem(BaseModel):
-    """A secret or an MCP server that the organisation or a team gives to the current user.
+    """A secret, an MCP server or a rule of the network that the organisation or a team gives to the current
+    user.
 
-    `team_name`: null for the organisation's. `enforced`: an own one of this name does not override it.
+    `allows`: whether a rule of the network allows the host or denies it; null for other kinds. `team_name`:
+    null for the organisation's. `enforced`: an own one of this name does not override it.
     `overridden_by`: the level whose item of this name holds instead; null if this one holds.
     """
 
     kind: ItemKind
     name: str
     description: str | None
+    allows: bool | None
     level: Level
     team_name: str | None
     enforced: bool
@@ -26,14 +29,16 @@ class GivenItem(BaseModel):
 class AdministeredItem(BaseModel):
     """An item of the organisation or a team, as administrators see it.
 
-    `mcp_server`: null for other kinds; without the values of headers and variables. `set_by`: the name of the
-    administrator; null if the account is deleted. `overriding_teams`: the teams with an item of this name
-    that holds instead. `overriding_people`: how many people have added one of this name that holds instead.
+    `allows`: as in GivenItem. `mcp_server`: null for other kinds; without the values of headers and
+    variables. `set_by`: the name of the administrator; null if the account is deleted. `overriding_teams`:
+    the teams with an item of this name that holds instead. `overriding_people`: how many people have added
+    one of this name that holds instead.
     """
 
     kind: ItemKind
     name: str
     description: str | None
+    allows: bool | None
     level: Level
     team_id: Id | None
     team_name: str | None

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.all_settings.item_schemas import AdministeredItem, GivenItem
 from app_server.core.encryption import Cipher
+from app_server.egress.models import EgressSetting
 from app_server.levels.items import LevelItem, all_items, items_for
 from app_server.levels.models import ItemKind, Level
 from app_server.mcp_servers.in_effect import given_info
@@ -29,6 +30,7 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
             kind=item.kind,
             name=item.name,
             description=_description(item),
+            allows=_allows(item),
             level=item.level_value.level,
             team_name=item.level_value.team_name,
             enforced=item.level_value.enforced,
@@ -63,6 +65,7 @@ async def _administered(
             kind=item.kind,
             name=item.name,
             description=_description(item),
+            allows=_allows(item),
             level=item.level_value.level,
             team_id=item.level_value.team_id,
             team_name=item.level_value.team_name,
@@ -114,7 +117,18 @@ async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key,
             query = query.where(table.user_id == user_id)
         for name, person in await session.execute(query):
             found[kind, name].add(person)
+    hosts = select(EgressSetting.hosts, EgressSetting.user_id)
+    if user_id is not None:
+        hosts = hosts.where(EgressSetting.user_id == user_id)
+    for rules, person in await session.execute(hosts):
+        for rule in rules:
+            found[ItemKind.EGRESS_RULE, rule].add(person)
     return found
+
+
+def _allows(item: LevelItem) -> bool | None:
+    allows: bool | None = item.level_value.value.get("allows")
+    return allows
 
 
 def _description(item: LevelItem) -> str | None:

@@ -85,7 +85,7 @@ async def network_of(
 
 async def answer(session: AsyncSession, conversation: Conversation, body: AnswerNetwork) -> None:
     """Stores the user's answer about a refused host. Raises BadRequest `no_repository`, Conflict
-    `too_many_hosts`.
+    `too_many_hosts`, Forbidden `setting_enforced`.
     """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)
     match body.answer:
@@ -108,7 +108,7 @@ def _waiting(found: Sequence[EgressRecord], policy: Policy, ignored: Sequence[Ho
         reason = Reason(record.reason)
         if reason in _NO_MATTER_OF_POLICY or record.host == FURTHER_HOSTS:
             continue
-        if reason in {Reason.NOT_ALLOWED, Reason.NETWORK_OFF} and not policy.refusal(
+        if reason in {Reason.NOT_ALLOWED, Reason.DENIED, Reason.NETWORK_OFF} and not policy.refusal(
             record.host, record.port
         ):
             continue  # allowed since

@@ -76,6 +76,10 @@ _WORDS = {
         "{place} is not on this conversation's list of allowed hosts",
         "The user can allow it in the chat, or under Network in the settings.",
     ),
+    Reason.DENIED: (
+        "{place} is denied by the organisation or a team",
+        "Ask an administrator. The rules are under Network in the settings.",
+    ),
     Reason.NETWORK_OFF: (
         "{place} cannot be reached: the network is switched off for this conversation",
         "The user can switch it on under Network in the settings.",

@@ -1,13 +1,23 @@
 """The network policy of sandboxes. Pure, except that the data file is read once."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 from app_server.core.addresses import DEFAULT_PORTS, HostRule, parse_rule
+from app_server.levels.models import Level
+from app_server.levels.resolution import LevelValue, in_order
+
+
+@dataclass(frozen=True)
+class RuleOfLevel:
+    """A rule of the organisation or a team. `level_value.value`: whether it allows the host or denies it."""
+
+    rule: HostRule
+    level_value: LevelValue
 
 
 class EgressMode(StrEnum):
@@ -23,6 +33,7 @@ class Reason(StrEnum):
 
     NETWORK_OFF = "network_off"
     NOT_ALLOWED = "not_allowed"
+    DENIED = "denied"
     BAD_HOST = "bad_host"
     PRIVATE_ADDRESS = "private_address"
     UNKNOWN_HOST = "unknown_host"
@@ -37,7 +48,9 @@ class Reason(StrEnum):
 
 
 ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))
-"""The refusals that a user can lift by allowing the host."""
+"""The refusals that a user can lift by allowing the host. What is denied can be allowed in the settings only,
+if the denial is not enforced.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,11 +58,14 @@ class Policy:
     """A network policy. `rules`: the allowed hosts. In the mode OPEN all public hosts are allowed on the
     default ports, and `rules` allow further ports.
 
+    `own`: those of the rules that the user has made. `of_levels`: rules of the organisation and of teams.
     `others`: further policies that must also allow a request.
     """
 
     mode: EgressMode
     rules: Sequence[HostRule] = ()
+    own: Sequence[HostRule] = ()
+    of_levels: Sequence[RuleOfLevel] = ()
     others: "Sequence[Policy]" = ()
 
     @classmethod
@@ -72,7 +88,7 @@ class Policy:
         is allowed.
         """
         policies = (self, *self.others)
-        refusals = (_refusal(policy.mode, policy.rules, host, port) for policy in policies)
+        refusals = (_refusal(policy, host, port) for policy in policies)
         return next((reason for reason in refusals if reason), None)
 
     def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
@@ -80,14 +96,37 @@ class Policy:
         return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
 
 
-def _refusal(mode: EgressMode, rules: Iterable[HostRule], host: str, port: int) -> Reason | None:
-    if mode is EgressMode.NONE:
+def _refusal(policy: Policy, host: str, port: int) -> Reason | None:
+    if policy.mode is EgressMode.NONE:
         return Reason.NETWORK_OFF
-    if mode is EgressMode.OPEN and port in DEFAULT_PORTS:
+    decided = _decided(policy, host, port)
+    if decided is not None:
+        return None if decided else Reason.DENIED
+    if policy.mode is EgressMode.OPEN and port in DEFAULT_PORTS:
         return None
-    if any(rule.permits(host, port) for rule in rules):
+    if any(rule.permits(host, port) for rule in policy.rules):
         return None
     return Reason.NOT_ALLOWED
+
+
+def _decided(policy: Policy, host: str, port: int) -> bool | None:
+    """Returns what the organisation, a team or the user says about the host. Returns None if no level says
+    anything. At the same level a denial comes before an allowance.
+    """
+    said = [one.level_value for one in policy.of_levels if _is_about(one, host, port)]
+    if not said:
+        return None
+    if any(rule.permits(host, port) for rule in policy.own):
+        said.append(LevelValue(Level.USER, value=True))
+    decided: bool = in_order(sorted(said, key=lambda one: bool(one.value)))[0].value
+    return decided
+
+
+def _is_about(one: RuleOfLevel, host: str, port: int) -> bool:
+    """Returns whether the rule is about the host. A denial without a port is about all ports."""
+    if one.rule.port is None and not one.level_value.value:
+        return one.rule.covers(host)
+    return one.rule.permits(host, port)
 
 
 @cache

@@ -13,7 +13,8 @@ from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.errors import BadRequest, Conflict
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressScope, EgressSetting
-from app_server.egress.policy import EgressMode, Policy, known_hosts
+from app_server.egress.policy import EgressMode, Policy, RuleOfLevel, known_hosts
+from app_server.egress.rules_of_levels import require_not_denied, rules_for
 
 MAX_HOSTS = 500
 
@@ -57,20 +58,27 @@ async def policy_of(
     repositories.
     """
     settings = await _about(session, user_id, repositories, sandbox_id)
+    of_levels = await rules_for(session, user_id)
     subjects = dict.fromkeys(repositories or [None])
-    return Policy.strictest([_policy(config, settings, each) for each in subjects])
+    return Policy.strictest([_policy(config, settings, each, of_levels) for each in subjects])
 
 
-def _policy(config: Config, settings: Sequence[EgressSetting], repository: str | None) -> Policy:
+def _policy(
+    config: Config,
+    settings: Sequence[EgressSetting],
+    repository: str | None,
+    of_levels: Sequence[RuleOfLevel],
+) -> Policy:
     mode = EgressMode(config.egress)
-    rules: list[HostRule] = [*known_hosts(), *map(parse_rule, config.egress_hosts)]
+    own: list[HostRule] = []
     for scope in EgressScope:
         for setting in settings:
             is_meant = setting.scope != EgressScope.REPOSITORY or setting.subject == repository
             if setting.scope == scope and is_meant:
                 mode = setting.mode or mode
-                rules += map(parse_rule, setting.hosts)
-    return Policy(mode, rules)
+                own += map(parse_rule, setting.hosts)
+    rules = [*known_hosts(), *map(parse_rule, config.egress_hosts), *own]
+    return Policy(mode, rules, own, of_levels)
 
 
 async def get(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
@@ -91,8 +99,11 @@ async def of_repositories(session: AsyncSession, user_id: UUID) -> Sequence[Egre
 async def save(
     session: AsyncSession, user_id: UUID, scope: Scope, mode: EgressMode | None, hosts: Sequence[HostRule]
 ) -> EgressSetting:
-    """Replaces the mode and the hosts of a setting; ignored hosts stay. Raises Conflict `too_many_hosts`."""
+    """Replaces the mode and the hosts of a setting; ignored hosts stay. Raises Conflict `too_many_hosts`,
+    Forbidden `setting_enforced` for a new host that is denied.
+    """
     setting = await _locked(session, user_id, scope)
+    await require_not_denied(session, user_id, [rule for rule in hosts if str(rule) not in setting.hosts])
     setting.mode = mode
     setting.hosts = _few([*dict.fromkeys(map(str, hosts))])
     await session.flush()
@@ -100,7 +111,8 @@ async def save(
 
 
 async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRule) -> None:
-    """Adds an allowed host. Raises Conflict `too_many_hosts`."""
+    """Adds an allowed host. Raises Conflict `too_many_hosts`, Forbidden `setting_enforced`."""
+    await require_not_denied(session, user_id, [rule])
     setting = await _locked(session, user_id, scope)
     setting.hosts = _few([*dict.fromkeys([*setting.hosts, str(rule)])])
 

@@ -1,4 +1,4 @@
-"""Named things that the organisation and teams give to their members: secrets, MCP servers.
+"""Named things that the organisation and teams give to members: secrets, MCP servers, rules of the network.
 
 They are rows of the table of levels, and the same rule says which one holds. What a person adds under the
 same name is in the table of its kind; here it counts as the value of the level USER.

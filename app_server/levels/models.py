@@ -43,6 +43,7 @@ class ItemKind(StrEnum):
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"
+    EGRESS_RULE = "egress_rule"
 
 
 MAX_NAME_CHARACTERS = 300

@@ -59,6 +59,8 @@ def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
         case ItemKind.MCP_SERVER:
             values = _values(json.loads(cipher.decrypt(item.sealed_part)))
             return {f"{name} of the MCP server {item.name} of {whose}": value for name, value in values}
+        case ItemKind.EGRESS_RULE:
+            return {}
 
 
 def _values(definition: Any) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ import { LevelServerForm } from '@/features/mcp-servers/level-server-form'
 import { McpServersSection } from '@/features/mcp-servers/mcp-servers-section'
 import { MemorySection } from '@/features/memory/memory-section'
 import { ModelsSection } from '@/features/models/models-section'
+import { LevelRuleForm } from '@/features/network/level-rule-form'
 import { NetworkSection } from '@/features/network/network-section'
 import { LevelItemsSection } from '@/features/organisation/level-items-section'
 import { LevelNotice } from '@/features/organisation/level-notice'
@@ -54,7 +55,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   marketplaces: MarketplacesSection,
   triggers: TriggersSection,
   webhooks: WebhooksSection,
-  network: NetworkSection,
+  network: NetworkSections,
   'sandbox-images': SandboxImagesSection,
   sandboxes: SandboxGroupingSection,
   'api-keys': ApiKeysSection,
@@ -95,6 +96,15 @@ function McpServerSections() {
     <>
       <McpServersSection />
       <LevelItemsSection kind="mcp_server" form={(props) => <LevelServerForm {...props} />} />
+    </>
+  )
+}
+
+function NetworkSections() {
+  return (
+    <>
+      <NetworkSection />
+      <LevelItemsSection kind="egress_rule" form={(props) => <LevelRuleForm {...props} />} />
     </>
   )
 }

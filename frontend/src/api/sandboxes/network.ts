@@ -21,6 +21,7 @@ export type RefusedHost = Schemas['RefusedHost']
 export type RefusalReason =
   | 'network_off'
   | 'not_allowed'
+  | 'denied'
   | 'bad_host'
   | 'private_address'
   | 'unknown_host'

@@ -1,8 +1,8 @@
-import { Lock } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { AdministeredItem } from '@/api/people/level-items'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
+import { ItemBadges } from './item-badges'
 import { Overriding } from './overriding'
 
 export interface AdministeredItemRowProps {
@@ -25,11 +25,7 @@ export function AdministeredItemRow({ item, onEdit, onDelete }: AdministeredItem
       <div className="min-w-0 flex-1 basis-56">
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="font-mono text-sm font-medium wrap-anywhere">{name}</span>
-          {enforced && (
-            <Badge tone="accent" icon={<Lock />}>
-              {t('organisation.enforced')}
-            </Badge>
-          )}
+          <ItemBadges allows={item.allows} enforced={enforced} />
           {server && !server.enabled && <Badge>{t('mcp_servers.off')}</Badge>}
         </p>
         <p className="text-sm text-muted wrap-anywhere">{details.join(' · ')}</p>

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { Lock } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { givenItemsQuery, type GivenItem, type ItemKind } from '@/api/people/level-items'
 import { Badge } from '@/ui/feedback/badge'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Card } from '@/ui/layout/card'
+import { ItemBadges } from './item-badges'
 
 /** What the current user gets from the organisation and the teams. Nothing is shown if there is nothing. */
 export function GivenItems({ kind }: { kind: ItemKind }) {
@@ -38,15 +38,13 @@ function GivenRow({ item }: { item: GivenItem }) {
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <span className="font-mono text-sm font-medium wrap-anywhere">{name}</span>
         <Badge>{t(`organisation.by_${level}`, { team })}</Badge>
-        {enforced && (
-          <Badge tone="accent" icon={<Lock />}>
-            {t('organisation.enforced')}
-          </Badge>
-        )}
+        <ItemBadges allows={item.allows} enforced={enforced} />
       </p>
       {description && <p className="text-sm text-muted wrap-anywhere">{description}</p>}
       {overriddenBy && <p className="text-xs text-muted">{t(`level_items.overridden_by_${overriddenBy}`)}</p>}
-      {enforced && !overriddenBy && <p className="text-xs text-muted">{t('level_items.locked')}</p>}
+      {enforced && !overriddenBy && (
+        <p className="text-xs text-muted">{t(`level_items.locked_${item.kind}`)}</p>
+      )}
     </li>
   )
 }

@@ -3,12 +3,14 @@ import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { AdministeredItem, GivenItem } from '@/api/people/level-items'
 import { fakeUser } from '@/test/factories'
+import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 
 const SECRET: AdministeredItem = {
   kind: 'secret',
   name: 'STAGING_TOKEN',
   description: 'For staging',
+  allows: null,
   level: 'organisation',
   team_id: null,
   team_name: null,
@@ -124,13 +126,23 @@ test('a change of a server of a team keeps what the form does not show', async (
 })
 
 test('a member sees what is given, by whom, and what holds instead', async () => {
-  const { kind, name, description } = SECRET
+  const { kind, name, description, allows } = SECRET
   const given: GivenItem[] = [
-    { kind, name, description, level: 'team', team_name: 'Core', enforced: false, overridden_by: 'user' },
+    {
+      kind,
+      name,
+      description,
+      allows,
+      level: 'team',
+      team_name: 'Core',
+      enforced: false,
+      overridden_by: 'user',
+    },
     {
       kind,
       name: 'B',
       description,
+      allows,
       level: 'organisation',
       team_name: null,
       enforced: true,
@@ -144,7 +156,24 @@ test('a member sees what is given, by whom, and what holds instead', async () =>
   })
   const section = await screen.findByRole('region', { name: 'From your organisation and teams' })
   expect(within(section).getByText('Team Core')).toBeVisible()
-  expect(within(section).getByText('Your own of the same name is used instead.')).toBeVisible()
-  expect(within(section).getByText('You cannot use an own one of this name.')).toBeVisible()
+  expect(within(section).getByText('What you have set for this name holds instead.')).toBeVisible()
+  expect(within(section).getByText('You cannot add a secret with this name.')).toBeVisible()
   expect(screen.queryByRole('button', { name: 'Add a secret for them' })).toBeNull()
+})
+
+test('an owner denies a host for everyone', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/network',
+    user: OWNER,
+    extra: [
+      http.get('*/api/v1/settings/network', () => problem(503, { code: 'database_unavailable', detail: 'Later.' })),
+      ...routes(sent),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Add a rule for them' }))
+  const dialog = await screen.findByRole('dialog')
+  await user.type(within(dialog).getByLabelText('Host'), '*.example.org')
+  await user.click(within(dialog).getByRole('button', { name: 'Save' }))
+  expect(sent).toEqual([['egress_rule/*.example.org', { allows: false, description: null, enforced: true }]])
 })

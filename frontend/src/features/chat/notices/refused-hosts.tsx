@@ -63,7 +63,7 @@ function Refused({ refused, hasRepository, othersCount }: RefusedProps) {
       </h2>
       <p className="px-4 pt-1 pb-3 text-xs text-muted">
         {t(`refused_host.reason.${reason}`)}{' '}
-        {reason === 'network_off' && (
+        {(reason === 'network_off' || reason === 'denied') && (
           <Link to="/settings/network" className="underline hover:text-text">
             {t('refused_host.settings')}
           </Link>

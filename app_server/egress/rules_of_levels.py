@@ -1,0 +1,60 @@
+"""Rules of the organisation and of teams for the hosts that sandboxes may call: allowances and denials."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.addresses import HostRule, parse_rule
+from app_server.egress.policy import RuleOfLevel
+from app_server.levels import items
+from app_server.levels.items import LevelItem
+from app_server.levels.models import ItemKind
+from app_server.levels.service import LevelOwner, setting_enforced
+
+
+class SaveEgressRule(BaseModel):
+    """A rule for a host. `allows`: false denies the host. `enforced`: what a person allows does not override
+    it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    allows: bool
+    description: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000)] | None = None
+    enforced: bool = False
+
+
+async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLevel]:
+    """Returns the rules of the organisation and of the person's teams."""
+    return [
+        RuleOfLevel(parse_rule(item.name), replace(item.level_value, value=item.level_value.value["allows"]))
+        for found in (await items.items_for(session, user_id, ItemKind.EGRESS_RULE)).values()
+        for item in found
+    ]
+
+
+async def require_not_denied(session: AsyncSession, user_id: UUID, hosts: Iterable[HostRule]) -> None:
+    """Checks that no enforced rule denies what a person allows. Raises Forbidden `setting_enforced`."""
+    denials = [
+        one
+        for one in await rules_for(session, user_id)
+        if one.level_value.enforced and not one.level_value.value
+    ]
+    for host in hosts:
+        for denial in denials:
+            if denial.rule == host or denial.rule.covers(host.host):
+                raise setting_enforced(str(denial.rule), denial.level_value)
+
+
+async def save_for_level(
+    session: AsyncSession, owner: LevelOwner, name: str, body: SaveEgressRule, set_by: UUID
+) -> LevelItem:
+    """Adds or replaces a rule. name: the host, as `str(HostRule)`. Raises Conflict `too_many_items`."""
+    value = {"allows": body.allows, "description": body.description}
+    return await items.save_item(
+        session, owner, ItemKind.EGRESS_RULE, name, value, sealed=None, enforced=body.enforced, set_by=set_by
+    )
