@@ -71,7 +71,7 @@ ORGANISATION, TEAM = Level.ORGANISATION, Level.TEAM
     [
         ([], None),
         ([("*.a.test", ORGANISATION, False, False)], Reason.DENIED),
-        ([("*.a.test", ORGANISATION, False, True), ("x.a.test", TEAM, False, False)], None),
+        ([("*.a.test", ORGANISATION, False, True), ("x.a.test", TEAM, False, False)], Reason.DENIED),
         ([("*.a.test", ORGANISATION, True, False), ("x.a.test", TEAM, True, True)], Reason.DENIED),
         ([("*.a.test", ORGANISATION, False, False), ("x.a.test", TEAM, False, True)], None),
         ([("*.a.test", TEAM, False, True), ("x.a.test", TEAM, False, False)], Reason.DENIED),
