@@ -4,6 +4,7 @@ model.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -13,9 +14,11 @@ from app_server.core.errors import BadGateway
 from app_server.llm_gateway.forwarding.additions import additions_of
 from app_server.llm_gateway.forwarding.pass_through import pass_through
 from app_server.llm_gateway.forwarding.recorded import replay
-from app_server.llm_gateway.forwarding.translate import translate
+from app_server.llm_gateway.forwarding.translate import refused, translate
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Recorded, Translated, vendor_of
+from app_server.llm_gateway.forwarding.vertex import DEFAULT_LOCATION, SignInRefused, sign_in
 from app_server.settings.models import LLMProfile
+from app_server.settings.service_account import VERTEX_PREFIX
 from app_server.users.models import User
 from app_server.users.outgoing import guard_of, http_of, require_callable
 
@@ -37,6 +40,15 @@ async def ask(
         case PassThrough() as vendor:
             return await passed(profile, vendor, user, body, request, path=CHAT)
         case Translated() as vendor:
+            key = added.api_key
+            if profile.model.startswith(VERTEX_PREFIX):
+                try:
+                    signed_in = await sign_in(key, request.state.http)
+                except SignInRefused as error:
+                    return refused(401, "AuthenticationError", str(error))
+                key = signed_in.token
+                location = profile.chosen.location or DEFAULT_LOCATION
+                vendor = replace(vendor, place=(signed_in.project, location))
             is_guarded = vendor.base_url is not None and not _is_shared_with(user, profile)
             if vendor.base_url and is_guarded:
                 await require_callable(request, user, vendor.base_url)
@@ -44,7 +56,7 @@ async def ask(
                 return await translate(
                     vendor,
                     body,
-                    api_key=added.api_key,
+                    api_key=key,
                     timeout_seconds=added.timeout_seconds,
                     guard=guard_of(request, user) if is_guarded else None,
                     headers=added.headers,

@@ -1,6 +1,7 @@
 """Checks whether a model supports what its profile asks for. Pure.
 
-Raises BadRequest `llm_option_refused`. If something is not known about a model, the profile is accepted.
+Raises BadRequest `llm_option_refused`, or `vertex_key_invalid` for a key that is not one of a service
+account. If something is not known about a model, the profile is accepted.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from agent_runtime.catalogue.lookup import facts_of
 from agent_runtime.vendors import OTHER_PROTOCOLS
 from app_server.core.errors import BadRequest
 from app_server.settings.schemas import LLMSettings
+from app_server.settings.service_account import VERTEX_PREFIX, read_key
 
 RESERVED = frozenset(
     {
@@ -29,6 +31,8 @@ RESERVED = frozenset(
 
 
 def check(llm: LLMSettings) -> None:
+    if llm.model.startswith(VERTEX_PREFIX) and llm.api_key and llm.api_key.get_secret_value():
+        read_key(llm.api_key.get_secret_value())
     wrong = next(_mistakes(llm, facts_of(llm.model)), None)
     if wrong is not None:
         detail, fix = wrong
@@ -99,6 +103,8 @@ def _of_sizes(llm: LLMSettings, facts: Facts) -> Iterator[tuple[str, str]]:
 def _of_extras(llm: LLMSettings) -> Iterator[tuple[str, str]]:
     if taken := sorted(RESERVED & llm.extra_body.keys()):
         yield f"The extra body cannot set {', '.join(taken)}.", "Leave these fields out."
+    if llm.location is not None and not llm.model.startswith(VERTEX_PREFIX):
+        yield "Only models at Vertex AI have a location.", "Leave the location empty."
     vendor = llm.model.partition("/")[0]
     if llm.extra_body and vendor in OTHER_PROTOCOLS:
         yield f"Calls to {vendor} take no extra body.", "Leave it empty."

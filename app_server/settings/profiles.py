@@ -34,7 +34,7 @@ async def save_profile(
     If `api_key` is left out, the stored key stays; an empty key clears it. Raises Conflict `api_key_needed`
     or `extra_headers_needed` if the stored key or headers would be sent to another address than the one they
     were given for. Raises Conflict `llm_profile_built_in` and `too_many_llm_profiles`, and BadRequest
-    `recording_not_found` and `llm_option_refused`.
+    `recording_not_found`, `llm_option_refused` and `vertex_key_invalid`.
     """
     refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:

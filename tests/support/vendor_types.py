@@ -47,6 +47,11 @@ def accept(path: str, body: Mapping[str, Any], *, further: frozenset[str] = froz
         report = ParamValidator().validate({"modelId": path.split("/")[-2], **body}, shape)
         assert not report.has_errors(), report.generate_report()
         return
+    if path.endswith((":rawPredict", ":streamRawPredict")):
+        # Claude at Vertex AI: the path names the model, a field of the body names the version.
+        assert body["anthropic_version"] == "vertex-2023-10-16"
+        path, body = "/messages", {**body, "model": "claude"}
+        further |= {"anthropic_version"}
     kinds = next(kinds for ending, kinds in _PARAMS.items() if path.endswith(ending))
     kind = kinds[bool(body.get("stream"))]
     unknown = body.keys() - get_type_hints(kind).keys() - further

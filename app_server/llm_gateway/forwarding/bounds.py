@@ -46,7 +46,9 @@ def keep_in(litellm: Any) -> None:
     litellm.client_session = httpx.Client(transport=transport, follow_redirects=True)
     # For calls that litellm moves to an event loop, where no bounds are known. It has no setting for them.
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # loaded with litellm
+    from litellm.llms.vertex_ai.vertex_llm_base import VertexBase  # loaded with litellm
 
+    VertexBase._ensure_access_token = _given_token  # noqa: SLF001 (there is no setting for it)
     AsyncHTTPHandler.create_async_transport = staticmethod(lambda **_: _NotMeanwhile())
     litellm.aclient_session = httpx.AsyncClient(transport=_NotMeanwhile())
     # Drops clients that an import has created already.
@@ -54,13 +56,29 @@ def keep_in(litellm: Any) -> None:
     litellm.in_memory_llm_clients_cache.flush_cache()
 
 
+def _given_token(
+    _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
+) -> tuple[str, str]:
+    """Takes the place of litellm's sign-in at Google, which would read files, run programs and use the
+    identity of this machine. The call comes with a token.
+    """
+    return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
+
+
 @contextmanager
-def bounded(litellm: Any, model: str, base_url: str | None, guard: Guard | None) -> Iterator[None]:
+def bounded(
+    litellm: Any,
+    model: str,
+    base_url: str | None,
+    guard: Guard | None,
+    location: str | None = None,
+) -> Iterator[None]:
     """While the block runs, lets litellm send requests of this thread to the origins of this model only.
 
-    `guard`: checks each address; None allows any address. Works only in threads of anyio.
+    `guard`: checks each address; None allows any address. `location`: of a model at Vertex AI. Works only in
+    threads of anyio.
     """
-    origins = _origins(litellm, model, base_url)
+    origins = _origins(litellm, model, base_url, location)
     if not origins:
         _origins.cache_clear()  # the vendor's sign-in may have failed, and work the next time
 
@@ -86,7 +104,7 @@ def origin_of(url: httpx.URL) -> Origin:
 
 
 @lru_cache(maxsize=512)
-def _origins(litellm: Any, model: str, base_url: str | None) -> frozenset[Origin]:
+def _origins(litellm: Any, model: str, base_url: str | None, location: str | None) -> frozenset[Origin]:
     """Returns the origins that the profile alone leads to. litellm knows the addresses of its vendors, so a
     call without a user's data is made and stopped before it is sent.
     """
@@ -106,6 +124,7 @@ def _origins(litellm: Any, model: str, base_url: str | None) -> frozenset[Origin
             num_retries=0,
             max_retries=0,
             drop_params=True,
+            **({"vertex_location": location} if location else {}),
         )
     except Exception:  # noqa: BLE001, S110 (it always fails; the call itself says what is missing)
         pass

@@ -49,10 +49,18 @@ async def translate(
 
     `body`: fields that passed the check with ChatFields. `guard`: keeps the call to public addresses; None if
     only this server or an administrator has set the address. `headers`: extra headers of the profile.
+    `api_key`: at Vertex AI a token.
 
     Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
     """
     options = {name: value for name, value in body.items() if name in _FIELDS}
+    place = vendor.place
+    if place is not None:
+        options |= {
+            "vertex_credentials": api_key,
+            "vertex_project": place[0],
+            "vertex_location": place[1],
+        }
     messages = without_addresses(body["messages"])
     if vendor.model.startswith(_KNOWS_NO_CACHE_MARKS):
         messages = without_cache_marks(messages)
@@ -61,7 +69,7 @@ async def translate(
         vendor.model,
         messages,
         base_url=vendor.base_url,
-        api_key=api_key,
+        api_key=None if place else api_key,
         timeout_seconds=timeout_seconds,
         options=options | ({"extra_headers": dict(headers)} if headers else {}),
     )
@@ -84,7 +92,8 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
     """Runs `work` with litellm, and lets litellm reach only the vendor's addresses. Runs in a thread."""
     litellm = litellm_calls.load()
     bounds.keep_in(litellm)
-    with bounds.bounded(litellm, vendor.model, vendor.base_url, guard):
+    location = vendor.place[1] if vendor.place else None
+    with bounds.bounded(litellm, vendor.model, vendor.base_url, guard, location):
         return work(litellm)
 
 
@@ -133,6 +142,12 @@ def _reason(error: Exception, status: int) -> dict[str, Any]:
     refusal = litellm_calls.refusal_in(error)
     words = litellm_calls.words_of(refusal)
     return {"error": {"message": words, "type": type(refusal).__name__, "code": status}}
+
+
+def refused(status: int, kind: str, words: str) -> Response:
+    """Returns a refusal in the form that those of vendors have. `kind`: the name of the error."""
+    content = orjson.dumps({"error": {"message": words, "type": kind, "code": status}})
+    return Response(content, status, media_type="application/json")
 
 
 def _refusal(vendor: Translated, error: Exception, added: Additions) -> Response:

@@ -18,10 +18,14 @@ class PassThrough:
 
 @dataclass(frozen=True)
 class Translated:
-    """A vendor that does not speak OpenAI's protocol. litellm recognises it by the whole model name."""
+    """A vendor that does not speak OpenAI's protocol. litellm recognises it by the whole model name.
+
+    `place`: the project and the location of a model at Vertex AI.
+    """
 
     model: str
     base_url: str | None
+    place: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

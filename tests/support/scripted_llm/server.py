@@ -20,6 +20,8 @@ _DIALECTS = {
     "/chat/completions": chat,
     "/responses": responses,
     "/messages": messages,
+    ":rawPredict": messages,
+    ":streamRawPredict": messages,
     "/converse": converse,
     "/converse-stream": converse,
     ":generateContent": gemini,
@@ -189,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
             if _dialect_of(request) is converse:
                 self._send_chunk(converse.framed(json.loads(piece)))
                 continue
-            named = b"event: " + _kind(piece) + b"\n" if request.route.endswith("/messages") else b""
+            named = b"event: " + _kind(piece) + b"\n" if _dialect_of(request) is messages else b""
             self._send_chunk(named + b"data: " + piece + b"\n\n")
         if request.route.endswith("/chat/completions"):
             self._send_chunk(b"data: [DONE]\n\n")

@@ -5,7 +5,7 @@ export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 /**
  * How a model is asked. Null: as the catalogue of models says, or as its vendor does by default. Lengths are tokens;
  * `max_input_tokens` is the context window. `timeout`: seconds that the model's server may be silent. `extra_body`:
- * fields that the server adds to each call.
+ * fields that the server adds to each call. `location`: where Vertex AI runs the model.
  */
 export type ProfileOptions = Pick<
   LLMProfile,
@@ -19,6 +19,7 @@ export type ProfileOptions = Pick<
   | 'supports_images'
   | 'cache_read_cost_per_token'
   | 'cache_write_cost_per_token'
+  | 'location'
 > & { extra_body: Record<string, unknown> }
 
 /**

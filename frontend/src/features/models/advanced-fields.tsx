@@ -14,12 +14,20 @@ export interface AdvancedFieldsProps {
   errorOf: (field: keyof ModelFormValues, wireName: string) => string | undefined
   /** What holds where a field is left empty; none while it is not known. */
   facts?: ModelFacts
+  /** Whether the place where the model runs can be chosen. */
+  hasLocation: boolean
   /** Names of the headers that are stored. */
   storedHeaders: string[]
 }
 
 /** How the model is asked. Each field shows what holds while it is empty. */
-export function AdvancedFields({ register, errorOf, facts, storedHeaders }: AdvancedFieldsProps) {
+export function AdvancedFields({
+  register,
+  errorOf,
+  facts,
+  hasLocation,
+  storedHeaders,
+}: AdvancedFieldsProps) {
   const { t } = useTranslation()
   const refused = (name: string) => facts?.refused.includes(name)
   const numbers = [
@@ -94,6 +102,11 @@ export function AdvancedFields({ register, errorOf, facts, storedHeaders }: Adva
             )}
           </Field>
         ))}
+        {hasLocation && (
+          <Field label={t('models.location')} error={errorOf('location', 'location')}>
+            {(control) => <Input {...control} placeholder="global" {...register('location')} />}
+          </Field>
+        )}
       </div>
       <div className="mt-4 grid gap-4 sm:grid-cols-2">
         <div className="flex flex-col gap-2">

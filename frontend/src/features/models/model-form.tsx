@@ -17,10 +17,10 @@ import { Notice } from '@/ui/feedback/notice'
 import { Select } from '@/ui/form/select'
 import { AdvancedFields } from './advanced-fields'
 import { modelSchema, type ModelFormValues } from './model-schema'
-import { inputOf, valuesOf } from './model-values'
+import { inputOf, isAtVertex, valuesOf } from './model-values'
 import { ServerModels } from './server-models'
 import { pricePerMillion } from './token-prices'
-import { VENDOR_PRESETS } from './vendor-presets'
+import { VENDOR_PRESETS, type VendorPreset } from './vendor-presets'
 
 const PRICES = [
   { name: 'inputPrice', wireName: 'input_cost_per_token', label: 'models.input_price' },
@@ -41,7 +41,7 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
     resolver: zodResolver(modelSchema),
     defaultValues: valuesOf(profile),
   })
-  const [note, setNote] = useState<string>()
+  const [note, setNote] = useState<VendorPreset['note']>()
   const modelList = useId()
   const baseUrl = useWatch({ control: form.control, name: 'baseUrl' }).trim()
   const model = useDebounced(useWatch({ control: form.control, name: 'model' }).trim(), 300)
@@ -103,8 +103,8 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
         />
       )}
       {note && (
-        <Notice tone="accent" title={t('models.context_advice')}>
-          {t(note)}
+        <Notice tone="accent" title={t(note.title)}>
+          {t(note.text)}
         </Notice>
       )}
       {facts && !facts.is_listed && (
@@ -127,7 +127,7 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
           )}
         </Field>
         <Field
-          label={t('models.api_key')}
+          label={t(isAtVertex(model) ? 'models.vertex_key' : 'models.api_key')}
           hint={profile?.api_key_set ? t('models.api_key_keep') : t('models.api_key_hint')}
           error={errorOf('apiKey', 'api_key')}
         >
@@ -175,6 +175,7 @@ export function ModelForm({ profile, onCancel, onSaved }: ModelFormProps) {
         register={form.register}
         errorOf={errorOf}
         facts={facts}
+        hasLocation={isAtVertex(model)}
         storedHeaders={profile?.extra_header_names ?? []}
       />
       {save.isError && <ErrorState error={save.error} title={t('models.save_failed')} />}

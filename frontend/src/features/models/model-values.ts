@@ -4,6 +4,10 @@ import { parseBody, parseHeaders } from './extra-headers'
 import type { ModelFormValues } from './model-schema'
 import { costPerToken, numberOf, pricePerMillion } from './token-prices'
 
+export function isAtVertex(model: string): boolean {
+  return model.startsWith('vertex_ai/')
+}
+
 /** What the form begins with: a stored profile, or nothing. */
 export function valuesOf(profile: LLMProfile | undefined): ModelFormValues {
   const body = profile?.extra_body ?? {}
@@ -25,6 +29,7 @@ export function valuesOf(profile: LLMProfile | undefined): ModelFormValues {
     topP: written(profile?.top_p),
     timeout: written(profile?.timeout),
     images: profile?.supports_images == null ? '' : profile.supports_images ? 'yes' : 'no',
+    location: profile?.location ?? '',
     extraHeaders: '',
     clearHeaders: false,
     extraBody: Object.keys(body).length ? JSON.stringify(body, null, 2) : '',
@@ -51,6 +56,7 @@ export function inputOf(values: ModelFormValues): LLMProfileInput {
     top_p: numberOf(values.topP),
     timeout: numberOf(values.timeout),
     supports_images: values.images === '' ? null : values.images === 'yes',
+    location: isAtVertex(values.model) ? values.location || null : null,
     extra_body: parseBody(values.extraBody) ?? {},
     ...(replacesHeaders && { extra_headers: headers }),
     ...(values.apiKey && { api_key: values.apiKey }),

@@ -2,9 +2,13 @@ import type { ModelFormValues } from './model-schema'
 
 export interface VendorPreset {
   label: string
-  /** What the server has to be told, such as the length of its context; an i18n key. */
-  note?: string
+  /** What the server has to be told, such as the length of its context, or what is needed first; i18n keys. */
+  note?: { title: string; text: string }
   values: Pick<ModelFormValues, 'name' | 'model' | 'baseUrl'>
+}
+
+function contextNote(text: string) {
+  return { title: 'models.context_advice', text }
 }
 
 /** Starting points of the form; proper names, so not translated. */
@@ -20,23 +24,28 @@ export const VENDOR_PRESETS: VendorPreset[] = [
     },
   },
   {
+    label: 'Vertex AI',
+    values: { name: 'vertex', model: 'vertex_ai/gemini-3-pro-preview', baseUrl: '' },
+    note: { title: 'models.vertex_key', text: 'models.note_vertex' },
+  },
+  {
     label: 'Ollama',
     values: { name: 'local', model: 'openai/qwen3-coder', baseUrl: 'http://localhost:11434/v1' },
-    note: 'models.note_ollama',
+    note: contextNote('models.note_ollama'),
   },
   {
     label: 'vLLM',
     values: { name: 'vllm', model: 'openai/', baseUrl: 'http://localhost:8000/v1' },
-    note: 'models.note_vllm',
+    note: contextNote('models.note_vllm'),
   },
   {
     label: 'LM Studio',
     values: { name: 'lm-studio', model: 'openai/', baseUrl: 'http://localhost:1234/v1' },
-    note: 'models.note_lm_studio',
+    note: contextNote('models.note_lm_studio'),
   },
   {
     label: 'llama.cpp',
     values: { name: 'llama-cpp', model: 'openai/', baseUrl: 'http://localhost:8080/v1' },
-    note: 'models.note_llama_cpp',
+    note: contextNote('models.note_llama_cpp'),
   },
 ]

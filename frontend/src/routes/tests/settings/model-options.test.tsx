@@ -106,3 +106,29 @@ test('a local server lists its models, and is told how long its context must be'
   const suggested = document.querySelector('datalist option')
   expect(suggested).toHaveValue('openai/Qwen/Qwen3-Coder')
 })
+
+test('a model at Vertex AI has the key of a service account, and a location', async () => {
+  const saved: unknown[] = []
+  const { user } = renderApp({
+    url: '/settings/models',
+    extra: [
+      http.post('*/api/v1/settings/profiles/vertex', async ({ request }) => {
+        saved.push(await request.json())
+        return HttpResponse.json({}, { status: 201 })
+      }),
+    ],
+  })
+  await user.click(await screen.findByRole('button', { name: 'Add a model' }))
+  await user.selectOptions(await screen.findByLabelText('Start from'), 'Vertex AI')
+  expect(await screen.findByText(/with the role Vertex AI User/)).toBeVisible()
+  await user.click(await screen.findByLabelText('Key of a service account (JSON)'))
+  await user.paste('{"type": "service_account"}')
+  await user.click(screen.getByText('Advanced'))
+  await user.type(await screen.findByLabelText('Location'), 'europe-west4')
+  await user.click(screen.getAllByRole('button', { name: 'Save' }).at(-1)!)
+  await waitFor(() =>
+    expect(saved).toMatchObject([
+      { llm: { api_key: '{"type": "service_account"}', location: 'europe-west4' } },
+    ]),
+  )
+})
