@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_commit_signing"
-down_revision = "add_event_blobs"
+down_revision = "add_instructions_of_callbacks"
 branch_labels = None
 depends_on = None
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_level_items"
-down_revision = "add_used_assertions"
+down_revision = "add_commit_signing"
 branch_labels = None
 depends_on = None
 

@@ -186,6 +186,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/items/egress_rule/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save Egress Rule Of Level
+         * @description Adds or changes a rule for the hosts that sandboxes may call, of a team, or of the organisation if
+         *     `team_id` is left out. It applies at once, to new requests. `name`: a host as in the network settings.
+         *
+         *     404 `team_not_found`, 409 `too_many_items`.
+         */
+        put: operations["save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/items/mcp_server/{name}": {
         parameters: {
             query?: never;
@@ -1925,7 +1948,8 @@ export interface paths {
         head?: never;
         /**
          * Change Callback
-         * @description Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook.
+         * @description Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook; 400
+         *     `no_instructions` if instructions are given for one that is not a task.
          */
         patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
         trace?: never;
@@ -3335,6 +3359,52 @@ export interface paths {
         get: operations["get_agent_schema_api_v1_settings_agent_schema_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/commit-signing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Commit Signing
+         * @description Returns whether commits of the user's agents are signed, and the public key.
+         */
+        get: operations["get_commit_signing_api_v1_settings_commit_signing_get"];
+        /**
+         * Set Commit Signing
+         * @description Turns signing on or off, also in sandboxes that run. The first time, a key is made. 409
+         *     `commit_identity_missing` without an e-mail address for commits.
+         */
+        put: operations["set_commit_signing_api_v1_settings_commit_signing_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/commit-signing/new-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace Signing Key
+         * @description Replaces the key. Signatures of the old key stay valid at a host until the old key is deleted there.
+         *     409 `commit_signing_off` if there is no key.
+         */
+        post: operations["replace_signing_key_api_v1_settings_commit_signing_new_key_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5099,16 +5169,22 @@ export interface components {
          * AddCallback
          * @description A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
          *     of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
-         *     for others. `comment` writes on the open pull requests of the conversation, or else on the issue or pull
-         *     request that has started it, with the user's own token for the git host. `chat`, `mail` and `comment` are
-         *     read by people, so they need a filter. conversation_id: one of the user's conversations; without it all
-         *     of them. is_for_everyone: conversations of all users; needs the permission `administer`.
+         *     for others. instructions: required for `task`, not allowed for others. conversation_id: one of the user's
+         *     conversations; without it all of them. is_for_everyone: conversations of all users; needs the permission
+         *     `administer`.
+         *
+         *     `comment` writes on the open pull requests of the conversation, or else on the issue or pull request that
+         *     has started it, with the user's own token for the git host. `task` starts a new conversation on the
+         *     repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
+         *     no task. `chat`, `mail`, `comment` and `task` need a filter.
          */
         AddCallback: {
             /** Conversation Id */
             conversation_id?: string | null;
             /** Email */
             email?: string | null;
+            /** Instructions */
+            instructions?: string | null;
             /**
              * Is For Everyone
              * @default false
@@ -5201,11 +5277,14 @@ export interface components {
          * AdministeredItem
          * @description An item of the organisation or a team, as administrators see it.
          *
-         *     `mcp_server`: null for other kinds; without the values of headers and variables. `set_by`: the name of the
-         *     administrator; null if the account is deleted. `overriding_teams`: the teams with an item of this name
-         *     that holds instead. `overriding_people`: how many people have added one of this name that holds instead.
+         *     `allows`: as in GivenItem. `mcp_server`: null for other kinds; without the values of headers and
+         *     variables. `set_by`: the name of the administrator; null if the account is deleted. `overriding_teams`:
+         *     the teams with an item of this name that holds instead. `overriding_people`: how many people have added
+         *     one of this name that holds instead.
          */
         AdministeredItem: {
+            /** Allows */
+            allows: boolean | null;
             /** Description */
             description: string | null;
             /** Enforced */
@@ -5501,7 +5580,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -5569,7 +5648,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "mcp_server" | "network" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -5750,6 +5829,7 @@ export interface components {
         /**
          * CallbackInfo
          * @description A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`.
+         *     instructions: only for `task`.
          */
         CallbackInfo: {
             /** Conversation Id */
@@ -5764,6 +5844,8 @@ export interface components {
             host: string | null;
             /** Id */
             id: string;
+            /** Instructions */
+            instructions: string | null;
             /** Is Enabled */
             is_enabled: boolean;
             /** Is For Everyone */
@@ -5811,6 +5893,8 @@ export interface components {
             host: string | null;
             /** Id */
             id: string;
+            /** Instructions */
+            instructions: string | null;
             /** Is Enabled */
             is_enabled: boolean;
             /** Is For Everyone */
@@ -5888,6 +5972,8 @@ export interface components {
          * @description Changes of a callback. A field that is left out stays as it is.
          */
         ChangeCallback: {
+            /** Instructions */
+            instructions?: string | null;
             /** Is Enabled */
             is_enabled?: boolean | null;
             /** Kinds */
@@ -6047,6 +6133,8 @@ export interface components {
             is_recording: boolean;
             /** Is Shared */
             is_shared: boolean;
+            /** Location */
+            location?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
             /** Max Input Tokens */
@@ -6202,6 +6290,23 @@ export interface components {
             name: string;
             /** Repository */
             repository?: string | null;
+        };
+        /**
+         * CommitSigning
+         * @description Whether commits of agents are signed, and with which key.
+         *
+         *     public_key: the line to add to the account at the git host, as a signing key. Null before signing was
+         *     first turned on. fingerprint: of the key, `SHA256:…`. created_at: when the key was made.
+         */
+        CommitSigning: {
+            /** Created At */
+            created_at?: string | null;
+            /** Fingerprint */
+            fingerprint?: string | null;
+            /** Is On */
+            is_on: boolean;
+            /** Public Key */
+            public_key?: string | null;
         };
         /**
          * CommitTrailer
@@ -6714,7 +6819,7 @@ export interface components {
         /**
          * DeliveryInfo
          * @description One event for one callback. message_id: the header `webhook-id`. next_attempt_at: null unless it
-         *     waits.
+         *     waits. started_conversation_id: the conversation that a `task` has started.
          */
         DeliveryInfo: {
             /** Attempts */
@@ -6739,6 +6844,8 @@ export interface components {
             next_attempt_at: string | null;
             /** Seq */
             seq: number;
+            /** Started Conversation Id */
+            started_conversation_id: string | null;
             state: components["schemas"]["DeliveryState"];
             /** Status Code */
             status_code: number | null;
@@ -7259,12 +7366,16 @@ export interface components {
         };
         /**
          * GivenItem
-         * @description A secret or an MCP server that the organisation or a team gives to the current user.
+         * @description A secret, an MCP server or a rule of the network that the organisation or a team gives to the current
+         *     user.
          *
-         *     `team_name`: null for the organisation's. `enforced`: an own one of this name does not override it.
+         *     `allows`: whether a rule of the network allows the host or denies it; null for other kinds. `team_name`:
+         *     null for the organisation's. `enforced`: an own one of this name does not override it.
          *     `overridden_by`: the level whose item of this name holds instead; null if this one holds.
          */
         GivenItem: {
+            /** Allows */
+            allows: boolean | null;
             /** Description */
             description: string | null;
             /** Enforced */
@@ -7463,7 +7574,7 @@ export interface components {
          * @description Named things that the organisation and teams give to their members. See items.py.
          * @enum {string}
          */
-        ItemKind: "secret" | "mcp_server";
+        ItemKind: "secret" | "mcp_server" | "egress_rule";
         /** JobCount */
         JobCount: {
             /** Count */
@@ -7621,6 +7732,8 @@ export interface components {
             is_recording: boolean;
             /** Is Shared */
             is_shared: boolean;
+            /** Location */
+            location?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
             /** Max Input Tokens */
@@ -7681,6 +7794,8 @@ export interface components {
             is_recording: boolean;
             /** Is Shared */
             is_shared: boolean;
+            /** Location */
+            location?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task: number | null;
             /** Max Input Tokens */
@@ -7765,6 +7880,8 @@ export interface components {
             } | null;
             /** Input Cost Per Token */
             input_cost_per_token?: number | null;
+            /** Location */
+            location?: string | null;
             /** Max Budget Per Task */
             max_budget_per_task?: number | null;
             /** Max Input Tokens */
@@ -8727,7 +8844,7 @@ export interface components {
          * Processor
          * @enum {string}
          */
-        Processor: "webhook" | "log" | "chat" | "mail" | "comment";
+        Processor: "webhook" | "log" | "chat" | "mail" | "comment" | "task";
         /**
          * ProfileTrial
          * @description The result of a profile's test: which features work.
@@ -8998,7 +9115,7 @@ export interface components {
          * @description Why a request was refused.
          * @enum {string}
          */
-        Reason: "network_off" | "not_allowed" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
+        Reason: "network_off" | "not_allowed" | "denied" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
         /**
          * RecoveryCodes
          * @description New recovery codes. Each replaces one code of the app. They are shown only this once.
@@ -9539,6 +9656,22 @@ export interface components {
          */
         SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ARCHIVED" | "ERROR" | "MISSING";
         /**
+         * SaveEgressRule
+         * @description A rule for a host. `allows`: false denies the host. `enforced`: what a person allows does not override
+         *     it.
+         */
+        SaveEgressRule: {
+            /** Allows */
+            allows: boolean;
+            /** Description */
+            description?: string | null;
+            /**
+             * Enforced
+             * @default false
+             */
+            enforced: boolean;
+        };
+        /**
          * SaveGitApp
          * @description An OAuth application, or a GitHub App, as it was registered at the host.
          *
@@ -9980,6 +10113,11 @@ export interface components {
              * @default false
              */
             run: boolean;
+        };
+        /** SetCommitSigning */
+        SetCommitSigning: {
+            /** Is On */
+            is_on: boolean;
         };
         /**
          * SetConfirmation
@@ -11938,6 +12076,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdministeredItem"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put: {
+        parameters: {
+            query?: {
+                team_id?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveEgressRule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdministeredItem"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -17825,6 +18000,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SettingsSchema"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_commit_signing_api_v1_settings_commit_signing_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitSigning"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_commit_signing_api_v1_settings_commit_signing_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetCommitSigning"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitSigning"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replace_signing_key_api_v1_settings_commit_signing_new_key_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitSigning"];
                 };
             };
             /** @description A problem (RFC 9457) */
