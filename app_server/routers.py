@@ -80,7 +80,12 @@ from app_server.scim import router as scim
 from app_server.secrets import router as secrets
 from app_server.settings import confirmation, grouping, level_routes
 from app_server.settings import router as settings
-from app_server.sign_in import identity_routes, people_routes, service_account_routes
+from app_server.sign_in import (
+    identity_routes,
+    people_routes,
+    provider_overview_routes,
+    service_account_routes,
+)
 from app_server.sign_in import router as sign_in
 from app_server.sign_in.devices import confirmation_routes as device_answers
 from app_server.sign_in.devices import routes as devices
@@ -112,6 +117,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
     (service_account_routes.router, ADMINISTER),
+    (provider_overview_routes.router, ADMINISTER),
     (departure_routes.router, ADMINISTER),
     (teams.router, TEAMS),
     (scim.router, ADMINISTER),

@@ -27,6 +27,11 @@ def redirect_uri(config: Config, provider: IdentityProvider) -> str:
     return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/callback"
 
 
+def logout_uri(config: Config, provider: IdentityProvider) -> str:
+    """Returns the address that the provider calls after a sign-out there."""
+    return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/logout"
+
+
 async def authorization_url(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
 ) -> str:

@@ -91,6 +91,10 @@ class SamlProviders:
         """Returns our metadata for this provider, as XML."""
         return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider))
 
+    async def require_usable(self, provider: SamlProvider) -> None:
+        """Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`."""
+        await self._look_up(provider)
+
     async def request(self, provider: SamlProvider) -> tuple[str, str]:
         """Makes a request to sign a person in. Returns its id, and the address to which the browser goes.
 

@@ -31,6 +31,7 @@ import { LevelSecretForm } from '@/features/secrets/level-secret-form'
 import { SecretsSection } from '@/features/secrets/secrets-section'
 import { SkillsSection } from '@/features/skills/skills-section'
 import { ConnectionsSection } from '@/features/sign-in/connections-section'
+import { ProviderOverview } from '@/features/sign-in/provider-overview'
 import { PasswordSection } from '@/features/sign-in/password-section'
 import { TeamsSection } from '@/features/teams/teams-section'
 import { WebSessionsSection } from '@/features/web-sessions/web-sessions-section'
@@ -60,7 +61,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   sandboxes: SandboxGroupingSection,
   'api-keys': ApiKeysSection,
   browsers: SignInSections,
-  people: PeopleSection,
+  people: PeopleSections,
   teams: TeamsSection,
   organisation: OrganisationSection,
   audit: AuditSection,
@@ -105,6 +106,15 @@ function NetworkSections() {
     <>
       <NetworkSection />
       <LevelItemsSection kind="egress_rule" form={(props) => <LevelRuleForm {...props} />} />
+    </>
+  )
+}
+
+function PeopleSections() {
+  return (
+    <>
+      <PeopleSection />
+      <ProviderOverview />
     </>
   )
 }

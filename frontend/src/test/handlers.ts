@@ -46,6 +46,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/users/me', () =>
       user ? HttpResponse.json(user) : problem(401, { code: 'not_authenticated', detail: 'Sign in first.' }),
     ),
+    http.get('*/api/v1/administration/sign-in-providers', () => HttpResponse.json([])),
     http.get('*/api/v1/sign-in/providers', () => HttpResponse.json(world.identityProviders ?? [])),
     http.get('*/api/v1/password', () => HttpResponse.json(fakePasswordSettings())),
     http.get('*/api/v1/identities', () => HttpResponse.json([])),

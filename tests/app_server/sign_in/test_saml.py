@@ -18,6 +18,7 @@ from tests.support.saml_provider import DISPLAY_NAME, Person, SamlIdentityProvid
 
 pytestmark = pytest.mark.xmlsec1
 
+OVERVIEW = "/api/v1/administration/sign-in-providers"
 ADA = Person("ada", {"name": ["Ada"], "mail": ["ada@example.org"], "groups": ["staff", "admins"]})
 
 
@@ -124,13 +125,17 @@ async def test_metadata_come_by_address_and_a_new_key_is_found(
     assert after["id"] == before["id"]
 
 
-async def test_what_is_missing_is_told(app: App, provider: SamlIdentityProvider) -> None:
+async def test_what_is_missing_is_told(
+    app: App, provider: SamlIdentityProvider, client: httpx.AsyncClient
+) -> None:
+    headers = {"Authorization": client.headers["Authorization"]}
     without_program = SamlSite(app, provider, find_program=lambda: None)
     other = SamlSite(app, provider, entity_id="https://other.example.org")
     async with without_program.browser() as browser:
         no_program = (await browser.client.get(BEGIN)).headers["location"]
         unknown = await browser.client.get("/api/v1/sign-in/saml/other")
         metadata = await browser.client.get(f"{BEGIN}/metadata")
+        overview = (await browser.client.get(OVERVIEW, headers=headers)).json()
     async with other.browser() as browser:
         not_in_metadata = (await browser.client.get(BEGIN)).headers["location"]
     async with app.database.read() as session:
@@ -142,6 +147,9 @@ async def test_what_is_missing_is_told(app: App, provider: SamlIdentityProvider)
     assert metadata.headers["content-type"].startswith("application/samlmetadata+xml")
     assert f"{without_program.config.base_url}{BEGIN}/acs" in metadata.text
     assert users == 0
+    (told,) = overview
+    assert (told["protocol"], told["problem"]["code"]) == ("saml", "saml_xmlsec1_missing")
+    assert [one["purpose"] for one in told["addresses"]] == ["metadata", "acs"]
 
 
 async def test_the_doctor_looks_for_the_program(

@@ -8,6 +8,9 @@ export type IdentityProvider = components['schemas']['ProviderInfo']
 /** A provider, and whether the user's account is connected with it. */
 export type IdentityConnection = components['schemas']['IdentityConnection']
 
+/** For administrators: a provider with the addresses to register there, and what is wrong with it. */
+export type ProviderOverview = components['schemas']['ProviderOverview']
+
 const identityKeys = { connections: ['identities'] as const }
 
 export function identityProvidersQuery() {
@@ -15,6 +18,14 @@ export function identityProvidersQuery() {
     queryKey: ['sign-in', 'providers'] as const,
     queryFn: ({ signal }) => request<IdentityProvider[]>('/api/v1/sign-in/providers', { signal }),
     staleTime: 5 * 60_000,
+  })
+}
+
+export function providerOverviewQuery() {
+  return queryOptions({
+    queryKey: ['administration', 'sign-in-providers'] as const,
+    queryFn: ({ signal }) =>
+      request<ProviderOverview[]>('/api/v1/administration/sign-in-providers', { signal }),
   })
 }
 

@@ -5,8 +5,14 @@ import { toast } from 'sonner'
 import { copyText } from '@/lib/browser/copy-text'
 import { IconButton } from '@/ui/form/icon-button'
 
+interface CommandLineProps {
+  command: string
+  /** Before the command; null for a text that is no command. */
+  prompt?: string | null
+}
+
 /** A command to run in a terminal, with a button that copies it. */
-export function CommandLine({ command }: { command: string }) {
+export function CommandLine({ command, prompt = '$' }: CommandLineProps) {
   const { t } = useTranslation()
   const [isCopied, setCopied] = useState(false)
 
@@ -18,9 +24,11 @@ export function CommandLine({ command }: { command: string }) {
 
   return (
     <div className="flex items-center gap-2 rounded-md border border-border bg-sunken py-0.5 pr-1 pl-3 font-mono text-sm">
-      <span aria-hidden className="text-faint select-none">
-        $
-      </span>
+      {prompt !== null && (
+        <span aria-hidden className="text-faint select-none">
+          {prompt}
+        </span>
+      )}
       <code className="min-w-0 flex-1 overflow-x-auto whitespace-nowrap">{command}</code>
       <IconButton
         label={isCopied ? t('action.copied') : t('action.copy')}

@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { IdentityConnection } from '@/api/people/identities'
+import type { IdentityConnection, ProviderOverview } from '@/api/people/identities'
 import { renderApp } from '@/test/render-app'
 
 const CONNECTED: IdentityConnection = {
@@ -48,4 +48,27 @@ test('without a provider there is no such section', async () => {
   openWith('/settings/browsers')
   expect(await screen.findByRole('region', { name: 'Signed-in browsers' })).toBeVisible()
   expect(screen.queryByRole('region', { name: 'Connected accounts' })).toBeNull()
+})
+
+const SAML: ProviderOverview = {
+  name: 'acme',
+  title: 'Acme',
+  protocol: 'saml',
+  issuer: 'https://id.example.org/saml',
+  addresses: [{ purpose: 'acs', url: 'https://slipway.example.org/api/v1/sign-in/saml/acme/acs' }],
+  problem: { code: 'saml_xmlsec1_missing', detail: 'There is no xmlsec1.', fix: 'Install it.' },
+}
+
+test('administrators see what to register at a provider, and what is wrong with it', async () => {
+  renderApp({
+    url: '/settings/people',
+    extra: [
+      http.get('*/api/v1/people', () => HttpResponse.json([])),
+      http.get('*/api/v1/administration/sign-in-providers', () => HttpResponse.json([SAML])),
+    ],
+  })
+  const section = await screen.findByRole('region', { name: 'Single sign-on' })
+  expect(within(section).getByText('SAML 2.0')).toBeVisible()
+  expect(within(section).getByText('https://slipway.example.org/api/v1/sign-in/saml/acme/acs')).toBeVisible()
+  expect(within(section).getByRole('alert')).toHaveTextContent('There is no xmlsec1.Install it.')
 })

@@ -1,0 +1,105 @@
+"""A route by which administrators see the identity providers of the installation."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from app_server.core.config import Config
+from app_server.core.errors import BadGateway
+from app_server.core.identity_providers import IdentityProvider, Protocol
+from app_server.core.saml_providers import SamlProvider
+from app_server.core.server_objects import ServerConfig
+from app_server.sign_in.oidc.discovery import Providers, ServerProviders
+from app_server.sign_in.oidc.exchange import logout_uri, redirect_uri
+from app_server.sign_in.saml.providers import SamlProviders, ServerSamlProviders
+
+router = APIRouter(prefix="/api/v1/administration/sign-in-providers", tags=["Administration"])
+
+
+class RegisteredAddress(BaseModel):
+    """An address of this server that is registered at the provider.
+
+    `redirect_uri`, `logout_uri`: of OpenID Connect. `metadata`: of SAML; it is also our entity ID. `acs`: the
+    assertion consumer service of SAML.
+    """
+
+    purpose: Literal["redirect_uri", "logout_uri", "metadata", "acs"]
+    url: str
+
+
+class ProviderProblem(BaseModel):
+    """Why nobody can sign in by a provider at the moment."""
+
+    code: str
+    detail: str
+    fix: str | None
+
+
+class ProviderOverview(BaseModel):
+    """A provider. `issuer`: the provider's name for itself. `problem`: null if its metadata can be read."""
+
+    name: str
+    title: str
+    protocol: Protocol
+    issuer: str
+    addresses: list[RegisteredAddress]
+    problem: ProviderProblem | None
+
+
+@router.get("")
+async def list_sign_in_providers(
+    config: ServerConfig, identity_providers: ServerProviders, saml_providers: ServerSamlProviders
+) -> list[ProviderOverview]:
+    """Lists the identity providers, with the addresses to register there. Their metadata are read if none are
+    known, so the answer can take ten seconds for each provider that does not answer.
+    """
+    oidc: Providers = identity_providers
+    saml: SamlProviders = saml_providers
+    return [
+        *[await _of_oidc(config, oidc, one) for one in oidc.all()],
+        *[await _of_saml(saml, one) for one in saml.all()],
+    ]
+
+
+async def _of_oidc(config: Config, providers: Providers, provider: IdentityProvider) -> ProviderOverview:
+    problem = None
+    try:
+        await providers.metadata(provider)
+    except BadGateway as refusal:
+        problem = _problem(refusal)
+    return ProviderOverview(
+        name=provider.name,
+        title=provider.title,
+        protocol=provider.protocol,
+        issuer=provider.issuer,
+        addresses=[
+            RegisteredAddress(purpose="redirect_uri", url=redirect_uri(config, provider)),
+            RegisteredAddress(purpose="logout_uri", url=logout_uri(config, provider)),
+        ],
+        problem=problem,
+    )
+
+
+async def _of_saml(providers: SamlProviders, provider: SamlProvider) -> ProviderOverview:
+    problem = None
+    try:
+        await providers.require_usable(provider)
+    except BadGateway as refusal:
+        problem = _problem(refusal)
+    ours = providers.addresses(provider)
+    return ProviderOverview(
+        name=provider.name,
+        title=provider.title,
+        protocol=provider.protocol,
+        issuer=provider.entity_id,
+        addresses=[
+            RegisteredAddress(purpose="metadata", url=ours.entity_id),
+            RegisteredAddress(purpose="acs", url=ours.acs),
+        ],
+        problem=problem,
+    )
+
+
+def _problem(refusal: BadGateway) -> ProviderProblem:
+    return ProviderProblem(code=refusal.code, detail=refusal.detail, fix=refusal.fix)
