@@ -14,7 +14,7 @@ from typing import Final
 from pydantic.fields import FieldInfo
 
 from app_server.core.config import Config
-from app_server.core.sign_in_config import SignInConfig
+from app_server.core.sign_in.config import SignInConfig
 from app_server.core.variables import PREFIX
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {

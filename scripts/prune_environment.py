@@ -24,12 +24,24 @@ NEVER_LOADED = {
         "litellm/proxy/swagger/",
     ),
     "botocore": ("botocore/data/",),
+    # Other ways to say how a person has signed in, web services, commands.
+    "pysaml2": ("saml2/authn_context/", "saml2/tools/", "saml2/ws/"),
     "sqlalchemy": ("sqlalchemy/testing/",),
     "tornado": ("tornado/test/",),
+    "xmlschema": ("xmlschema/extras/", "xmlschema/locale/", "xmlschema/testing/"),
 }
 """Files, and folders with a slash at the end, by distribution."""
 
-MOSTLY_UNUSED = {"dnspython": "dns", "litellm": "litellm", "openai": "openai", "pygments": "pygments"}
+MOSTLY_UNUSED = {
+    "dnspython": "dns",
+    "elementpath": "elementpath",
+    "litellm": "litellm",
+    "openai": "openai",
+    "pygments": "pygments",
+    "pysaml2": "saml2",
+    "wcwidth": "wcwidth",
+    "xmlschema": "xmlschema",
+}
 """Folders, by distribution, whose bytecode is written when a module is loaded."""
 
 KEPT = (
@@ -84,7 +96,11 @@ def _keep_bytecode_of_what_is_loaded() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     # Without the setting, litellm fetches a price list while it is imported.
     environment["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    subprocess.run([sys.executable, "-c", "import litellm.main"], check=True, env=environment)
+    subprocess.run(
+        [sys.executable, "-c", "import litellm.main, saml2.client, saml2.metadata"],
+        check=True,
+        env=environment,
+    )
 
 
 if __name__ == "__main__":

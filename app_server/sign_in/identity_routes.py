@@ -13,8 +13,8 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session, Timestamp
 from app_server.core.encryption import ServerCipher
 from app_server.core.identity_providers import IdentityProvider
-from app_server.core.saml_providers import SamlProvider
 from app_server.core.server_objects import ServerConfig
+from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.sign_in.identities import accounts
 from app_server.sign_in.oidc import attempts, exchange
 from app_server.sign_in.oidc.discovery import Providers, ServerProviders
@@ -103,7 +103,7 @@ async def begin_connection(
     found = _find(identity_providers, saml_providers, provider)
     if isinstance(found, SamlProvider):
         request_id, url = await saml_providers.request(found)
-        begun = saml_attempts.Attempt.begin(provider, request_id, connects=user.id)
+        begun = saml_attempts.SamlAttempt.begin(provider, request_id, connects=user.id)
         saml_attempts.COOKIE.keep(saml_attempts.seal(begun, cipher), response, config)
         return ProviderPage(url=url)
     attempt = attempts.Attempt.begin(provider, connects=user.id)

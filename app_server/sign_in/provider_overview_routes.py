@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from app_server.core.config import Config
 from app_server.core.errors import BadGateway
 from app_server.core.identity_providers import IdentityProvider, Protocol
-from app_server.core.saml_providers import SamlProvider
 from app_server.core.server_objects import ServerConfig
+from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.sign_in.oidc.discovery import Providers, ServerProviders
 from app_server.sign_in.oidc.exchange import logout_uri, redirect_uri
 from app_server.sign_in.saml.providers import SamlProviders, ServerSamlProviders

@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,11 @@ def _ripgrep() -> str | None:
 
 def _xmlsec1() -> str | None:
     return None if shutil.which("xmlsec1") else "needs xmlsec1 (apt-get install xmlsec1)"
+
+
+def _simplesamlphp() -> str | None:
+    is_there = shutil.which("php") and Path("/usr/share/simplesamlphp").is_dir()
+    return None if is_there else "needs SimpleSAMLphp (apt-get install simplesamlphp php-xml php-mbstring)"
 
 
 def _postgres() -> str | None:
@@ -126,5 +132,6 @@ _MISSING: dict[str, Callable[[], str | None]] = {
     "redis": _redis,
     "ripgrep": _ripgrep,
     "xmlsec1": _xmlsec1,
+    "simplesamlphp": _simplesamlphp,
     "low_ports": _low_ports,
 }

@@ -49,6 +49,23 @@ def encoded(xml: str) -> str:
     return base64.b64encode(xml.encode()).decode()
 
 
+def write_key(folder: Path) -> None:
+    """Makes a key and its certificate, valid for two days: `idp.key` and `idp.pem`."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
+    moment = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(moment - timedelta(days=1))
+        .not_valid_after(moment + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    plain = (serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
+    (folder / "idp.key").write_bytes(key.private_bytes(pem, *plain))
+    (folder / "idp.pem").write_bytes(certificate.public_bytes(pem))
+
+
 @dataclass(frozen=True)
 class Person:
     """`attributes`: by short names. For `mail` and `displayName` the provider sends MAIL and DISPLAY_NAME."""
@@ -77,19 +94,7 @@ class SamlIdentityProvider:
 
     def renew_key(self) -> None:
         """Makes a new key and certificate, and writes the metadata with it."""
-        key = rsa.generate_private_key(65537, 2048)
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
-        moment = datetime.now(UTC)
-        certificate = (
-            x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-            .not_valid_before(moment - timedelta(days=1))
-            .not_valid_after(moment + timedelta(days=1))
-            .sign(key, hashes.SHA256())
-        )
-        pem = serialization.Encoding.PEM
-        plain = (serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
-        (self.folder / "idp.key").write_bytes(key.private_bytes(pem, *plain))
-        (self.folder / "idp.pem").write_bytes(certificate.public_bytes(pem))
+        write_key(self.folder)
         self.metadata = str(entity_descriptor(IdPConfig().load(self._configuration({}))))
         self.metadata_file.write_text(self.metadata)
 

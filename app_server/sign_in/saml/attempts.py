@@ -23,10 +23,10 @@ ANSWER_LIFETIME = timedelta(minutes=1)
 COOKIE: Final = SealedCookie("slipway_saml", LIFETIME)
 
 
-_State = TypeVar("_State", "Attempt", "Answer")
+_State = TypeVar("_State", "SamlAttempt", "SamlAnswer")
 
 
-class Attempt(BaseModel):
+class SamlAttempt(BaseModel):
     """A sign-in that is under way.
 
     `request_id`: the id of our request, which the provider's answer must name. `connects`: the user whose
@@ -39,11 +39,11 @@ class Attempt(BaseModel):
     connects: UUID | None = None
 
     @classmethod
-    def begin(cls, provider: str, request_id: str, *, connects: UUID | None = None) -> "Attempt":
+    def begin(cls, provider: str, request_id: str, *, connects: UUID | None = None) -> "SamlAttempt":
         return cls(provider=provider, request_id=request_id, expires_at=now() + LIFETIME, connects=connects)
 
 
-class Answer(BaseModel):
+class SamlAnswer(BaseModel):
     """A verified answer of a provider, on its way through the browser.
 
     `assertion_id`, `valid_until`: of the assertion, which can be used once.
@@ -57,24 +57,24 @@ class Answer(BaseModel):
     expires_at: datetime
 
 
-def seal(state: Attempt | Answer, cipher: Cipher) -> str:
+def seal(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
     """Returns the state as an encrypted text."""
     return cipher.encrypt(state.model_dump_json())
 
 
-def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> Attempt:
+def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAttempt:
     """Decrypts the cookie and returns the attempt that this browser began with this provider.
 
     Raises BadRequest `saml_attempt_expired` if there is none, it has expired, or the provider is another one.
     """
-    return _open(Attempt, cookie, cipher, provider=provider)
+    return _open(SamlAttempt, cookie, cipher, provider=provider)
 
 
-def open_answer(value: str, cipher: Cipher, *, attempt: Attempt) -> Answer:
+def open_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnswer:
     """Decrypts an answer. Raises BadRequest `saml_attempt_expired` if it has expired, or answers another
     attempt.
     """
-    answer = _open(Answer, value, cipher, provider=attempt.provider)
+    answer = _open(SamlAnswer, value, cipher, provider=attempt.provider)
     if answer.in_response_to != attempt.request_id:
         raise attempt_expired()
     return answer

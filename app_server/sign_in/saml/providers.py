@@ -11,8 +11,8 @@ import httpx
 
 from app_server.core.config import Config
 from app_server.core.errors import Forbidden
-from app_server.core.saml_providers import SamlProvider
 from app_server.core.server_objects import from_server
+from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.http.bounded_body import IDENTITY, whole_body
 from app_server.http.guarded_client import bound_to
 from app_server.sign_in.saml import document, service_provider, statements

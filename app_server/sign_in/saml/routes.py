@@ -48,7 +48,7 @@ async def begin_saml_sign_in(
     except BadGateway as refusal:
         return back_to(config, page_for(None), f"refused={refusal.code}")
     reply = RedirectResponse(url, status_code=303)
-    attempts.COOKIE.keep(attempts.seal(attempts.Attempt.begin(name, request_id), cipher), reply, config)
+    attempts.COOKIE.keep(attempts.seal(attempts.SamlAttempt.begin(name, request_id), cipher), reply, config)
     return reply
 
 
@@ -138,8 +138,8 @@ async def complete_saml_sign_in(
     return reply
 
 
-def _answer(name: str, statement: Statement, identity: ProviderIdentity) -> attempts.Answer:
-    return attempts.Answer(
+def _answer(name: str, statement: Statement, identity: ProviderIdentity) -> attempts.SamlAnswer:
+    return attempts.SamlAnswer(
         provider=name,
         in_response_to=statement.in_response_to,
         assertion_id=statement.assertion_id,

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from app_server.core.config import Config
 from app_server.core.identity_providers import is_safe_url
-from app_server.core.saml_providers import SamlProvider
+from app_server.core.sign_in.saml_providers import SamlProvider
 
 if TYPE_CHECKING:
     from saml2.config import SPConfig

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from app_server.core.saml_providers import SamlProvider
+from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.sign_in.identities.identity import (
     MAX_NAME,
     MAX_SUBJECT,

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, now
-from app_server.core.saml_providers import SamlProvider
+from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.sign_in.saml.refusals import response_used
 
 

@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from app_server.core.saml_providers import SamlProvider
+from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.main import WithState
 from app_server.sign_in.saml.providers import SamlProviders
-from app_server.sign_in.saml.service_provider import find_program
+from app_server.sign_in.saml.service_provider import Addresses, find_program
 from tests.app_server.conftest import App
 from tests.support.apps import public_app
 from tests.support.saml_provider import Person, SamlIdentityProvider, encoded
+from tests.support.simplesamlphp import SimpleSamlPhp
 
 BEGIN = "/api/v1/sign-in/saml/acme"
 ACS = f"{BEGIN}/acs"
@@ -27,13 +28,14 @@ class SamlSite:
     def __init__(
         self,
         app: App,
-        provider: SamlIdentityProvider,
+        provider: SamlIdentityProvider | SimpleSamlPhp,
         find_program: Callable[[], str | None] = find_program,
         **settings: Any,
     ) -> None:
         self.provider = provider
         told = SamlProvider.model_validate(provider.settings(**settings))
         self.config = app.config.model_copy(update={"saml_providers": [told]})
+        self.addresses = Addresses.of(self.config, told)
         providers = SamlProviders(self.config, app.state["http"], find_program)
         state = {**app.state, "config": self.config, "saml_providers": providers}
         self.public = WithState(public_app(self.config), state)
@@ -46,7 +48,7 @@ class SamlSite:
 
 
 class Browser:
-    def __init__(self, client: httpx.AsyncClient, provider: SamlIdentityProvider) -> None:
+    def __init__(self, client: httpx.AsyncClient, provider: SamlIdentityProvider | SimpleSamlPhp) -> None:
         self.client = client
         self._provider = provider
 
@@ -56,20 +58,30 @@ class Browser:
         assert reply.status_code == 303, reply.text
         return reply.headers["location"]
 
+    async def at_provider(self, url: str) -> str:
+        """Returns the page of a provider that listens. `url`: with our request."""
+        async with httpx.AsyncClient(trust_env=False, follow_redirects=True) as client:
+            return (await client.get(url)).raise_for_status().text
+
     async def answered(self, person: Person | None = None, **answer: Any) -> str:
         """Begins a sign-in, and returns the provider's response as XML. `answer`: see
         SamlIdentityProvider.answer.
         """
         url = await self.begin()
         metadata = await self.client.get(f"{BEGIN}/metadata")
+        assert isinstance(self._provider, SamlIdentityProvider)
         return self._provider.answer(url, metadata.text, person, **answer)
 
     async def send(self, xml: str) -> str:
         """Sends a response as the form of the provider's page does, and follows the redirects. Returns the
         fragment of the page of ours at the end.
         """
+        return await self.send_field(encoded(xml))
+
+    async def send_field(self, field: str) -> str:
+        """Sends a response as it stands in the form."""
         reply = await self.client.post(
-            ACS, data={"SAMLResponse": encoded(xml)}, headers={"Origin": "https://id.example.org"}
+            ACS, data={"SAMLResponse": field}, headers={"Origin": "https://id.example.org"}
         )
         assert reply.status_code == 303, reply.text
         end = (await self.client.get(reply.headers["location"])).headers["location"]
@@ -81,7 +93,11 @@ class Browser:
 
     async def sign_in(self, person: Person | None = None, **answer: Any) -> dict[str, Any]:
         """Signs in, and returns the user."""
-        kind, _, token = (await self.end_of(person, **answer)).partition("=")
+        return await self.finish(await self.end_of(person, **answer))
+
+    async def finish(self, fragment: str) -> dict[str, Any]:
+        """Signs in with the token of a fragment, as our page does. Returns the user."""
+        kind, _, token = fragment.partition("=")
         assert kind == "token", token
         ours = {"Origin": str(self.client.base_url).rstrip("/")}
         reply = await self.client.post("/api/v1/sign-in/link", json={"token": token}, headers=ours)

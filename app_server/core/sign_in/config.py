@@ -4,7 +4,7 @@ from pydantic import ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from app_server.core.identity_providers import IdentityProvider, SignInProvider
-from app_server.core.saml_providers import SamlProvider
+from app_server.core.sign_in.saml_providers import SamlProvider
 
 
 class SignInConfig(BaseSettings):

@@ -1,0 +1,1 @@
+"""Deploy-time configuration of the sign-in by identity providers."""
