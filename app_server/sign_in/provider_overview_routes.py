@@ -29,7 +29,7 @@ class RegisteredAddress(BaseModel):
 
 
 class ProviderProblem(BaseModel):
-    """Why nobody can sign in by a provider at the moment."""
+    """Why sign-ins by a provider fail at the moment."""
 
     code: str
     detail: str
