@@ -81,6 +81,7 @@ class SamlIdentityProvider:
     """
 
     host = "127.0.0.1"
+    lifetime_minutes = 15
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,7 +96,7 @@ class SamlIdentityProvider:
     def renew_key(self) -> None:
         """Makes a new key and certificate, and writes the metadata with it."""
         write_key(self.folder)
-        self.metadata = str(entity_descriptor(IdPConfig().load(self._configuration({}))))
+        self.metadata = str(entity_descriptor(IdPConfig().load(self._configuration())))
         self.metadata_file.write_text(self.metadata)
 
     @property
@@ -122,7 +123,6 @@ class SamlIdentityProvider:
         person: Person | None = None,
         *,
         signs: tuple[str, ...] = ("assertion",),
-        lifetime_minutes: int = 15,
         **replaced: Any,
     ) -> str:
         """Returns the XML of the response to the request in this address.
@@ -131,11 +131,7 @@ class SamlIdentityProvider:
         from what the request asks, such as `destination`, `sp_entity_id` and `in_response_to`.
         """
         person = person or self.person
-        server = Server(
-            config=IdPConfig().load(
-                self._configuration({"lifetime": {"minutes": lifetime_minutes}}, sp_metadata)
-            )
-        )
+        server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
         query = parse_qs(urlsplit(request_url).query)
         asked = server.parse_authn_request(query["SAMLRequest"][0], BINDING_HTTP_REDIRECT).message
         arguments = {
@@ -189,7 +185,7 @@ class SamlIdentityProvider:
                 server.should_exit = True
                 thread.join(PATIENCE_SECONDS)
 
-    def _configuration(self, policy: Mapping[str, Any], sp_metadata: str | None = None) -> dict[str, Any]:
+    def _configuration(self, sp_metadata: str | None = None) -> dict[str, Any]:
         return {
             "entityid": ENTITY_ID,
             "xmlsec_binary": find_program(),
@@ -200,7 +196,9 @@ class SamlIdentityProvider:
                 "idp": {
                     "name": "Acme",
                     "endpoints": {"single_sign_on_service": [(f"{self.url}/sso", BINDING_HTTP_REDIRECT)]},
-                    "policy": {"default": {"name_form": _URI_NAMES, **policy}},
+                    "policy": {
+                        "default": {"name_form": _URI_NAMES, "lifetime": {"minutes": self.lifetime_minutes}}
+                    },
                 }
             },
         }
