@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from app_server.marketplaces.index import Files
-from app_server.skills.catalogue import front_matter
+from app_server.skills.catalogue import front_matter, front_matter_size
 
 MAX_SKILLS: Final = 200
+MAX_EXAMINED: Final = 300
 MAX_PROBLEMS: Final = 50
+MAX_FRONT_MATTER_CHARACTERS: Final = 4096
 MAX_DESCRIPTION_CHARACTERS: Final = 1024
 MAX_PATH_CHARACTERS: Final = 1000
 SKILL_FILE: Final = "SKILL.md"
@@ -55,7 +57,10 @@ def skill_folders(files: Files) -> SkillFolders:
     found: dict[str, FoundSkill] = {}
     doubled: dict[str, list[str]] = {}
     problems = list(_left_out(files))
-    for path in sorted(one for one in files.texts if PurePosixPath(one).name == SKILL_FILE):
+    paths = sorted(one for one in files.texts if PurePosixPath(one).name == SKILL_FILE)
+    if len(paths) > MAX_EXAMINED:
+        problems.append(f"Only {MAX_EXAMINED} of {len(paths)} skills are examined.")
+    for path in paths[:MAX_EXAMINED]:
         try:
             skill = _skill(path, files)
         except _Refused as error:
@@ -69,7 +74,7 @@ def skill_folders(files: Files) -> SkillFolders:
             found[skill.name] = skill
         else:
             problems.append(f"{path} is left out: a repository may have {MAX_SKILLS} skills.")
-    problems += [f"{', '.join(paths)} have the same name {name}." for name, paths in doubled.items()]
+    problems += [f"{', '.join(twins)} have the same name {name}." for name, twins in doubled.items()]
     if len(problems) > MAX_PROBLEMS:
         problems[MAX_PROBLEMS - 1 :] = [f"And {len(problems) - MAX_PROBLEMS + 1} more."]
     return SkillFolders(tuple(found[name] for name in sorted(found)), tuple(problems))
@@ -92,26 +97,37 @@ def _skill(path: str, files: Files) -> FoundSkill:
     text = files.texts[path]
     if not path.isprintable() or len(path) > MAX_PATH_CHARACTERS:
         raise _Refused(f"has a path with unusual characters or more than {MAX_PATH_CHARACTERS} characters")
-    if _HIDDEN.search(text):
-        raise _Refused("has characters that are not visible to a reader")
-    matter = front_matter(text)
-    if matter is None:
-        raise _Refused("has front matter that is not valid YAML")
-    if matter.get("hooks"):
-        raise _Refused("has hooks, which only a plugin may have")
+    matter = _matter(text)
     directory = PurePosixPath(path).parent
-    name, description = matter.get("name", directory.name), matter.get("description")
+    name = matter.get("name", directory.name)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _Refused("has no usable name: up to 64 letters, digits, dots, dashes and underscores")
-    if not isinstance(description, str) or not description.strip():
-        raise _Refused("has no description, by which an agent could choose it")
-    if _HIDDEN.search(description):
-        raise _Refused("has a description with characters that are not visible to a reader")
-    if len(description) > MAX_DESCRIPTION_CHARACTERS:
-        raise _Refused(f"has a description of more than {MAX_DESCRIPTION_CHARACTERS} characters")
     below = f"{directory}/" if directory.parts else ""
     if any(f"{below}{one}" in files.paths for one in ("hooks.json", "hooks/hooks.json")):
         raise _Refused("lies beside hooks, which only a plugin may have")
     # A skill at the top has the whole repository beside it, which is not a part of it.
     others = sum(one.startswith(below) for one in files.paths) - 1 if below else 0
-    return FoundSkill(name, " ".join(description.split()), path, text, others)
+    return FoundSkill(name, _description(matter.get("description")), path, text, others)
+
+
+def _matter(text: str) -> dict[str, Any]:
+    if _HIDDEN.search(text):
+        raise _Refused("has characters that are not visible to a reader")
+    if front_matter_size(text) > MAX_FRONT_MATTER_CHARACTERS:
+        raise _Refused(f"has front matter of more than {MAX_FRONT_MATTER_CHARACTERS} characters")
+    matter = front_matter(text)
+    if matter is None:
+        raise _Refused("has front matter that is not valid YAML")
+    if matter.get("hooks"):
+        raise _Refused("has hooks, which only a plugin may have")
+    return matter
+
+
+def _description(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _Refused("has no description, by which an agent could choose it")
+    if _HIDDEN.search(value):
+        raise _Refused("has a description with characters that are not visible to a reader")
+    if len(value) > MAX_DESCRIPTION_CHARACTERS:
+        raise _Refused(f"has a description of more than {MAX_DESCRIPTION_CHARACTERS} characters")
+    return " ".join(value.split())

@@ -1,11 +1,10 @@
 """Reads the skills of registered repositories, and stores what was found."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import and_, delete, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import Database
@@ -87,52 +86,36 @@ async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> No
         wanted = [each.registration for each in await known_repositories(session, user_id)]
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def read(registration: MarketplaceRegistration) -> Read | UnreadableMarketplace:
+    async def read(registration: MarketplaceRegistration) -> SkillRepository:
         async with room:
+            row = SkillRepository(
+                user_id=_user_of(registration, user_id),
+                marketplace=registration.name,
+                place=_place(registration),
+                skills=[],
+            )
             try:
-                return await read_repository(registration.without_scope(), guard)
+                found = await read_repository(registration.without_scope(), guard)
             except UnreadableMarketplace as error:
-                return error
+                row.problems = [str(error)]
+                return row
+            # Without the texts, which would take much memory together.
+            row.skills = [
+                {"name": one.name, "description": one.description, "path": one.path}
+                for one in found.folders.skills
+            ]
+            row.commit_id, row.problems = found.commit, list(found.folders.problems)
+            return row
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(read(each)) for each in wanted]
-    async with database.session() as session:
-        await _store(session, user_id, wanted, [task.result() for task in tasks])
-
-
-async def _store(
-    session: AsyncSession,
-    user_id: UUID,
-    wanted: Sequence[MarketplaceRegistration],
-    answers: Sequence[Read | UnreadableMarketplace],
-) -> None:
-    await session.execute(delete(SkillRepository).where(SkillRepository.user_id == user_id))
     shared = [each.name for each in wanted if _user_of(each, user_id) is None]
-    await session.execute(
-        delete(SkillRepository).where(
-            SkillRepository.user_id.is_(None), SkillRepository.marketplace.in_(shared)
+    of_everyone = and_(SkillRepository.user_id.is_(None), SkillRepository.marketplace.in_(shared))
+    async with database.session() as session:
+        await session.execute(
+            delete(SkillRepository).where(or_(SkillRepository.user_id == user_id, of_everyone))
         )
-    )
-    for registration, answer in zip(wanted, answers, strict=True):
-        row = SkillRepository(
-            user_id=_user_of(registration, user_id),
-            marketplace=registration.name,
-            place=_place(registration),
-            commit_id=None,
-            skills=[],
-            problems=[],
-        )
-        if isinstance(answer, UnreadableMarketplace):
-            row.problems = [str(answer)]
-        else:
-            row.commit_id = answer.commit
-            row.skills = [
-                {"name": one.name, "description": one.description, "path": one.path}
-                for one in answer.folders.skills
-            ]
-            row.problems = list(answer.folders.problems)
-        session.add(row)
-    await session.flush()
+        session.add_all(task.result() for task in tasks)
 
 
 def _user_of(registration: MarketplaceRegistration, user_id: UUID) -> UUID | None:

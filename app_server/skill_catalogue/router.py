@@ -1,5 +1,6 @@
 """Routes for the catalogue of skills, installed skills, and choices which of them are loaded."""
 
+import asyncio
 from typing import Annotated
 from uuid import UUID
 
@@ -34,6 +35,7 @@ from app_server.skills import choices
 from app_server.skills.installed import installed_for, skill_files
 from app_server.skills.loading import SkillLoading, loading
 from app_server.skills.models import EVERYWHERE, InstalledSkill
+from app_server.skills.shipped import shipped_skills
 
 router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
 
@@ -50,7 +52,8 @@ async def search_catalogue(
     marketplaces had when they were read last. `query`: words in the name or description.
     """
     repositories = await known_repositories(session, user.id)
-    found = service.catalogue(repositories, await installed_for(session, user.id), query)
+    shipped = await asyncio.to_thread(shipped_skills)
+    found = service.catalogue(shipped, repositories, await installed_for(session, user.id), query)
     items, next_page_id = page_of(found, page_id, limit)
     return Page(items=items, next_page_id=next_page_id)
 
@@ -170,7 +173,8 @@ async def explain_skill_loading(
     """
     files = await skill_files(session, config, user.id)
     chosen = await choices.choices_of(session, user.id)
-    return loading(files, choices.disabled_in(chosen, repository or EVERYWHERE))
+    disabled = choices.disabled_in(chosen, repository or EVERYWHERE)
+    return await asyncio.to_thread(loading, files, disabled)
 
 
 @router.get("/choices")

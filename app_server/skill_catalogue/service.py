@@ -17,7 +17,7 @@ from app_server.marketplaces.schemas import Marketplace
 from app_server.skill_catalogue.repositories import KnownRepository, known_repositories, read_repository
 from app_server.skill_catalogue.schemas import CatalogueSkill, InstallSkill
 from app_server.skills.models import InstalledSkill
-from app_server.skills.shipped import shipped_skills
+from app_server.skills.shipped import ShippedSkill, shipped_skills
 
 MAX_INSTALLED = 100
 
@@ -49,7 +49,10 @@ class Place:
 
 
 def catalogue(
-    repositories: Iterable[KnownRepository], installed: Iterable[InstalledSkill], query: str
+    shipped: Iterable[ShippedSkill],
+    repositories: Iterable[KnownRepository],
+    installed: Iterable[InstalledSkill],
+    query: str,
 ) -> list[CatalogueSkill]:
     """Returns the skills whose name or description has all words of the query, the product's first."""
     has = {(row.marketplace, row.source is None, row.name, row.user_id is None) for row in installed}
@@ -63,7 +66,7 @@ def catalogue(
             is_installed=(None, True, one.name, False) in has,
             is_installed_for_everyone=(None, True, one.name, True) in has,
         )
-        for one in shipped_skills()
+        for one in shipped
     ]
     for each in repositories:
         name = each.registration.name

@@ -55,6 +55,14 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
     )
 
 
+def front_matter_size(text: str) -> int:
+    """Returns the number of characters of the fields at the top of the file. Reading them takes much longer
+    than this.
+    """
+    match = _FRONT_MATTER.match(text.strip())
+    return len(match[1]) if match else 0
+
+
 def plain_text(value: object) -> str | None:
     """Returns a field that is a text or a number, as text. Returns None for all others, and for a text that
     UTF-8 cannot encode, as YAML escapes can make it.

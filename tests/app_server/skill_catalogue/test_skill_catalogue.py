@@ -278,6 +278,7 @@ HOSTILE = {
         '---\ndescription: "\\uD800"\n---\nx',
         "has a description with characters that are not visible",
     ),
+    "long/SKILL.md": (skill("long", more="x" * 4096), "has front matter of more than 4096 characters"),
     "zero/SKILL.md": (skill("zero", "a\0"), "zero/SKILL.md has characters that are not visible to a reader"),
     "/".join(["d" * 200] * 5) + "/SKILL.md": (skill("deep"), None),
     "hidden/SKILL.md": (skill("hidden", "a\U000e0041"), "has characters that are not visible to a reader"),
