@@ -39,7 +39,7 @@ class Follower:
         """
         try:
             await self._follow()
-        except Exception as error:  # noqa: BLE001 (everybody who waits gets it)
+        except Exception as error:  # noqa: BLE001 (all waiting callers get it)
             self.failure = error
         await self._tell()
 

@@ -35,7 +35,7 @@ class HookDefinition(BaseModel):
     timeout: float = Field(default=60, gt=0, le=3600, description="Seconds")
     is_async: bool = Field(
         default=False,
-        # The SDK sends it under the name of its own field.
+        # The SDK sends it under the name of its field.
         validation_alias=AliasChoices("async", "async_", "is_async"),
         serialization_alias="async",
         description="The run does not wait for it and ignores its result",

@@ -45,11 +45,11 @@ def repaired(text: str) -> Any:
     import json_repair
 
     try:
-        mended = json_repair.loads(inner)
-        is_faithful = all(_is_written(leaf, inner) for leaf in _texts(mended))
+        repaired_value = json_repair.loads(inner)
+        is_faithful = all(_is_written(leaf, inner) for leaf in _texts(repaired_value))
     except (RecursionError, ValueError):
         return None
-    return mended if mended and is_faithful else None
+    return repaired_value if repaired_value and is_faithful else None
 
 
 def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ class StartChildConversationAction(Action):
     title: str | None = Field(default=None, description="A short name for the child conversation.")
     isolation: Literal["worktree", "shared"] = Field(
         default="worktree",
-        description="`worktree`: the child works in a git work tree and on a branch of its own, begun at the "
+        description="`worktree`: the child works in its own git work tree and on its own branch, begun at the "
         "present commit. `shared`: it works in the same directory.",
     )
 
@@ -45,8 +45,8 @@ class StartChildConversationTool(Tool[StartChildConversationAction]):
         title="start_child_conversation", destructiveHint=False, idempotentHint=False, openWorldHint=False
     )
     description: ClassVar[str] = (
-        "Start another conversation that works on a task of its own while you go on.\n"
-        "It has your configuration and, unless you say otherwise, a git work tree of its own that begins at "
+        "Start another conversation that works on a separate task while you go on.\n"
+        "It has your configuration and, unless you say otherwise, its own git work tree that begins at "
         "the present commit: what you have not committed is not in it. It does not report back; look at its "
         "branch or its directory for what it has done. Call this once per task: each call starts another one."
     )
@@ -66,7 +66,7 @@ class StartChildConversationTool(Tool[StartChildConversationAction]):
         except ChildNotStartedError as error:
             return StartChildConversationObservation(content=[TextContent(text=str(error))], is_error=True)
         where = f"in {child.workspace}" + (
-            ", a work tree of its own" if child.isolation == "worktree" else ""
+            ", its own work tree" if child.isolation == "worktree" else ""
         )
         text = f"Conversation {child.conversation_id} works on it {where}."
         return StartChildConversationObservation(

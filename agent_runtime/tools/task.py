@@ -15,16 +15,16 @@ from agent_runtime.tools.tool import Action, Observation, Tool, ToolAnnotations,
 DEFAULT = "general-purpose"
 
 _DESCRIPTION = """\
-Hand a piece of the work to a sub-agent. It works by itself in a conversation of its own, which does not see \
-yours, and its report comes back as the result.
+Hand a piece of the work to a sub-agent. It works in a separate conversation, which does not see yours, \
+and its report is the result.
 
-Worth it for what takes many steps or much reading whose details you do not need. Not worth it for a single \
-command, an edit you can make yourself, or what you already know.
+Use it for work that takes many steps, or much reading whose details you do not need. Do not use it for a \
+single command, an edit that you can make yourself, or a question that you can already answer.
 
 - Put all it needs into the prompt: the goal, files and names, what is known already, what to \
 report.
 - Several calls in one reply run side by side. They share your working directory: do not let two of them \
-change the same files, or give each a work tree of its own.
+change the same files, or give each its own work tree.
 - `isolation="worktree"`: it works on a copy of the last commit, in a git work tree. When it is done its \
 changes are merged into your working directory; if they conflict, you are told where they are and settle it.
 - To go on with an earlier one, pass its task id as `resume`: it still knows all it has done.
@@ -42,7 +42,7 @@ class TaskAction(Action):
     resume: str | None = Field(default=None, description="The id of the task that is to go on.")
     isolation: Isolation | None = Field(
         default=None,
-        description="`worktree`: in a git work tree of its own, merged back at the end. `shared`: in your "
+        description="`worktree`: in a separate git work tree, merged back at the end. `shared`: in your "
         "working directory. Left out, it is as the sub-agent's definition says.",
     )
     _call_id: str = PrivateAttr(default="")

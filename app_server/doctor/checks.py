@@ -172,7 +172,7 @@ def _check_builders(config: Config) -> list[Finding]:
     return [
         warned(
             "image builds",
-            "SLIPWAY_SANDBOX_SPECS=everybody: every user may run commands of their own in builds, which are "
+            "SLIPWAY_SANDBOX_SPECS=everybody: every user may run commands in builds, which are "
             "not walled in as sandboxes are: as root, with a network, beside the engine.",
             "Unset SLIPWAY_SANDBOX_SPECS, so that only admins may, or see that you trust all users so far.",
         )

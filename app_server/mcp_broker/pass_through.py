@@ -172,7 +172,7 @@ def _refusal(target: UpstreamServer, reply: httpx.Response) -> BadGateway:
     return BadGateway(
         f"The MCP server {target.name!r} does not let us in (HTTP {reply.status_code}).",
         code="mcp_credentials_refused",
-        fix="The user has to mend its headers, or to connect it again, in the settings.",
+        fix="The user must correct its headers, or connect it again, in the settings.",
     )
 
 

@@ -26,7 +26,7 @@ def why_not(config: Config, kind: SandboxKind, role: Role) -> str | None:
         case "admins":
             return "Only admins may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
         case "nobody":
-            return "Nobody may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
+            return "No user may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
 
 
 def sandbox_specs_not_allowed(reason: str) -> Forbidden:

@@ -41,9 +41,9 @@ def test_a_step_is_approved_and_another_refused_with_a_reason(
         expect(question(page).get_by_text("sudo rm -rf /var/lib/app")).to_be_visible()
         expect(page.get_by_text("approved-42").first).to_be_visible()
         question(page).get_by_role("button", name="Reject").press("Enter")
-        page.get_by_label("Why not, for the agent").fill("Keep the data.")
+        page.get_by_label("Reason for the agent").fill("Keep the data.")
         someone.photograph("asking-first-reason")
-        page.get_by_label("Why not, for the agent").press("Enter")
+        page.get_by_label("Reason for the agent").press("Enter")
 
         expect(page.get_by_text("Then I leave it as it is.").first).to_be_visible()
         expect(page.get_by_text("Keep the data.").first).to_be_visible()
@@ -84,8 +84,8 @@ def test_each_step_is_answered_by_itself_with_the_keyboard(
         expect(second.get_by_role("radio", name="Reject")).to_be_checked()
         page.keyboard.up("ArrowRight")
         someone.photograph("asking-steps-answered")
-        page.get_by_label("Why not, for the agent").fill("Not on a Friday.")
-        page.get_by_label("Why not, for the agent").press("Enter")
+        page.get_by_label("Reason for the agent").fill("Not on a Friday.")
+        page.get_by_label("Reason for the agent").press("Enter")
 
         expect(page.get_by_text("Only the first one, then.").first).to_be_visible()
         expect(page.get_by_text("kept-42").first).to_be_visible()

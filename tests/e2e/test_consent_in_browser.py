@@ -80,8 +80,8 @@ def test_a_person_looks_allows_is_asked_again_after_an_edit_and_takes_it_back(
         page.goto(f"{scripted_server.url}/settings/consents")
         expect(page.get_by_role("region", name=str(hostile.path))).to_be_visible()
         someone.photograph("consents")
-        page.get_by_role("button", name=re.compile("^Take back the answer about Set-up script")).click()
-        page.get_by_role("button", name=re.compile("^Take back the answer about Plugin evil")).click()
+        page.get_by_role("button", name=re.compile("^Withdraw the decision about Set-up script")).click()
+        page.get_by_role("button", name=re.compile("^Withdraw the decision about Plugin evil")).click()
         expect(page.get_by_text("Nothing allowed yet")).to_be_visible()
         assert someone.complaints == []
 

@@ -3,7 +3,7 @@
 from agent_runtime.security.rules import environment, escapes, package_calls
 from agent_runtime.security.rules.rule import Rule, of
 
-_ANYTHING = "runs a program of its own that can do anything"
+_ANYTHING = "runs its own program, which can do anything"
 
 _FETCHED = "runs a program that it fetches or decodes first"
 
@@ -36,14 +36,14 @@ CODE = (
     Rule(
         "packages-from-elsewhere",
         "HIGH",
-        "installs software from a place of its own choice",
+        "installs software from an address that it names",
         package_calls.MANAGERS,
         package_calls.comes_from_elsewhere,
     ),
     Rule(
         "packages-from-elsewhere",
         "HIGH",
-        "installs software from a place of its own choice",
+        "installs software from an address that it names",
         test=package_calls.sets_index,
     ),
     Rule(

@@ -9,7 +9,7 @@ from agent_runtime.security.commands import judge_command
 from agent_runtime.security.finding import Finding, Judgement
 from agent_runtime.security.rules.inline_code import can_harm
 
-INLINE_PROGRAM = Finding("inline-program", "UNKNOWN", "runs a program of its own that can do anything")
+INLINE_PROGRAM = Finding("inline-program", "UNKNOWN", "runs its own program, which can do anything")
 
 _SHELL_LINE = re.compile(
     r"^\s*(?:\w+\s*=\s*)?!{1,2}(.+)$|^\s*%s[xc]\s+(.+)$|^\s*%((?:pip|conda)\b.*)$", re.MULTILINE

@@ -249,7 +249,7 @@ _NETWORK = (
         network_effects.FETCHERS,
         network_effects.asks_for_metadata,
     ),
-    Rule("connection", "HIGH", "opens a connection of its own", test=network_effects.opens_connection),
+    Rule("connection", "HIGH", "opens a separate connection", test=network_effects.opens_connection),
     Rule(
         "listen",
         "HIGH",
@@ -328,7 +328,7 @@ _SERVICES = (
     Rule(
         "publish",
         "HIGH",
-        "publishes for everybody",
+        "publishes to the public",
         of("npm pnpm yarn cargo gem twine poetry hatch flit docker podman helm uv python python3"),
         lambda call, _: not _PUBLISHES.isdisjoint(word.text for word in call.operands[:3]),
     ),

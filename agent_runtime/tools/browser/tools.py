@@ -116,7 +116,7 @@ class BrowserClickTool(BrowserTool[BrowserClickAction]):
     does = _INPUT
     annotations = _ACTS.titled("browser_click")
     words = """\
-Click an element by its number in the latest browser_get_state. After whatever changes the page, get the state
+Click an element by its number in the latest browser_get_state. After anything that changes the page, get the state
 anew: the numbers may mean something else. Dialogs of the page are answered with OK, and you are told."""
 
     async def act(self, browser: Browser, action: BrowserClickAction) -> BrowserReply:
@@ -266,7 +266,7 @@ class BrowserGetStorageTool(BrowserTool[BrowserGetStorageAction]):
     annotations = _LOOKS_HERE.titled("browser_get_storage")
     words = """\
 See what sites keep in the browser, as JSON: all cookies, and the local storage of every origin that is open.
-Cookies may be somebody's way in: look only if your task needs it, and write them nowhere."""
+Cookies may give access to accounts: look only if your task needs it, and do not write them anywhere."""
 
     async def act(self, browser: Browser, action: BrowserGetStorageAction) -> BrowserReply:
         del action

@@ -141,7 +141,7 @@ def oauth(
 
 
 async def _refuse(_: str) -> None:
-    raise SignInNeededError("It wants somebody to sign in: do that where the server was added.")
+    raise SignInNeededError("The server requires a sign-in: sign in where the server was added.")
 
 
 async def _nobody() -> "AuthorizationCodeResult":

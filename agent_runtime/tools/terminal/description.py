@@ -28,6 +28,6 @@ SESSIONS = """
 Sessions
 * `session` names a shell; up to {max_sessions} exist side by side, each with its own directory, variables and
   running command. Calls of one reply with different sessions run at the same time.
-* Keep a server, a watcher or a long build in a session of its own, and look at it with an empty command while
+* Keep a server, a watcher or a long build in a separate session, and look at it with an empty command while
   you work on in another. `reset=true` with an empty command ends a session.
 """

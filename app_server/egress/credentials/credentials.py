@@ -243,4 +243,4 @@ def _is_below(path: str, prefix: str) -> bool:
 
 def _require_owner(user: User) -> None:
     if user.role is not Role.OWNER:
-        raise Forbidden("Only the owner of this installation may set credentials for everybody.")
+        raise Forbidden("Only the owner of this installation may set credentials for all users.")

@@ -16,7 +16,7 @@ import { useUserStream } from './use-user-stream'
 
 const Palette = lazy(() => import('@/features/palette/palette').then((m) => ({ default: m.Palette })))
 
-/** The frame of every signed-in page; it sends everybody else to sign in. */
+/** The frame of every signed-in page. Users who are not signed in are sent to the sign-in page. */
 export function Shell() {
   const { t } = useTranslation()
   const user = useQuery(currentUserQuery())

@@ -35,7 +35,7 @@ beforeAll(() => {
   server.listen({ onUnhandledRequest: 'error' })
   server.events.on('request:unhandled', noteUnexpected)
 })
-// One hook, for its order counts: a page that is still mounted when the handlers go asks nobody in particular.
+// One hook, because the order matters: pages must be unmounted before the handlers are removed.
 afterEach(() => {
   cleanup()
   server.resetHandlers()

@@ -125,7 +125,7 @@ def test_the_agent_starts_one_with_a_tool_and_goes_on(
     (observation,) = [e["observation"] for e in server.events(parent) if e["kind"] == "ObservationEvent"]
     assert observation["kind"] == "StartChildConversationObservation"
     assert (observation["conversation_id"], observation["isolation"]) == (child, "worktree")
-    assert "a work tree of its own" in observation["content"][0]["text"]
+    assert "its own work tree" in observation["content"][0]["text"]
 
 
 def test_deleting_the_parent_deletes_its_children_and_work_trees_without_open_work(

@@ -1,4 +1,4 @@
-"""Work in a work tree of its own that comes back."""
+"""Work in a separate work tree that is merged back."""
 
 import asyncio
 import subprocess

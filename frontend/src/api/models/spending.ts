@@ -66,7 +66,7 @@ export function useSpendMore(conversationId: string) {
   })
 }
 
-/** What everybody may spend, and each user. For administrators alone. */
+/** The spending limits of all users, and of single users. Only administrators may read them. */
 export function spendingLimitsQuery() {
   return queryOptions({
     queryKey: spendingKeys.all,
@@ -74,7 +74,7 @@ export function spendingLimitsQuery() {
   })
 }
 
-/** Without a user: what everybody may spend. */
+/** Sets a spending limit. Without a user, sets the default limit of all users. */
 export function useAllowSpending(userId?: string) {
   const change = useChangedLimits()
   const path = userId === undefined ? 'default' : `users/${userId}`
@@ -86,7 +86,7 @@ export function useAllowSpending(userId?: string) {
   })
 }
 
-/** From now on the user is allowed what everybody is. */
+/** Removes the limit of one user, so that the default limit applies. */
 export function useFollowDefault(userId: string) {
   const change = useChangedLimits()
   return useMutation({

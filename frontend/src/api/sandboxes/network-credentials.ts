@@ -5,7 +5,7 @@ import { networkKeys } from './network'
 
 const ROOT = '/api/v1/settings/network/credentials'
 
-/** Whose calls get a credential: this user's, those of one repository's tasks, or everybody's here. */
+/** Whose calls get a credential: those of this user, of one repository's tasks, or of all users here. */
 export const CREDENTIAL_SCOPES = ['user', 'repository', 'server'] as const
 export type CredentialScope = (typeof CREDENTIAL_SCOPES)[number]
 

@@ -47,7 +47,7 @@ export type RepositoryNetwork = Schemas['RepositoryNetwork']
 
 /**
  * `mode`: null: what `default_mode` says.
- * `default_hosts`: listed for everybody.
+ * `default_hosts`: hosts that are listed for all users.
  * `is_enforced`: whether sandboxes here have no other way out.
  */
 export type NetworkSettings = Schemas['NetworkSettings']

@@ -29,7 +29,7 @@ export type NewSandboxSpec = { name: string; runtime_plugins?: RuntimePluginName
   { image: string } | { dockerfile: string } | { repository: RepositoryAsked; base: string }
 )
 
-/** `repository`: null for all that have no image of their own. */
+/** `repository`: null means all repositories without a separate image. */
 export type SpecChoice = Sent<Omit<Schemas['ChooseSandboxSpec'], 'git_provider'>>
 
 const ROOT = '/api/v1/sandbox-specs'

@@ -13,7 +13,7 @@ import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { EverybodysLimits } from './everybodys-limits'
+import { DefaultSpendingLimits } from './default-spending-limits'
 import { ModelDialog } from './model-dialog'
 import { ModelRow } from './model-row'
 import { SpendingCard } from './spending-card'
@@ -81,7 +81,7 @@ export function ModelsSection() {
         </Card>
       )}
       <SpendingCard />
-      {mayShare && <EverybodysLimits />}
+      {mayShare && <DefaultSpendingLimits />}
       {edited && (
         <ModelDialog profile={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}

@@ -22,7 +22,7 @@ const MIN_VALUE_CHARACTERS = 8
 export interface CredentialFormProps {
   /** What is replaced: all but the value is filled in. */
   replaced?: NetworkCredential
-  /** Whether it may be everybody's. */
+  /** Whether the user may set credentials for all users. */
   isOwner: boolean
   onDone: () => void
 }

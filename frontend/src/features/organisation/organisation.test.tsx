@@ -132,7 +132,7 @@ test('a member sees what holds and why, and changes nothing for others', async (
     user: { ...fakeUser(), role: 'member' },
     extra: routes(),
   })
-  const holds = await screen.findByRole('region', { name: 'What holds for you' })
+  const holds = await screen.findByRole('region', { name: 'Your effective settings' })
   expect(await within(holds).findByText('Team Core')).toBeVisible()
   expect(within(holds).getByText('Enforced')).toBeVisible()
   expect(within(holds).getByText('Overrides your setting: Run freely in the sandbox')).toBeVisible()

@@ -21,7 +21,7 @@ export interface PageFrameProps {
 export function PageFrame({ sandboxId, port, link, isListening, onReload }: PageFrameProps) {
   const { t } = useTranslation()
   const end = formatDateTime(link.expires_at)
-  // On a name of its own it may have its own storage; on ours it must not be of our origin.
+  // A page with a separate host name may use its own storage. Below our host name it must not share our origin.
   const isElsewhere = new URL(link.url, window.location.href).origin !== window.location.origin
 
   async function handleCopy() {

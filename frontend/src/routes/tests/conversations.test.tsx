@@ -236,7 +236,7 @@ test('a model key is created, shown once, and taken away', async () => {
   expect(await screen.findByLabelText('Line for the shell')).toHaveValue('export KEY="k"')
   await user.click(screen.getByRole('button', { name: 'Done' }))
   await open()
-  await user.click(await screen.findByRole('button', { name: 'Take the key away' }))
+  await user.click(await screen.findByRole('button', { name: 'Revoke the key' }))
   expect(await screen.findByText('There is no valid key.')).toBeVisible()
 })
 

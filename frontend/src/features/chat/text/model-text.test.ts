@@ -65,7 +65,7 @@ it.each<[string, TextKind, string, string]>([
     'the work of a sub-agent that conflicts',
     'answer',
     'It works.\n\n[task-3: done by reviewer.]\nTO DO: its changes conflict with yours in a.py and 2 more. Nothing in your working directory was touched. Its work is the commit abc, begun at def. Settle it now: read `git diff`.',
-    'It works.\n\nIts changes conflict with those of the agent in a.py and 2 more. The agent has to settle this.',
+    'It works.\n\nIts changes conflict with those of the agent in a.py and 2 more. The agent must resolve the conflict.',
   ],
   [
     'the same call again',

@@ -61,7 +61,7 @@ function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
   )
 }
 
-/** What the runtime told the agent of its own accord, for instance that it goes round in circles. */
+/** A message from the runtime to the agent, for instance that the agent repeats itself. */
 function NudgeRow({ event }: { event: EventOf<'MessageEvent'> }) {
   const { t } = useTranslation()
   return (

@@ -3,7 +3,7 @@ import type { TimelineItem } from '@/events/fold/reduce'
 
 export type ItemComponent = ComponentType<{ item: TimelineItem }>
 
-/** How an item of a timeline is shown: for rows that hold a timeline of their own. */
+/** Renders an item of a timeline. Rows that contain another timeline use it. */
 const ItemContext = createContext<ItemComponent | null>(null)
 
 export const ItemRendererProvider = ItemContext

@@ -13,7 +13,7 @@ export function KeptRow({ rowKey, children }: { rowKey: string; children: ReactN
   return <RowContext value={rowKey}>{children}</RowContext>
 }
 
-/** A part of a row that keeps state of its own; `name` is unique within the row. */
+/** A part of a row with separate state. `name` is unique within the row. */
 export function KeptPart({ name, children }: { name: string; children: ReactNode }) {
   return <RowContext value={`${useContext(RowContext)}/${name}`}>{children}</RowContext>
 }

@@ -9,7 +9,7 @@ import { ToldBlock } from '../text/told'
 import { ToolCard } from './tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
-/** Any tool without a renderer of its own (MCP, client tools, what comes later): its arguments and its answer. */
+/** Shows the arguments and the answer of a tool that has no separate renderer, such as an MCP or client tool. */
 export function GenericTool({
   event,
   outcome,

@@ -82,7 +82,7 @@ describe('the context meter', () => {
     await user.click(await screen.findByRole('button', { name: '50% of context' }))
     expect(screen.getByText(/64K of the 128K tokens/)).toBeVisible()
     await user.click(screen.getByRole('menuitem', { name: 'Condense now' }))
-    expect(await screen.findByText('Older steps are summed up.')).toBeVisible()
+    expect(await screen.findByText('Older steps were summarized.')).toBeVisible()
     await waitFor(() => expect(sent['condense']).toEqual([null]))
   })
 

@@ -86,9 +86,9 @@ describe('the timeline', () => {
     await user.click(await screen.findByRole('button', { name: 'PreToolUse hook refused (terminal)' }))
     expect(screen.getByText('./check.sh')).toBeVisible()
     expect(screen.getByText('Not on a Friday.')).toBeVisible()
-    expect(screen.queryByRole('button', { name: /let it pass/ })).toBeNull()
+    expect(screen.queryByRole('button', { name: /allowed/ })).toBeNull()
     await user.click(screen.getByRole('button', { name: 'Show 1 technical event' }))
-    expect(screen.getByRole('button', { name: 'PreToolUse hook let it pass (terminal)' })).toBeVisible()
+    expect(screen.getByRole('button', { name: 'PreToolUse hook allowed (terminal)' })).toBeVisible()
   })
 })
 

@@ -34,14 +34,14 @@ test('answers are listed by repository, with what they were given for', async ()
 
 test('an answer is taken back', async () => {
   const { user } = openConsents([fakeConsent()])
-  await user.click(await screen.findByRole('button', { name: /^Take back the answer about Set-up script/ }))
+  await user.click(await screen.findByRole('button', { name: /^Withdraw the decision about Set-up script/ }))
   expect(await screen.findByText('Nothing allowed yet')).toBeVisible()
 })
 
 test('what got no answer is done again with one click, where that is harmless', async () => {
   const { user } = openConsents([fakeConsent()])
   server.use(http.delete('*/api/v1/consents/:id', () => HttpResponse.error(), { once: true }))
-  await user.click(await screen.findByRole('button', { name: /^Take back the answer about Set-up script/ }))
+  await user.click(await screen.findByRole('button', { name: /^Withdraw the decision about Set-up script/ }))
   expect(await screen.findByText('The server cannot be reached.')).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Try again' }))
   expect(await screen.findByText('Nothing allowed yet')).toBeVisible()

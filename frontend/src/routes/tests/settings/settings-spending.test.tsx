@@ -63,7 +63,7 @@ test('an administrator limits everybody, and one user differently', async () => 
       }),
     ],
   })
-  const everybody = await screen.findByLabelText('Limit for everybody, in US dollars')
+  const everybody = await screen.findByLabelText('Default limit, in US dollars')
   expect(everybody).toHaveValue('50')
   await user.click(screen.getByText('$5.00 of $50.00 spent this month. Default limit.'))
   const amount = screen.getByLabelText('Limit for Ada, in US dollars')
@@ -71,15 +71,15 @@ test('an administrator limits everybody, and one user differently', async () => 
   await user.type(amount, '80')
   await user.click(screen.getByRole('button', { name: 'Set for Ada' }))
   expect(
-    await screen.findByText('$5.00 of $80.00 spent this month. Has a limit of their own.'),
+    await screen.findByText('$5.00 of $80.00 spent this month. Has a separate limit.'),
   ).toBeInTheDocument()
   expect(sent).toEqual([['u1', { limit: 80, period: 'month' }]])
 
-  await user.click(screen.getByText('$5.00 of $80.00 spent this month. Has a limit of their own.'))
-  await user.click(screen.getByRole('button', { name: 'Limit as everybody' }))
+  await user.click(screen.getByText('$5.00 of $80.00 spent this month. Has a separate limit.'))
+  await user.click(screen.getByRole('button', { name: 'Use default limit' }))
   expect(await screen.findByText(/Default limit/)).toBeInTheDocument()
 
   await user.clear(everybody)
-  await user.click(screen.getByRole('button', { name: 'Set for everybody' }))
+  await user.click(screen.getByRole('button', { name: 'Set default limit' }))
   await waitFor(() => expect(sent.at(-1)).toEqual(['default', { limit: null, period: 'month' }]))
 })

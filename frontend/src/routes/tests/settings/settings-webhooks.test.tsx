@@ -184,7 +184,7 @@ test('a dead job shows its reason and can be run again', async () => {
     ],
   })
   expect(await screen.findByText('OSError: the disk is away')).toBeVisible()
-  expect(screen.getByText('This server cannot do it')).toBeVisible()
+  expect(screen.getByText('This server cannot run it')).toBeVisible()
   expect(screen.getByRole('option', { name: 'Dead (3)' })).toBeInTheDocument()
   await user.click(screen.getByRole('button', { name: 'Run callbacks.deliver now' }))
   await waitFor(() => expect(changes).toEqual(['retry']))

@@ -145,7 +145,7 @@ describe('a batch that waits', () => {
     await user.keyboard('{ArrowRight>}')
     await waitFor(() => expect(within(second).getByRole('radio', { name: 'Reject' })).toBeChecked())
     await user.keyboard('{/ArrowRight}')
-    box.getByRole('textbox', { name: 'Why not, for the agent' }).focus()
+    box.getByRole('textbox', { name: 'Reason for the agent' }).focus()
     await user.keyboard('Not on a Friday{Enter}')
     await waitFor(() =>
       expect(sent['respond-to-confirmation']).toEqual([

@@ -15,17 +15,17 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { LimitForm } from './limit-form'
 
-/** For administrators: what everybody may spend on models, and whom they allow another amount. */
-export function EverybodysLimits() {
+/** For administrators: the default spending limit of all users, and the limits of single users. */
+export function DefaultSpendingLimits() {
   const { t } = useTranslation()
   const query = useQuery(spendingLimitsQuery())
   const title = useId()
   return (
     <section aria-labelledby={title} className="mt-10">
       <h3 id={title} className="text-base font-semibold">
-        {t('spending.everybody_title')}
+        {t('spending.default_title')}
       </h3>
-      <p className="mt-1 mb-4 max-w-lg text-sm text-muted">{t('spending.everybody_lead')}</p>
+      <p className="mt-1 mb-4 max-w-lg text-sm text-muted">{t('spending.default_lead')}</p>
       {query.isPending && <SkeletonList rows={1} label={t('spending.loading')} className="h-28" />}
       {query.isError && !query.data && (
         <ErrorState error={query.error} onRetry={() => void query.refetch()} />
@@ -51,9 +51,9 @@ function Default({ limit }: { limit: LimitPerPeriod }) {
     <div className="px-4 pb-4">
       <LimitForm
         limit={limit}
-        label={t('spending.everybody_limit')}
-        periodLabel={t('spending.everybody_period')}
-        action={t('spending.everybody_set')}
+        label={t('spending.default_limit')}
+        periodLabel={t('spending.default_period')}
+        action={t('spending.default_set')}
         save={save}
       />
     </div>
@@ -76,13 +76,13 @@ function User({ user }: { user: UserLimit }) {
               spent: dollars(spent),
               allowed: dollars(limit ?? 0),
             })}{' '}
-            {t(follows_default ? 'spending.as_everybody' : 'spending.own_limit')}
+            {t(follows_default ? 'spending.as_default' : 'spending.own_limit')}
           </span>
         </summary>
         <LimitForm
           limit={user}
           label={t('spending.user_limit', { name })}
-          periodLabel={t('spending.everybody_period')}
+          periodLabel={t('spending.default_period')}
           action={t('spending.user_set', { name })}
           save={save}
         />
