@@ -1,8 +1,7 @@
 """Connects users to their git hosts: finds the token of a host and makes the client of its provider."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import UUID
 
 import httpx
@@ -18,27 +17,14 @@ from app_server.git_hosts.azure_devops.client import azure_devops
 from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
 from app_server.git_hosts.careful import Renewing, careful
+from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.github.installation import github_of_token
 from app_server.git_hosts.gitlab.client import gitlab
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.rate_limits import RateLimits
 
-
-class _Factory(Protocol):
-    def __call__(
-        self,
-        origin: str,
-        token: str,
-        *,
-        username: str | None,
-        api_url: str | None,
-        http: httpx.AsyncClient,
-        limits: RateLimits,
-    ) -> GitHostClient: ...
-
-
-_FACTORIES: dict[GitProvider, _Factory] = {
+_FACTORIES: dict[GitProvider, Callable[[HostAccess], GitHostClient]] = {
     GitProvider.AZURE_DEVOPS: azure_devops,
     GitProvider.GITHUB: github_of_token,
     GitProvider.FORGEJO: forgejo,
@@ -107,14 +93,8 @@ class GitHosts:
         stored = self.cipher.decrypt(row.token_encrypted)
 
         def with_token(token: str) -> GitHostClient:
-            return _FACTORIES[provider](
-                row.origin,
-                token,
-                username=row.username,
-                api_url=row.api_url,
-                http=self.http,
-                limits=self.limits,
-            )
+            access = HostAccess(row.origin, token, self.http, self.limits, row.username, row.api_url)
+            return _FACTORIES[provider](access)
 
         async def valid(refused: str | None, repository: str | None) -> str:
             token = await self.tokens.token(self.user_id, row.origin, refused=refused, repository=repository)

@@ -33,6 +33,12 @@ Result = TypeVar("Result")
 Query = Mapping[str, str | int | bool | None]
 ReasonOf = Callable[[Any], str]
 """Finds the host's own words in the JSON of an error. Returns an empty text if there are none."""
+MissingScope = Callable[[httpx.Response, Any], str | None]
+"""Reads from the reply and its JSON which permission the token lacks. Returns None if that is not known."""
+
+
+def _unknown_scope(_reply: httpx.Response, _said: Any) -> str | None:
+    return None
 
 
 class _TryAgain(Exception):
@@ -75,7 +81,7 @@ class HostConnection:
     http: httpx.AsyncClient
     limits: RateLimits
     reason_of: ReasonOf
-    missing_scope: Callable[[httpx.Response, Any], str | None] = lambda _reply, _said: None
+    missing_scope: MissingScope = _unknown_scope
 
     @property
     def rate_key(self) -> str:
@@ -228,6 +234,37 @@ class HostConnection:
             said = _parsed(content) if is_json else None
             scope = self.missing_scope(reply, said)
             raise errors.refused(self.host, reply.status_code, self.reason_of(said), missing_scope=scope)
+
+
+@dataclass(frozen=True)
+class HostAccess:
+    """What a client of a git host is made from: a user's token for the host, and how to reach it.
+
+    `origin`: `https://host`. `username`: the user name that the host requires beside the token; None if it
+    requires none. `api_url`: None means the usual address of the API.
+    """
+
+    origin: str
+    token: str = field(repr=False)
+    http: httpx.AsyncClient
+    limits: RateLimits
+    username: str | None = None
+    api_url: str | None = None
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.origin).netloc
+
+    def connection(
+        self,
+        api_url: str,
+        headers: Mapping[str, str],
+        reason_of: ReasonOf,
+        missing_scope: MissingScope = _unknown_scope,
+    ) -> HostConnection:
+        """Returns the connection for calls with these headers. `api_url`: the beginning of all paths."""
+        base = api_url.rstrip("/")
+        return HostConnection(self.host, base, headers, self.http, self.limits, reason_of, missing_scope)
 
 
 async def all_at_once(calls: Iterable[Awaitable[Result]], limit: int = 4) -> list[Result]:

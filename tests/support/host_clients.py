@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.rate_limits import RateLimits
 from tests.support.host_contract import HostContract
 
@@ -12,7 +13,7 @@ Client = TypeVar("Client")
 
 
 def client_of(
-    factory: Callable[..., Client],
+    factory: Callable[[HostAccess], Client],
     contract: HostContract,
     origin: str,
     *,
@@ -22,9 +23,7 @@ def client_of(
 ) -> Client:
     """Returns the factory's client for this origin. Its calls go to the contract."""
     http = httpx.AsyncClient(transport=contract)
-    return factory(
-        origin, token or "a-token", username=username, api_url=api_url, http=http, limits=RateLimits()
-    )
+    return factory(HostAccess(origin, token or "a-token", http, RateLimits(), username, api_url))
 
 
 def changed(value: dict[str, Any], **changes: Any) -> dict[str, Any]:

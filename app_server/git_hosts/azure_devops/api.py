@@ -13,9 +13,8 @@ import httpx
 from app_server.core.errors import AppError, BadGateway
 from app_server.git_hosts import errors
 from app_server.git_hosts.azure_devops import parsing
-from app_server.git_hosts.connection import HostConnection, HostReply, Query
+from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query
 from app_server.git_hosts.paths_and_bodies import part
-from app_server.git_hosts.rate_limits import RateLimits
 
 CLOUD = "https://dev.azure.com"
 VERSION = "7.1"
@@ -152,16 +151,13 @@ class AzureApi:
         return found[0] if len(found) == _MAX_PEOPLE else None
 
 
-def azure_api(
-    origin: str, token: str, *, api_url: str | None, http: httpx.AsyncClient, limits: RateLimits
-) -> AzureApi:
+def azure_api(access: HostAccess) -> AzureApi:
     """Returns the API for this token. `api_url`: `https://dev.azure.com/ORGANIZATION`, or the address of a
     server's collection.
     """
-    base, organization = _base(origin, api_url)
-    host = urlsplit(origin).netloc
-    headers = {"Authorization": _authorization(token), "Accept": "application/json"}
-    return AzureApi(HostConnection(host, base, headers, http, limits, parsing.reason_of), organization)
+    base, organization = _base(access.origin, access.api_url)
+    headers = {"Authorization": _authorization(access.token), "Accept": "application/json"}
+    return AzureApi(access.connection(base, headers, parsing.reason_of), organization)
 
 
 def _authorization(token: str) -> str:

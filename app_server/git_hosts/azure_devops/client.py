@@ -7,15 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import httpx
-
 from app_server.core.errors import BadRequest, Conflict
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.azure_devops import checks, parsing, work_items
 from app_server.git_hosts.azure_devops.api import AzureApi, AzureRepository, azure_api
-from app_server.git_hosts.connection import Query, all_at_once
+from app_server.git_hosts.connection import HostAccess, Query, all_at_once
 from app_server.git_hosts.paths_and_bodies import cut_to, part
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import (
     Check,
     CheckState,
@@ -57,19 +54,9 @@ _STATES = {
 }
 
 
-def azure_devops(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> "AzureDevOps":
-    """Returns a client with this personal access token. `api_url`: `https://dev.azure.com/ORGANIZATION` for a
-    token of one organisation, or the address of a server's collection.
-    """
-    return AzureDevOps(azure_api(origin, token, api_url=api_url, http=http, limits=limits))
+def azure_devops(access: HostAccess) -> "AzureDevOps":
+    """Returns a client with this personal access token. See `azure_api` for the address of the API."""
+    return AzureDevOps(azure_api(access))
 
 
 class AzureDevOps:

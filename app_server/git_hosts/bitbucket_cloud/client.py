@@ -7,7 +7,6 @@ import re
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -15,10 +14,9 @@ from app_server.core.errors import AppError, BadRequest, Conflict
 from app_server.git.providers import GitProvider
 from app_server.git_hosts import errors
 from app_server.git_hosts.bitbucket_cloud import parsing, queries
-from app_server.git_hosts.connection import HostConnection, Query, all_at_once
+from app_server.git_hosts.connection import HostAccess, HostConnection, Query, all_at_once
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
 from app_server.git_hosts.plain_text import end_of_log
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import (
     Check,
     CheckState,
@@ -54,30 +52,20 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _MAY_PUSH = frozenset(("write", "admin"))
 
 
-def bitbucket_cloud(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> "BitbucketCloud":
-    """Returns a client with this token. `username`: the e-mail address of an API token's owner; None for
-    access tokens.
+def bitbucket_cloud(access: HostAccess) -> "BitbucketCloud":
+    """Returns a client with this token. The user name is the e-mail address of an API token's owner; it is
+    None for access tokens.
     """
-    basic = b64encode(f"{username}:{token}".encode()).decode()
-    headers = {"Authorization": f"Basic {basic}" if username else f"Bearer {token}"}
-    connection = HostConnection(
-        urlsplit(origin).netloc,
-        (api_url or (API if origin == "https://bitbucket.org" else f"{origin}/2.0")).rstrip("/"),
-        headers,
-        http,
-        limits,
-        parsing.reason_of,
-        lambda _reply, said: parsing.missing_scope(said),
+    basic = b64encode(f"{access.username}:{access.token}".encode()).decode()
+    headers = {"Authorization": f"Basic {basic}" if access.username else f"Bearer {access.token}"}
+    usual = API if access.origin == "https://bitbucket.org" else f"{access.origin}/2.0"
+    return BitbucketCloud(
+        access.connection(access.api_url or usual, headers, parsing.reason_of, _missing_scope)
     )
-    return BitbucketCloud(connection)
+
+
+def _missing_scope(_reply: httpx.Response, said: Any) -> str | None:
+    return parsing.missing_scope(said)
 
 
 class BitbucketCloud:

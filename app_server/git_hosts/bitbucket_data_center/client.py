@@ -6,17 +6,14 @@ Source: https://developer.atlassian.com/server/bitbucket/rest/. It has no labels
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
-
-import httpx
+from urllib.parse import unquote
 
 from app_server.core.errors import AppError, BadRequest, Conflict
 from app_server.git.providers import GitProvider
 from app_server.git_hosts import errors
 from app_server.git_hosts.bitbucket_data_center import parsing
-from app_server.git_hosts.connection import HostConnection, HostReply, Query, all_at_once
+from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query, all_at_once
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import (
     Check,
     Comment,
@@ -55,25 +52,11 @@ _STATES = {
 }
 
 
-def bitbucket_data_center(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> "BitbucketDataCenter":
-    """Returns a client with this HTTP access token. `api_url`: None for `ORIGIN/rest`."""
-    connection = HostConnection(
-        urlsplit(origin).netloc,
-        _VERSION_IN_PATH.sub("", api_url or f"{origin}/rest").rstrip("/"),
-        {"Authorization": f"Bearer {token}"},
-        http,
-        limits,
-        parsing.reason_of,
-    )
-    return BitbucketDataCenter(connection)
+def bitbucket_data_center(access: HostAccess) -> "BitbucketDataCenter":
+    """Returns a client with this HTTP access token. The usual API is below `ORIGIN/rest`."""
+    base = _VERSION_IN_PATH.sub("", access.api_url or f"{access.origin}/rest")
+    headers = {"Authorization": f"Bearer {access.token}"}
+    return BitbucketDataCenter(access.connection(base, headers, parsing.reason_of))
 
 
 class BitbucketDataCenter:

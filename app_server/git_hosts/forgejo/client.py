@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
-
-import httpx
 
 from app_server.core.errors import AppError
 from app_server.git.providers import GitProvider
 from app_server.git_hosts import errors
-from app_server.git_hosts.connection import HostConnection, Query, all_at_once
+from app_server.git_hosts.connection import HostAccess, HostConnection, Query, all_at_once
 from app_server.git_hosts.forgejo import parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import (
     Check,
     CheckState,
@@ -47,19 +43,11 @@ _MAY_PUSH = frozenset(("owner", "admin", "write"))
 _ALREADY_THERE = "already exists"
 
 
-def forgejo(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> "Forgejo":
-    """Returns a client with this token. `api_url`: None for `ORIGIN/api/v1`."""
-    headers = {"Authorization": f"token {token}", "Accept": "application/json"}
-    base = api_url or f"{origin}/api/v1"
-    return Forgejo(HostConnection(urlsplit(origin).netloc, base, headers, http, limits, parsing.reason_of))
+def forgejo(access: HostAccess) -> "Forgejo":
+    """Returns a client with this token. The usual API is `ORIGIN/api/v1`."""
+    headers = {"Authorization": f"token {access.token}", "Accept": "application/json"}
+    base = access.api_url or f"{access.origin}/api/v1"
+    return Forgejo(access.connection(base, headers, parsing.reason_of))
 
 
 class Forgejo:

@@ -6,16 +6,14 @@ Source: https://docs.github.com/en/rest. Review threads and suggested tasks need
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
 from app_server.core.errors import AppError
 from app_server.git.providers import GitProvider
-from app_server.git_hosts.connection import HostConnection, HostReply, Query
+from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query
 from app_server.git_hosts.github import graphql, parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import (
     Check,
     Comment,
@@ -46,27 +44,15 @@ _RAW = "application/vnd.github.raw+json"
 _ALREADY_THERE = "already exists"
 
 
-def github(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> "GitHub":
-    """Returns a client with this token. `api_url`: None for api.github.com, or `ORIGIN/api/v3`."""
-    host = urlsplit(origin).netloc
-    usual = "https://api.github.com" if host == "github.com" else f"{origin}/api/v3"
+def github(access: HostAccess) -> "GitHub":
+    """Returns a client with this token. The usual API is api.github.com, or `ORIGIN/api/v3`."""
     headers = {
-        "Authorization": f"Bearer {token}",
+        "Authorization": f"Bearer {access.token}",
         "Accept": "application/vnd.github+json",
         "X-GitHub-Api-Version": API_VERSION,
     }
-    connection = HostConnection(
-        host, api_url or usual, headers, http, limits, parsing.reason_of, _missing_permission
-    )
-    return GitHub(connection)
+    usual = "https://api.github.com" if access.host == "github.com" else f"{access.origin}/api/v3"
+    return GitHub(access.connection(access.api_url or usual, headers, parsing.reason_of, _missing_permission))
 
 
 class GitHub:

@@ -5,11 +5,9 @@ Source: https://docs.github.com/en/rest/apps/installations.
 
 from collections.abc import Sequence
 
-import httpx
-
+from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.github import parsing
 from app_server.git_hosts.github.client import GitHub, github
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import HostRepository, HostTask, HostUser, Organization, Slice
 
 _INSTALLATION_TOKEN = "ghs_"  # noqa: S105 (how such tokens begin)
@@ -17,18 +15,10 @@ _MAX_SEARCHED = 500
 _VIEWER = "query { viewer { login databaseId avatarUrl } }"
 
 
-def github_of_token(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> GitHub:
+def github_of_token(access: HostAccess) -> GitHub:
     """Returns the client that fits this token: of a user or of an installation."""
-    client = github(origin, token, username=username, api_url=api_url, http=http, limits=limits)
-    return InstallationGitHub(client.connection) if token.startswith(_INSTALLATION_TOKEN) else client
+    client = github(access)
+    return InstallationGitHub(client.connection) if access.token.startswith(_INSTALLATION_TOKEN) else client
 
 
 class InstallationGitHub(GitHub):

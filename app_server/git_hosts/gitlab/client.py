@@ -3,17 +3,15 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
 from app_server.core.errors import AppError, Conflict
 from app_server.git.providers import GitProvider
-from app_server.git_hosts.connection import HostConnection, HostReply, Query, all_at_once
+from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query, all_at_once
 from app_server.git_hosts.gitlab import parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part
 from app_server.git_hosts.plain_text import end_of_log
-from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import (
     Check,
     Comment,
@@ -49,28 +47,12 @@ _EVENTS = {PullRequestState.OPEN: "reopen", PullRequestState.CLOSED: "close"}
 _PERSONAL_TOKEN = ("glpat-", "gldt-")
 
 
-def gitlab(
-    origin: str,
-    token: str,
-    *,
-    username: str | None,
-    api_url: str | None,
-    http: httpx.AsyncClient,
-    limits: RateLimits,
-) -> "GitLab":
-    """Returns a client with this token. `api_url`: None for `ORIGIN/api/v4`."""
-    is_personal = token.startswith(_PERSONAL_TOKEN)
-    headers = {"PRIVATE-TOKEN": token} if is_personal else {"Authorization": f"Bearer {token}"}
-    connection = HostConnection(
-        urlsplit(origin).netloc,
-        (api_url or f"{origin}/api/v4").rstrip("/"),
-        headers,
-        http,
-        limits,
-        parsing.reason_of,
-        _missing_scope,
-    )
-    return GitLab(connection)
+def gitlab(access: HostAccess) -> "GitLab":
+    """Returns a client with this token. The usual API is `ORIGIN/api/v4`."""
+    is_personal = access.token.startswith(_PERSONAL_TOKEN)
+    headers = {"PRIVATE-TOKEN": access.token} if is_personal else {"Authorization": f"Bearer {access.token}"}
+    base = access.api_url or f"{access.origin}/api/v4"
+    return GitLab(access.connection(base, headers, parsing.reason_of, _missing_scope))
 
 
 class GitLab:

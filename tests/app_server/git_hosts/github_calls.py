@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app_server.core.errors import AppError
+from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.github.client import GitHub, github
 from app_server.git_hosts.rate_limits import RateLimits
 from tests.support.github_host import NOT_REQUIRED
@@ -61,7 +62,7 @@ def client_of(
     host: httpx.MockTransport, origin: str = "https://github.com", api_url: str | None = None
 ) -> GitHub:
     http = httpx.AsyncClient(transport=host)
-    return github(origin, "a-token", username=None, api_url=api_url, http=http, limits=RateLimits())
+    return github(HostAccess(origin, "a-token", http, RateLimits(), api_url=api_url))
 
 
 def next_link(path: str) -> dict[str, str]:

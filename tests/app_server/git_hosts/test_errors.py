@@ -10,7 +10,7 @@ from tenacity import wait_none
 from app_server.core.errors import AppError, BadGateway
 from app_server.git_hosts import connection
 from app_server.git_hosts.careful import careful
-from app_server.git_hosts.connection import HostConnection
+from app_server.git_hosts.connection import HostAccess, HostConnection
 from app_server.git_hosts.github.client import github
 from app_server.git_hosts.rate_limits import MAX_TOKENS, RateLimits
 
@@ -315,8 +315,8 @@ async def test_an_answer_of_an_unknown_form_is_a_failure_of_the_host(answer: Any
         return httpx.Response(200, json=answer)
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(respond)) as http:
-        options: Any = {"username": None, "api_url": None, "http": http, "limits": RateLimits()}
-        client = careful(github("https://github.com", "token", **options), "github.com")
+        access = HostAccess("https://github.com", "token", http, RateLimits())
+        client = careful(github(access), "github.com")
         with pytest.raises(BadGateway) as failed:
             await client.me()
     assert failed.value.code == "git_host_failed"

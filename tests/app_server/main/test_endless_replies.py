@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from app_server.core.errors import BadGateway
 from app_server.git_hosts import connection
+from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.http.bounded_body import BodyTooLong, beginning_of, whole_body
@@ -68,7 +69,7 @@ async def test_a_git_host_that_answers_without_end(
     monkeypatch.setattr(connection, "TIMEOUT_SECONDS", 0.5 if seconds else 60.0)
     server = Endless(seconds=seconds)
     async with asyncio.timeout(60), listening(server.app) as url, httpx.AsyncClient() as http:
-        host = forgejo(url, "token", username=None, api_url=None, http=http, limits=RateLimits())
+        host = forgejo(HostAccess(url, "token", http, RateLimits()))
         with pytest.raises(BadGateway) as refused:
             await host.me()
     assert refused.value.code == "git_host_failed"
