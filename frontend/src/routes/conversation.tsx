@@ -1,16 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Anchor } from 'lucide-react'
-import { lazy, Suspense, useCallback, useEffect, useMemo, type ReactNode } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
 import { isImported } from '@/api/conversations/conversation-status'
 import { conversationTitle } from '@/api/conversations/conversation-title'
 import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations/conversations'
-import { repositoriesOf } from '@/api/conversations/repositories'
 import { isApiError } from '@/api/errors'
-import type { Screen as ScreenName } from '@/api/sandboxes/runtime-plugins'
 import type { AppConversation, StartTask } from '@/api/types'
-import type { ConversationView } from '@/events/fold/reduce'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
 import { Chat } from '@/features/chat/chat'
 import { ReadOnlyChat } from '@/features/chat/read-only-chat'
@@ -25,37 +22,17 @@ import { HeaderMenu } from '@/features/conversations/header-menu'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
 import { ShareButton } from '@/features/sharing/share-button'
 import { ShareDialog } from '@/features/sharing/share-dialog'
-import { useScreens } from '@/features/screens/use-screens'
 import { StartProgress } from '@/features/start/start-progress'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
-import { useMediaQuery } from '@/lib/hooks/use-media-query'
 import { buttonClass } from '@/ui/form/button'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorBoundary } from '@/ui/feedback/error-boundary'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { SplitPanels } from '@/ui/layout/split-panels'
+import { ConversationPanels } from './conversation-panels'
 import { useConversationAddress, type ConversationAddress } from './use-conversation-address'
 
-const Changes = lazy(() =>
-  import('@/features/changes/changes').then((module) => ({ default: module.Changes })),
-)
-
-const PullRequests = lazy(() =>
-  import('@/features/pull-requests/pull-requests').then((module) => ({ default: module.PullRequests })),
-)
-
-const Browser = lazy(() =>
-  import('@/features/browser/browser').then((module) => ({ default: module.Browser })),
-)
-
 const Replay = lazy(() => import('@/features/replay/replay').then((module) => ({ default: module.Replay })))
-
-const Preview = lazy(() =>
-  import('@/features/preview/preview').then((module) => ({ default: module.Preview })),
-)
-
-const Screen = lazy(() => import('@/features/screens/screen').then((module) => ({ default: module.Screen })))
 
 const PatchFiles = lazy(() =>
   import('@/features/changes/patch-files').then((module) => ({ default: module.PatchFiles })),
@@ -203,82 +180,7 @@ function Present({ conversationId, isOwn, hasSandbox, address }: PresentProps) {
       />
     </ErrorBoundary>
   )
-  return hasSandbox ? <Panels conversationId={conversationId} isOwn={isOwn} chat={chat} /> : chat
-}
-
-interface PanelsProps {
-  conversationId: string
-  isOwn: boolean
-  chat: ReactNode
-}
-
-function Panels({ conversationId, isOwn, chat }: PanelsProps) {
-  const { t } = useTranslation()
-  const hasBrowser = useConversation((state) => isOwn && state.view.sight !== null)
-  // Ports and screens are for the owner.
-  const sandboxId = useConversation((state) => (isOwn ? (state.view.conversation?.sandbox_id ?? null) : null))
-  const screens = useScreens(sandboxId)
-  const conversation = useConversation(({ view }) => view.conversation)
-  const hasHost = useConversation(({ view }) => isReady(view) && isHosted(view.conversation))
-  const isWide = useMediaQuery('(min-width: 1100px)')
-  const changes = (
-    <ErrorBoundary title={t('changes.failed')} resetKey={conversationId}>
-      <Suspense fallback={<SkeletonList rows={4} label={t('changes.loading')} className="m-3" />}>
-        <ChangesPanel conversationId={conversationId} />
-      </Suspense>
-    </ErrorBoundary>
-  )
-  const pullRequests = hasHost && (
-    <ErrorBoundary title={t('pull_requests.failed')} resetKey={conversationId}>
-      <Suspense fallback={<SkeletonList rows={2} label={t('pull_requests.loading')} className="m-3" />}>
-        <PullRequests conversationId={conversationId} conversation={conversation} isOwn={isOwn} />
-      </Suspense>
-    </ErrorBoundary>
-  )
-  const browser = (
-    <ErrorBoundary title={t('browser.failed')} resetKey={conversationId}>
-      <Suspense fallback={<SkeletonList rows={4} label={t('browser.loading')} className="m-3" />}>
-        <Browser conversationId={conversationId} />
-      </Suspense>
-    </ErrorBoundary>
-  )
-  const preview = sandboxId !== null && (
-    <ErrorBoundary title={t('preview.failed')} resetKey={conversationId}>
-      <Suspense fallback={<SkeletonList rows={3} label={t('preview.loading')} className="m-3" />}>
-        <Preview key={sandboxId} sandboxId={sandboxId} conversationId={conversationId} />
-      </Suspense>
-    </ErrorBoundary>
-  )
-  const screen = (name: ScreenName, id: string) => ({
-    value: name,
-    label: t(`screens.${name}`),
-    content: (
-      <ErrorBoundary title={t('screens.failed')} resetKey={conversationId}>
-        <Suspense>
-          <Screen sandboxId={id} conversationId={conversationId} screen={name} />
-        </Suspense>
-      </ErrorBoundary>
-    ),
-  })
-  return (
-    <SplitPanels
-      main={{ label: t('chat.chat'), content: chat }}
-      sides={[
-        { value: 'changes', label: t('changes.title'), content: changes },
-        ...(hasHost
-          ? [{ value: 'pull_requests', label: t('pull_requests.title'), content: pullRequests }]
-          : []),
-        ...(sandboxId !== null ? [{ value: 'preview', label: t('preview.title'), content: preview }] : []),
-        ...(hasBrowser ? [{ value: 'browser', label: t('browser.title'), content: browser }] : []),
-        ...(sandboxId === null ? [] : screens.map((name) => screen(name, sandboxId))),
-      ]}
-      isSplit={isWide}
-      storageKey="slipway.conversation.split"
-      label={t('chat.panels')}
-      dividerLabel={t('chat.resize')}
-      initialShare={58}
-    />
-  )
+  return hasSandbox ? <ConversationPanels conversationId={conversationId} isOwn={isOwn} chat={chat} /> : chat
 }
 
 function Start() {
@@ -289,23 +191,6 @@ function Start() {
     [store],
   )
   return task && <StartProgress task={task} onRetried={handleRetried} />
-}
-
-function ChangesPanel({ conversationId }: { conversationId: string }) {
-  const conversation = useConversation(({ view }) => view.conversation)
-  const repositories = useMemo(() => repositoriesOf(conversation), [conversation])
-  const isUp = useConversation(({ view }) => isReady(view))
-  return <Changes conversationId={conversationId} repositories={repositories} isReady={isUp} />
-}
-
-function isReady({ startTask, conversation }: ConversationView): boolean {
-  return (startTask?.status ?? conversation?.start_status) === 'READY'
-}
-
-/** Whether the repository is at a git host, and not on the server or missing. */
-function isHosted(conversation: AppConversation | null): boolean {
-  const repository = conversation?.selected_repository
-  return Boolean(repository) && !/^(\/|~|\.|file:)/.test(repository ?? '')
 }
 
 function NotFound() {
