@@ -45,7 +45,7 @@ def test_its_user_chooses_between_waiting_and_the_backup_and_reads_what_the_file
         question.get_by_role("button", name="Continue from the backup").click()
 
         expect(page.get_by_text("The files are those of")).to_be_visible()
-        expect(page.get_by_text(f"What {later} later events did to files is not there")).to_be_visible()
+        expect(page.get_by_text(f"The changes to files by {later} later events are lost")).to_be_visible()
         expect(page.get_by_text("Paused", exact=True).first).to_be_visible()
         someone.photograph("host-lost-restored")
         scripted_llm.script(say("Here I am again."))

@@ -47,7 +47,7 @@ test('an owner invites a person, hands over the link, changes the role and disab
   expect(screen.getByText("Enter the person's name.")).toBeVisible()
   await user.type(screen.getByLabelText('Name'), 'Ada')
   await user.selectOptions(screen.getByLabelText('Role'), 'Viewer')
-  expect(screen.getByText(/Viewers can look/)).toBeVisible()
+  expect(screen.getByText(/Viewers can read/)).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Create an account' }))
 
   const dialog = await screen.findByRole('dialog', { name: 'Send this link to Ada' })

@@ -40,7 +40,7 @@ test('the strategy is chosen, with what it costs told beside it', async () => {
     ],
   })
   expect(await screen.findByRole('radio', { name: 'A sandbox for each conversation' })).toBeChecked()
-  expect(screen.getByText(/one can read, stop or starve what another has there/)).toBeVisible()
+  expect(screen.getByText(/One agent can read another one's files/)).toBeVisible()
   expect(screen.getByText(/20 conversations at most/)).toBeVisible()
 
   await user.click(screen.getByRole('radio', { name: 'Share the newest sandbox' }))

@@ -74,6 +74,6 @@ describe('a conversation whose host is lost', () => {
     })
     const log = within(await timeline())
     expect(await log.findByText(/^The files are those of .*2026/)).toBeVisible()
-    expect(log.getByText(/What 3 later events did to files is not there/)).toBeVisible()
+    expect(log.getByText(/The changes to files by 3 later events are lost/)).toBeVisible()
   })
 })

@@ -93,7 +93,7 @@ describe('an error that ends the run', () => {
       'another model',
       true,
     ],
-    ['LLMContextWindowError', null, 'no longer fits', true],
+    ['LLMContextWindowError', null, 'too long for this model', true],
     ['LLMBudgetError', { kind: 'quota', retryable: false, user_action: 'settings' }, 'Top up', true],
     [
       'MaxBudgetReached',
@@ -107,8 +107,8 @@ describe('an error that ends the run', () => {
       'Ask your administrator',
       false,
     ],
-    ['LLMContentPolicyError', null, 'says it differently', false],
-    ['MaxIterationsReached', null, 'as long again', false],
+    ['LLMContentPolicyError', null, 'with other words', false],
+    ['MaxIterationsReached', null, 'as many steps again', false],
     [
       'LLMTimeoutError',
       { kind: 'transient', retryable: true, user_action: 'retry' },
@@ -116,8 +116,8 @@ describe('an error that ends the run', () => {
       false,
     ],
     ['Other', { kind: 'from_the_future', retryable: true, user_action: 'pray' }, 'often temporary', false],
-    ['Other', { kind: 'from_the_future', retryable: false, user_action: 'pray' }, 'takes another way', false],
-    ['Other', null, 'takes another way', false],
+    ['Other', { kind: 'from_the_future', retryable: false, user_action: 'pray' }, 'another instruction', false],
+    ['Other', null, 'another instruction', false],
   ])('says what to do: %s %j', async (code, classification, advice, leadsToModels) => {
     openConversation({
       events: [

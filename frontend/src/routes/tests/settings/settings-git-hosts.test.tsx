@@ -50,7 +50,7 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
   await user.type(screen.getByLabelText('Token'), 'abc')
   await user.click(screen.getByRole('button', { name: 'Save the token' }))
   expect(await screen.findByText('At least 4 characters.')).toBeVisible()
-  expect(screen.getByText(/The host alone/)).toBeVisible()
+  expect(screen.getByText(/Enter only the host/)).toBeVisible()
   expect(sent).toEqual([])
 
   await user.clear(screen.getByLabelText('Host'))

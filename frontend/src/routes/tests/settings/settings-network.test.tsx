@@ -73,7 +73,7 @@ test('a credential is added; its value does not stay in the page', async () => {
   await user.type(form.getByLabelText('Token or password'), 'short')
   await user.click(form.getByRole('button', { name: 'Save the credential' }))
   expect(await form.findByText('At least 8 characters.')).toBeVisible()
-  expect(form.getByText(/The host alone/)).toBeVisible()
+  expect(form.getByText(/Enter only the host/)).toBeVisible()
   expect(sent).toEqual([])
 
   await user.clear(form.getByLabelText('Host'))

@@ -77,7 +77,7 @@ test('an administrator limits everybody, and one user differently', async () => 
 
   await user.click(screen.getByText('$5.00 of $80.00 spent this month. Has a separate limit.'))
   await user.click(screen.getByRole('button', { name: 'Use default limit' }))
-  expect(await screen.findByText(/Default limit/)).toBeInTheDocument()
+  expect(await screen.findByText(/this month\. Default limit\.$/)).toBeInTheDocument()
 
   await user.clear(everybody)
   await user.click(screen.getByRole('button', { name: 'Set default limit' }))

@@ -170,7 +170,7 @@ describe('VS Code and the desktop', () => {
     expect(outside).toHaveAttribute('href', URL_OF_IT)
     expect(screen.getByText('It runs in the sandbox.')).toBeVisible()
 
-    await userEvent.click(screen.getByRole('button', { name: /load anew/ }))
+    await userEvent.click(screen.getByRole('button', { name: /^Load again/ }))
     expect(await screen.findByTitle('VS Code')).toBeVisible()
     expect(asked).toHaveLength(2)
   })
