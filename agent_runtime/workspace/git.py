@@ -173,6 +173,15 @@ async def patch(repository: Path, base_ref: str | None = None) -> bytes:
         return await run_git(top, *_DIFF, "--binary", "--full-index", *prefixes, base, "--", own=own)
 
 
+async def version() -> tuple[int, ...]:
+    """Returns the first two numbers of git's version, such as (2, 39). Raises GitError."""
+    printed = (await run_git(Path("/"), "--version")).decode(errors="replace")
+    found = re.search(r"(\d+)\.(\d+)", printed)
+    if found is None:
+        raise GitError(f"The version of git is unknown: {printed.strip()}")
+    return int(found[1]), int(found[2])
+
+
 async def top_level(path: Path) -> Path:
     """The root of the work tree that `path` (a directory) belongs to."""
     try:

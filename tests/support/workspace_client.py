@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import install_error_handlers
+from agent_runtime.server.outgoing.git_remotes import RemotesFile
 from agent_runtime.server.roots import get_file_roots
 from agent_runtime.server.routers.workspace import bash, file, git
 from tests.support.patience import PATIENCE_SECONDS
@@ -20,6 +21,7 @@ async def workspace_client(root: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A client of an app that may reach `root` and nothing else."""
     app = FastAPI()
     app.state.config = Config(conversations_path=root.parent / "conversations")
+    app.state.git_remotes = RemotesFile(root.parent / "conversations", "http://127.0.0.1:9/word")
     install_error_handlers(app)
     for module in (bash, file, git):
         app.include_router(module.router)

@@ -72,3 +72,25 @@ async def test_what_is_not_there_is_a_problem(client, root: Path, route, params,
     filled = {name: value.format(root=root) for name, value in params.items()}
     reply = await client.get(f"/api/{route}", params=filled)
     assert (reply.status_code, reply.json()["code"]) == (status, code)
+
+
+async def test_an_old_git_is_not_told_to_sign(
+    client: httpx.AsyncClient,
+    root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    remotes = {"remotes": [], "signing": {"public_key": "ssh-ed25519 AAAA"}}
+    settings = root.parent / "conversations" / ".gitconfig"
+    assert (await client.put("/api/git/remotes", json=remotes)).status_code == 200
+    assert "gpgSign = true" in settings.read_text()
+    assert (await client.put("/api/git/remotes", json={"remotes": []})).status_code == 200
+    assert "gpgSign" not in settings.read_text()
+
+    old = tmp_path_factory.mktemp("old") / "git"
+    old.write_text("#!/bin/sh\necho git version 2.30.2\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
+    refused = await client.put("/api/git/remotes", json=remotes)
+    assert (refused.status_code, refused.json()["code"]) == (409, "git_too_old")
+    assert "gpgSign" not in settings.read_text()

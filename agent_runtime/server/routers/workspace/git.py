@@ -39,6 +39,9 @@ class GitCommitsPage(BaseModel):
     has_more: bool
 
 
+SIGNS_WITH_SSH = (2, 34)
+"""The first version of git with signatures of OpenSSH."""
+
 Sha = Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,64}$")]
 
 
@@ -100,7 +103,12 @@ async def git_diff(
     return GitDiff(modified=found.modified, original=found.original)
 
 
-@router.put("/remotes", responses={409: {"description": "It has no way to an app server's git proxy"}})
+@router.put(
+    "/remotes",
+    responses={
+        409: {"description": "It has no way to an app server's git proxy, or git cannot sign commits"}
+    },
+)
 async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
     """Sets the repositories that git of commands reaches through the app server, and how it signs commits.
     Replaces the earlier list.
@@ -113,8 +121,22 @@ async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
             "Git of commands has no way out through this agent server.",
             "Start it with OH_GIT_OUTLET_PORT and an app server.",
         )
+    if given.signing is not None:
+        await _require_ssh_signatures()
     await asyncio.to_thread(remotes.set, given)
     return Success()
+
+
+async def _require_ssh_signatures() -> None:
+    with git_errors_as_problems():
+        version = await git.version()
+    if version < SIGNS_WITH_SSH:
+        raise ServerProblem(
+            409,
+            "git_too_old",
+            f"Git {version[0]}.{version[1]} of this sandbox cannot sign commits.",
+            "Use a sandbox image with git 2.34 or newer, or turn signing of commits off.",
+        )
 
 
 def _shown(changes: Iterable[git.Change]) -> list[GitChange]:
