@@ -60,12 +60,14 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
         others.sandbox_id == sandbox.id, others.id != conversation_id, others.deleted_at.is_(None)
     )
     query = (
-        select(User, Conversation.working_dir, shares)
+        select(User, Conversation.working_dir, shares, Conversation.last_seq)
         .join(Conversation, Conversation.user_id == User.id)
         .where(*_in(sandbox, conversation_id))
     )
     row = (await session.execute(query)).one_or_none()
-    return None if row is None else Caller(user=row[0], working_dir=row[1], is_alone=not row[2])
+    if row is None:
+        return None
+    return Caller(user=row[0], working_dir=row[1], is_alone=not row[2], events=row[3])
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:

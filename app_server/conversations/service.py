@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.agent_client.calls import NoAnswer
-from app_server.conversations.log.full_log import require_open
+from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import (
@@ -233,7 +233,7 @@ async def send_message(
         await _unarchive(session, conversation_id)
         if task.status != StartStatus.READY:
             return await _keep(session, viewer, user, conversation_id, message_id, message)
-        require_open(await require(session, user.id, conversation_id, Access.STEER))
+        await require_room(session, await require(session, user.id, conversation_id, Access.STEER))
         await allow_as_much_again(session, Payer(task.user_id, conversation_id))
     # Outside the transaction: no lock is held while waiting for the sandbox.
     if not await viewer.sandboxes.is_awake(task.sandbox_id):

@@ -23,7 +23,7 @@ class Level(StrEnum):
 
 
 class SettingName(StrEnum):
-    """The settings that can be set at several levels. The last five are quotas: see quotas.py."""
+    """The settings that can be set at several levels. The last eight are quotas: see quotas.py."""
 
     CONFIRMATION_MODE = "confirmation_mode"
     MAX_ITERATIONS = "max_iterations"
@@ -36,6 +36,9 @@ class SettingName(StrEnum):
     PARALLEL_MODEL_CALLS = "parallel_model_calls"
     ORGANISATION_RUNNING_SANDBOXES = "organisation_running_sandboxes"
     ORGANISATION_STARTS_PER_HOUR = "organisation_starts_per_hour"
+    EVENTS_PER_CONVERSATION = "events_per_conversation"
+    STORAGE_GIB = "storage_gib"
+    ORGANISATION_STORAGE_GIB = "organisation_storage_gib"
 
 
 class ItemKind(StrEnum):

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import now
-from app_server.core.errors import TooManyRequests
+from app_server.core.errors import AppError, TooManyRequests
 from app_server.levels.models import Level, SettingName
 from app_server.levels.resolution import LevelValue
 from app_server.levels.service import value_for
@@ -17,11 +17,19 @@ TOTALS: Mapping[SettingName, SettingName] = MappingProxyType(
     {
         SettingName.RUNNING_SANDBOXES: SettingName.ORGANISATION_RUNNING_SANDBOXES,
         SettingName.STARTS_PER_HOUR: SettingName.ORGANISATION_STARTS_PER_HOUR,
+        SettingName.STORAGE_GIB: SettingName.ORGANISATION_STORAGE_GIB,
     }
 )
 """The quota for everyone together, by the quota for each person. Only the organisation has it."""
 
-QUOTAS = frozenset((*TOTALS, *TOTALS.values(), SettingName.PARALLEL_MODEL_CALLS))
+QUOTAS = frozenset(
+    (
+        *TOTALS,
+        *TOTALS.values(),
+        SettingName.PARALLEL_MODEL_CALLS,
+        SettingName.EVENTS_PER_CONVERSATION,
+    )
+)
 
 _WORDS: Mapping[SettingName, str] = MappingProxyType(
     {
@@ -30,12 +38,18 @@ _WORDS: Mapping[SettingName, str] = MappingProxyType(
         SettingName.STARTS_PER_HOUR: "conversations that one person starts in an hour",
         SettingName.ORGANISATION_STARTS_PER_HOUR: "conversations that everyone together starts in an hour",
         SettingName.PARALLEL_MODEL_CALLS: "model calls of one person at the same time",
+        SettingName.EVENTS_PER_CONVERSATION: "events of one conversation",
+        SettingName.STORAGE_GIB: "GiB of logs, archives and snapshots of one person",
+        SettingName.ORGANISATION_STORAGE_GIB: "GiB of logs, archives and snapshots of everyone together",
     }
 )
 _FIXES: Mapping[SettingName, str] = MappingProxyType(
     {
         SettingName.RUNNING_SANDBOXES: "Stop a conversation whose sandbox runs, or ask an administrator.",
         SettingName.ORGANISATION_RUNNING_SANDBOXES: "Wait until another sandbox sleeps.",
+        SettingName.EVENTS_PER_CONVERSATION: "Go on in a new conversation, or ask an administrator.",
+        SettingName.STORAGE_GIB: "Delete conversations or snapshots, or ask an administrator.",
+        SettingName.ORGANISATION_STORAGE_GIB: "Delete conversations or snapshots, or ask an administrator.",
     }
 )
 
@@ -45,16 +59,23 @@ async def quota_of(session: AsyncSession, user_id: UUID, name: SettingName) -> L
     return await value_for(session, user_id, name)
 
 
-def quota_reached(name: SettingName, quota: LevelValue, frees_at: datetime | None = None) -> TooManyRequests:
+def quota_reached(
+    name: SettingName,
+    quota: LevelValue,
+    frees_at: datetime | None = None,
+    *,
+    error: type[AppError] = TooManyRequests,
+) -> AppError:
     """Returns the error for a use that a quota does not allow.
 
-    frees_at: when there is room again; None if it depends on what people do.
+    frees_at: when there is room again; None if it depends on what people do. error: its status says whether
+    programs may try again.
     """
     set_by = "administrator" if quota.level is Level.USER else quota.level.value
     headers = None
     if frees_at is not None:
         headers = {"Retry-After": str(max(1, round((frees_at - now()).total_seconds())))}
-    return TooManyRequests(
+    return error(
         f"The limit is reached: {quota.value} {_WORDS[name]}. {_whose(quota)} set it.",
         code="quota_reached",
         fix=_FIXES.get(name, "Wait, or ask an administrator for a higher limit."),

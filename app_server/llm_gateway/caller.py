@@ -18,12 +18,13 @@ class Caller:
     """The conversation that makes a call.
 
     `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`: no
-    other conversation works in the sandbox.
+    other conversation works in the sandbox. `events`: how many events the conversation has.
     """
 
     user: User
     working_dir: str | None
     is_alone: bool
+    events: int
 
 
 CallerOf = Callable[[AsyncSession, Sandbox, UUID], Awaitable[Caller | None]]

@@ -18,10 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import PROGRAM_KEY_HEADER
 from app_server.core.database import Database
 from app_server.core.errors import AppError, BadRequest, NotAuthenticated
-from app_server.levels.models import SettingName
-from app_server.levels.quotas import quota_of
 from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway import router as calls
+from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.protocols.messages_reply import error_reply
@@ -145,4 +144,4 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
                 fix="Make a new model key for the conversation.",
             )
         profile = await callable_profile(session, sandbox.user_id, program.profile_name)
-        return program, profile, await quota_of(session, sandbox.user_id, SettingName.PARALLEL_MODEL_CALLS)
+        return program, profile, await quota_of_calls(session, sandbox.user_id, program.caller)

@@ -14,7 +14,7 @@ import orjson
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
-from app_server.core.errors import BadRequest, TooManyRequests
+from app_server.core.errors import AppError, BadRequest, TooManyRequests
 from app_server.levels.models import SettingName
 from app_server.levels.quotas import quota_reached
 from app_server.levels.resolution import LevelValue
@@ -157,7 +157,7 @@ class _Share:
     gets no place.
     """
 
-    def __init__(self, limit: int, refusal: Callable[[], TooManyRequests], *, large: int) -> None:
+    def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:
         self._refusal = refusal
         self.calls = asyncio.Semaphore(limit)
         self.large = asyncio.Semaphore(large)

@@ -12,10 +12,9 @@ from fastapi.responses import JSONResponse
 
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
-from app_server.levels.models import SettingName
-from app_server.levels.quotas import quota_of
 from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
+from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller, require_caller
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
@@ -95,7 +94,7 @@ async def _call(
         profile = await callable_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
-        quota = await quota_of(session, sandbox.user_id, SettingName.PARALLEL_MODEL_CALLS)
+        quota = await quota_of_calls(session, sandbox.user_id, caller)
     payer = Payer(sandbox.user_id, conversation_id)
     return await in_turn(paid, profile, payer, caller, sandbox, request, quota)
 

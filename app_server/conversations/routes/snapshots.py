@@ -10,6 +10,7 @@ from sqlalchemy import select
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.routes.dependencies import OwnedConversation, OwnedConversationId
 from app_server.conversations.schemas import Success
+from app_server.conversations.storage_quota import require_storage
 from app_server.core.database import Id, ReadSession, ServerDatabase, Timestamp
 from app_server.core.errors import Conflict, NotFound
 from app_server.sandbox_records.models import Archive, ArchiveKind
@@ -49,9 +50,13 @@ class Snapshot(BaseModel):
 async def take_snapshot(
     conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> Snapshot:
-    """Takes a snapshot of the conversation's present files. A container is paused meanwhile."""
+    """Takes a snapshot of the conversation's present files. A container is paused meanwhile.
+
+    429 `quota_reached` if the user keeps as much as the user may.
+    """
     async with database.read() as session:
         residents = await residents_of(session, conversation.sandbox_id)
+        await require_storage(session, conversation.user_id)
     if conversation.folder is None and len(residents) > 1:
         raise Conflict(
             "Others have joined the sandbox that this conversation began alone: their files lie among its.",

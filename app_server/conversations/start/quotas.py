@@ -7,6 +7,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.storage_quota import require_storage
 from app_server.core.database import now
 from app_server.levels.models import LevelSetting, SettingName
 from app_server.levels.quotas import QUOTAS, quota_of, quota_reached
@@ -29,6 +30,7 @@ async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: 
         (SettingName.ORGANISATION_STARTS_PER_HOUR, False),
     ):
         await _require_starts(session, user_id, name, of_user=of_user)
+    await require_storage(session, user_id)
     for name, of_user in (
         (SettingName.RUNNING_SANDBOXES, True),
         (SettingName.ORGANISATION_RUNNING_SANDBOXES, False),

@@ -1,13 +1,13 @@
 """Quotas: how much may be used. A refusal says which limit it is, who set it and when it frees."""
 
 from datetime import datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
 from sqlalchemy import update
 
-from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.core.database import now
 from app_server.core.errors import TooManyRequests
 from app_server.levels.models import Level
@@ -15,7 +15,8 @@ from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.limits.models import Period, SpendingAccount
 from app_server.llm_gateway.limits.refusals import reached
 from app_server.llm_gateway.room import CallCapacity
-from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
+from app_server.users.tokens import token_hash
 from tests.app_server.conftest import App
 from tests.app_server.problems import assert_problem
 from tests.app_server.settings.test_levels import ADMINISTRATION, ORGANISATION, STARTS, ada, effective, put
@@ -156,6 +157,61 @@ async def test_a_quota_of_model_calls_holds_beside_the_limit_of_the_server() -> 
     assert (refused.value.code, refused.value.extra["limit"]) == ("quota_reached", 1)
     slot.leave()
     (await room.enter(None, user_id, quota)).leave()
+
+
+async def test_a_conversation_with_its_number_of_events_gets_no_message_and_no_model_call(
+    app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient, inner: httpx.AsyncClient
+) -> None:
+    id_ = await start(ada)
+    await _has_sandbox(app, ada, id_, SandboxStatus.RUNNING)
+    await set_start(app, id_, status=StartStatus.READY)
+    async with app.database.session() as session:
+        (await session.get_one(Sandbox, id_)).session_key_hash = token_hash("the-key")
+        (await session.get_one(Conversation, id_)).last_seq = 7
+
+    async def call() -> httpx.Response:
+        path = f"/llm/mine/conversations/{id_}/v1/chat/completions"
+        return await inner.post(path, json={}, headers={"X-Session-API-Key": "the-key"})
+
+    await put(client, f"{ORGANISATION}/events_per_conversation", 8)
+    assert (await call()).json()["code"] != "quota_reached"
+    await put(client, f"{ORGANISATION}/events_per_conversation", 7)
+    refused = await ada.post(f"{STARTS}/{id_}/send-message", json=MESSAGE)
+    body = assert_reached(refused, "events_per_conversation", 7, "organisation")
+    assert "new conversation" in str(body["fix"])
+    assert_problem(await call(), 403, "quota_reached")
+
+
+async def test_what_is_kept_counts_for_a_person_and_for_everyone(
+    app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient
+) -> None:
+    id_ = await start(ada)
+    await _has_sandbox(app, ada, id_, SandboxStatus.PAUSED)
+    async with app.database.session() as session:
+        user_id = UUID(ada.headers["X-Test-User"])
+        (await session.get_one(Conversation, id_)).log_size = 1024**3 // 2
+        archive = Archive(
+            id=uuid4(),
+            sandbox_id=id_,
+            user_id=user_id,
+            kind=ArchiveKind.SNAPSHOT,
+            size_bytes=1024**3 // 2,
+            sha256="",
+        )
+        session.add(archive)
+    await put(client, f"{ORGANISATION}/storage_gib", 2)
+    await start(ada)
+    await put(client, f"{ORGANISATION}/storage_gib", 1)
+    assert_reached(await ada.post(STARTS, json={}), "storage_gib", 1, "organisation")
+    snapshot = await ada.post(f"/api/v1/sandboxes/{id_}/snapshots", json={"name": "one"})
+    assert_reached(snapshot, "storage_gib", 1, "organisation")
+    assert (await client.post(STARTS, json={"llm_profile": "demo"})).status_code == 200
+    await put(client, f"{ORGANISATION}/organisation_storage_gib", 1)
+    refused = await client.post(STARTS, json={"llm_profile": "demo"})
+    assert_reached(refused, "organisation_storage_gib", 1, "organisation")
+    async with app.database.session() as session:
+        await session.delete(await session.get_one(Archive, archive.id))
+    await start(ada)
 
 
 def test_a_spending_limit_says_who_set_it_and_when_it_frees() -> None:

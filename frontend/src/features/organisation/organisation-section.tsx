@@ -27,6 +27,9 @@ const QUOTAS = [
   'parallel_model_calls',
   'organisation_running_sandboxes',
   'organisation_starts_per_hour',
+  'events_per_conversation',
+  'storage_gib',
+  'organisation_storage_gib',
 ] as const
 
 const isQuota = (name: SettingName) => (QUOTAS as readonly string[]).includes(name)
@@ -35,6 +38,7 @@ const isQuota = (name: SettingName) => (QUOTAS as readonly string[]).includes(na
 const TOTALS: ReadonlySet<string> = new Set([
   'organisation_running_sandboxes',
   'organisation_starts_per_hour',
+  'organisation_storage_gib',
 ])
 
 const SETTINGS = [

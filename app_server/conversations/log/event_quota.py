@@ -1,0 +1,16 @@
+"""Holds a conversation to the number of events that its user's quota allows."""
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.log.full_log import require_open
+from app_server.conversations.models import Conversation
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_of, quota_reached
+
+
+async def require_room(session: AsyncSession, conversation: Conversation) -> None:
+    """Checks that a message can be added. Raises LogFull, TooManyRequests `quota_reached`."""
+    require_open(conversation)
+    quota = await quota_of(session, conversation.user_id, SettingName.EVENTS_PER_CONVERSATION)
+    if quota is not None and conversation.last_seq >= quota.value:
+        raise quota_reached(SettingName.EVENTS_PER_CONVERSATION, quota)

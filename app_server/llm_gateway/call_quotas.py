@@ -1,0 +1,28 @@
+"""The quotas that a model call of a conversation is held to."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import Forbidden
+from app_server.levels.models import SettingName
+from app_server.levels.quotas import quota_reached
+from app_server.levels.resolution import LevelValue
+from app_server.levels.service import values_for
+from app_server.llm_gateway.caller import Caller
+
+
+async def quota_of_calls(session: AsyncSession, user_id: UUID, caller: Caller) -> LevelValue | None:
+    """Returns the user's quota of calls at the same time. Returns None if there is no limit.
+
+    Raises Forbidden `quota_reached` if the conversation has as many events as it may have. The status is not
+    429, because a further try of the agent would be refused, too.
+    """
+    calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION
+    values = await values_for(session, user_id, calls, events)
+    if of_events := values.get(events):
+        quota = of_events[0]
+        if caller.events >= quota.value:
+            raise quota_reached(events, quota, error=Forbidden)
+    of_calls = values.get(calls)
+    return of_calls[0] if of_calls else None
