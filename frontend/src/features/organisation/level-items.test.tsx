@@ -167,7 +167,9 @@ test('an owner denies a host for everyone', async () => {
     url: '/settings/network',
     user: OWNER,
     extra: [
-      http.get('*/api/v1/settings/network', () => problem(503, { code: 'database_unavailable', detail: 'Later.' })),
+      http.get('*/api/v1/settings/network', () =>
+        problem(503, { code: 'database_unavailable', detail: 'Later.' }),
+      ),
       ...routes(sent),
     ],
   })
