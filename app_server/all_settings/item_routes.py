@@ -18,7 +18,7 @@ from app_server.egress import rules_of_levels
 from app_server.egress.rules_of_levels import SaveEgressRule
 from app_server.egress.schemas import HostText
 from app_server.levels import items
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.levels.service import LevelOwner
 from app_server.mcp_servers import in_effect as mcp_servers
 from app_server.mcp_servers.schemas import SaveMcpServerOfLevel, ServerNameInPath
@@ -32,14 +32,14 @@ administration_router = APIRouter(prefix="/api/v1/administration/items", tags=["
 ItemName = Annotated[str, Path(max_length=260)]
 
 _TARGETS = {
-    ItemKind.SECRET: AuditTarget.SECRET,
-    ItemKind.MCP_SERVER: AuditTarget.MCP_SERVER,
-    ItemKind.EGRESS_RULE: AuditTarget.NETWORK,
+    LevelItemKind.SECRET: AuditTarget.SECRET,
+    LevelItemKind.MCP_SERVER: AuditTarget.MCP_SERVER,
+    LevelItemKind.EGRESS_RULE: AuditTarget.NETWORK,
 }
 _DELETED = {
-    ItemKind.SECRET: AuditAction.SECRET_DELETED,
-    ItemKind.MCP_SERVER: AuditAction.MCP_SERVER_DELETED,
-    ItemKind.EGRESS_RULE: AuditAction.EGRESS_CHANGED,
+    LevelItemKind.SECRET: AuditAction.SECRET_DELETED,
+    LevelItemKind.MCP_SERVER: AuditAction.MCP_SERVER_DELETED,
+    LevelItemKind.EGRESS_RULE: AuditAction.EGRESS_CHANGED,
 }
 
 
@@ -143,7 +143,7 @@ async def save_egress_rule_of_level(
 async def delete_item_of_level(
     trail: CurrentTrail,
     session: Session,
-    kind: ItemKind,
+    kind: LevelItemKind,
     name: ItemName,
     team_id: UUID | None = None,
 ) -> None:

@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from app_server.core.database import Id, Timestamp
-from app_server.levels.models import ItemKind, Level
+from app_server.levels.models import Level, LevelItemKind
 from app_server.mcp_servers.schemas import McpServerInfo
 
 
@@ -16,7 +16,7 @@ class GivenItem(BaseModel):
     `overridden_by`: the level whose item of this name holds instead; null if this one holds.
     """
 
-    kind: ItemKind
+    kind: LevelItemKind
     name: str
     description: str | None
     allows: bool | None
@@ -35,7 +35,7 @@ class AdministeredItem(BaseModel):
     one of this name that holds instead.
     """
 
-    kind: ItemKind
+    kind: LevelItemKind
     name: str
     description: str | None
     allows: bool | None

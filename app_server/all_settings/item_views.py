@@ -11,14 +11,14 @@ from app_server.all_settings.item_schemas import AdministeredItem, GivenItem
 from app_server.core.encryption import Cipher
 from app_server.egress.models import EgressSetting
 from app_server.levels.items import LevelItem, all_items, items_for
-from app_server.levels.models import ItemKind, Level
+from app_server.levels.models import Level, LevelItemKind
 from app_server.mcp_servers.in_effect import given_info
 from app_server.mcp_servers.models import McpServer
 from app_server.secrets.models import Secret
 from app_server.teams.models import TeamMember
 from app_server.users.models import User
 
-_Key = tuple[ItemKind, str]
+_Key = tuple[LevelItemKind, str]
 
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
@@ -70,7 +70,7 @@ async def _administered(
             team_id=item.level_value.team_id,
             team_name=item.level_value.team_name,
             enforced=item.level_value.enforced,
-            mcp_server=given_info(cipher, item) if item.kind is ItemKind.MCP_SERVER else None,
+            mcp_server=given_info(cipher, item) if item.kind is LevelItemKind.MCP_SERVER else None,
             set_by=names.get(item.set_by) if item.set_by else None,
             updated_at=item.updated_at,
             overriding_teams=_overriding_teams(item, items),
@@ -111,7 +111,7 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
     """Returns who has added a thing of a kind and a name. user_id: only what this person has added."""
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
-    for kind, table in ((ItemKind.SECRET, Secret), (ItemKind.MCP_SERVER, McpServer)):
+    for kind, table in ((LevelItemKind.SECRET, Secret), (LevelItemKind.MCP_SERVER, McpServer)):
         query = select(table.name, table.user_id)
         if user_id is not None:
             query = query.where(table.user_id == user_id)
@@ -122,7 +122,7 @@ async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key,
         hosts = hosts.where(EgressSetting.user_id == user_id)
     for rules, person in await session.execute(hosts):
         for rule in rules:
-            found[ItemKind.EGRESS_RULE, rule].add(person)
+            found[LevelItemKind.EGRESS_RULE, rule].add(person)
     return found
 
 

@@ -12,7 +12,7 @@ from app_server.core.addresses import HostRule, parse_rule
 from app_server.egress.policy import RuleOfLevel
 from app_server.levels import items
 from app_server.levels.items import LevelItem
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.levels.service import LevelOwner, setting_enforced
 
 
@@ -32,7 +32,7 @@ async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLeve
     """Returns the rules of the organisation and of the person's teams."""
     return [
         RuleOfLevel(parse_rule(item.name), replace(item.level_value, value=item.level_value.value["allows"]))
-        for found in (await items.items_for(session, user_id, ItemKind.EGRESS_RULE)).values()
+        for found in (await items.items_for(session, user_id, LevelItemKind.EGRESS_RULE)).values()
         for item in found
     ]
 
@@ -56,5 +56,12 @@ async def save_for_level(
     """Adds or replaces a rule. name: the host, as `str(HostRule)`. Raises Conflict `too_many_items`."""
     value = {"allows": body.allows, "description": body.description}
     return await items.save_item(
-        session, owner, ItemKind.EGRESS_RULE, name, value, sealed=None, enforced=body.enforced, set_by=set_by
+        session,
+        owner,
+        LevelItemKind.EGRESS_RULE,
+        name,
+        value,
+        sealed=None,
+        enforced=body.enforced,
+        set_by=set_by,
     )

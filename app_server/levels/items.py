@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import Conflict, NotFound
-from app_server.levels.models import ItemKind, Level, LevelSetting
+from app_server.levels.models import Level, LevelItemKind, LevelSetting
 from app_server.levels.resolution import LevelValue, in_order
 from app_server.levels.service import LevelOwner, as_value, rows_for, rows_with_team, setting_enforced
 from app_server.teams.models import Team
@@ -33,7 +33,7 @@ class LevelItem:
     """
 
     id: UUID
-    kind: ItemKind
+    kind: LevelItemKind
     name: str
     level_value: LevelValue
     set_by: UUID | None
@@ -48,12 +48,12 @@ class LevelItem:
 
 
 async def items_for(
-    session: AsyncSession, user_id: UUID, *kinds: ItemKind
-) -> Mapping[tuple[ItemKind, str], Sequence[LevelItem]]:
+    session: AsyncSession, user_id: UUID, *kinds: LevelItemKind
+) -> Mapping[tuple[LevelItemKind, str], Sequence[LevelItem]]:
     """Returns the items that the organisation and the person's teams give, by kind and name. The first item
     of each name is the strongest one.
     """
-    found: defaultdict[tuple[ItemKind, str], list[LevelItem]] = defaultdict(list)
+    found: defaultdict[tuple[LevelItemKind, str], list[LevelItem]] = defaultdict(list)
     for row, team_name in await session.execute(rows_for(user_id).where(_is_of(*kinds))):
         item = _item(row, team_name)
         found[item.kind, item.name].append(item)
@@ -63,7 +63,7 @@ async def items_for(
 async def in_effect(
     session: AsyncSession,
     user_id: UUID,
-    kind: ItemKind,
+    kind: LevelItemKind,
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
@@ -74,7 +74,7 @@ async def in_effect(
     }
 
 
-async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: ItemKind, name: str) -> None:
+async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: LevelItemKind, name: str) -> None:
     """Checks that a person may have an own thing of this name. Raises Forbidden `setting_enforced`."""
     for item in (await items_for(session, user_id, kind)).get((kind, name), ()):
         if item.level_value.enforced:
@@ -87,7 +87,9 @@ async def all_items(session: AsyncSession) -> Sequence[LevelItem]:
     return [_item(row, team_name) for row, team_name in await session.execute(query)]
 
 
-async def find_item(session: AsyncSession, owner: LevelOwner, kind: ItemKind, name: str) -> LevelItem | None:
+async def find_item(
+    session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str
+) -> LevelItem | None:
     """Returns the item that this owner has under this name. Returns None if there is none."""
     row = await session.get(LevelSetting, (owner.id, _stored_name(kind, name)))
     return None if row is None else _item(row, owner.team.name if owner.team else None)
@@ -96,7 +98,7 @@ async def find_item(session: AsyncSession, owner: LevelOwner, kind: ItemKind, na
 async def save_item(
     session: AsyncSession,
     owner: LevelOwner,
-    kind: ItemKind,
+    kind: LevelItemKind,
     name: str,
     value: Any,
     *,
@@ -128,7 +130,7 @@ async def save_item(
     return _item(merged, owner.team.name if owner.team else None)
 
 
-async def delete_item(session: AsyncSession, owner: LevelOwner, kind: ItemKind, name: str) -> None:
+async def delete_item(session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str) -> None:
     """Deletes an item. Raises NotFound `item_not_set`."""
     this = delete(LevelSetting).where(
         LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
@@ -154,7 +156,7 @@ def _item(row: LevelSetting, team_name: str | None) -> LevelItem:
     kind, _, name = row.name.partition(":")
     return LevelItem(
         id=uuid5(row.owner_id, row.name),
-        kind=ItemKind(kind),
+        kind=LevelItemKind(kind),
         name=name,
         level_value=as_value(row, team_name),
         set_by=row.set_by,
@@ -163,10 +165,12 @@ def _item(row: LevelSetting, team_name: str | None) -> LevelItem:
     )
 
 
-def _stored_name(kind: ItemKind, name: str) -> str:
+def _stored_name(kind: LevelItemKind, name: str) -> str:
     return f"{kind}:{name}"
 
 
-def _is_of(*kinds: ItemKind) -> ColumnElement[bool]:
+def _is_of(*kinds: LevelItemKind) -> ColumnElement[bool]:
     """The condition that a row is an item of one of the kinds; without kinds, of any kind."""
-    return or_(*(LevelSetting.name.startswith(f"{kind}:", autoescape=True) for kind in kinds or ItemKind))
+    return or_(
+        *(LevelSetting.name.startswith(f"{kind}:", autoescape=True) for kind in kinds or LevelItemKind)
+    )

@@ -31,6 +31,7 @@ class SettingName(StrEnum):
     COMMIT_TRAILER = "commit_trailer"
     MAX_BUDGET_PER_TASK = "max_budget_per_task"
     LLM_PROFILE = "llm_profile"
+    MONTHLY_BUDGET = "monthly_budget"
     RUNNING_SANDBOXES = "running_sandboxes"
     STARTS_PER_HOUR = "starts_per_hour"
     PARALLEL_MODEL_CALLS = "parallel_model_calls"
@@ -41,7 +42,7 @@ class SettingName(StrEnum):
     ORGANISATION_STORAGE_GIB = "organisation_storage_gib"
 
 
-class ItemKind(StrEnum):
+class LevelItemKind(StrEnum):
     """Named things that the organisation and teams give to their members. See items.py."""
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)

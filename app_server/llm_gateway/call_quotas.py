@@ -10,16 +10,23 @@ from app_server.levels.quotas import quota_reached
 from app_server.levels.resolution import LevelValue
 from app_server.levels.service import values_for
 from app_server.llm_gateway.caller import Caller
+from app_server.llm_gateway.limits.shared_budgets import require_shared_budgets
+from app_server.settings.models import LLMProfile
 
 
-async def quota_of_calls(session: AsyncSession, user_id: UUID, caller: Caller) -> LevelValue | None:
+async def quota_of_calls(
+    session: AsyncSession, user_id: UUID, caller: Caller, profile: LLMProfile
+) -> LevelValue | None:
     """Returns the user's quota of calls at the same time. Returns None if there is no limit.
 
     Raises Forbidden `quota_reached` if the conversation has as many events as it may have. The status is not
-    429, because a further try of the agent would be refused, too.
+    429, because a further try of the agent would be refused, too. Raises PaymentRequired
+    `llm_administrator_limit_reached` if a budget of a team or of the organisation is spent.
     """
     calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION
-    values = await values_for(session, user_id, calls, events)
+    budget = SettingName.MONTHLY_BUDGET
+    values = await values_for(session, user_id, calls, events, budget)
+    await require_shared_budgets(session, user_id, profile, values.get(budget, ()))
     if of_events := values.get(events):
         quota = of_events[0]
         if caller.events >= quota.value:

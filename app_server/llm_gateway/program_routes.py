@@ -144,4 +144,4 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
                 fix="Make a new model key for the conversation.",
             )
         profile = await callable_profile(session, sandbox.user_id, program.profile_name)
-        return program, profile, await quota_of_calls(session, sandbox.user_id, program.caller)
+        return program, profile, await quota_of_calls(session, sandbox.user_id, program.caller, profile)

@@ -94,7 +94,7 @@ async def _call(
         profile = await callable_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
-        quota = await quota_of_calls(session, sandbox.user_id, caller)
+        quota = await quota_of_calls(session, sandbox.user_id, caller, profile)
     payer = Payer(sandbox.user_id, conversation_id)
     return await in_turn(paid, profile, payer, caller, sandbox, request, quota)
 

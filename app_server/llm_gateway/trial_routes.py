@@ -18,6 +18,7 @@ from app_server.levels.quotas import quota_of
 from app_server.llm_gateway import trial
 from app_server.llm_gateway.ask import ask, with_usage
 from app_server.llm_gateway.limits import paid_call
+from app_server.llm_gateway.limits.shared_budgets import require_shared_budgets
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.room import CallCapacity
 from app_server.settings.effective import effective
@@ -66,6 +67,7 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
     async with database.read() as session:
         profile = await get_profile(session, user.id, name)
         quota = await quota_of(session, user.id, SettingName.PARALLEL_MODEL_CALLS)
+        await require_shared_budgets(session, user.id, profile)
     if profile.is_recording:
         raise BadRequest("A recorded model is not tested: nothing is called.", code="llm_profile_recorded")
     began = monotonic()

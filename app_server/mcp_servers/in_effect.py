@@ -10,7 +10,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest
 from app_server.levels import items
 from app_server.levels.items import LevelItem
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.levels.service import LevelOwner
 from app_server.mcp_servers.schemas import Definition, McpServerInfo, SaveMcpServerOfLevel
 from app_server.mcp_servers.service import (
@@ -46,7 +46,7 @@ async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerIn
         )
         for row in await list_servers(session, user_id)
     }
-    return [*(await items.in_effect(session, user_id, ItemKind.MCP_SERVER, own, _given)).values()]
+    return [*(await items.in_effect(session, user_id, LevelItemKind.MCP_SERVER, own, _given)).values()]
 
 
 async def server_for(session: AsyncSession, user_id: UUID, name: str) -> ServerInEffect:
@@ -76,7 +76,7 @@ async def save_for_level(
             code="mcp_sign_in_is_personal",
             fix="Give the server a token in its headers, or let each person add it.",
         )
-    found = await items.find_item(session, owner, ItemKind.MCP_SERVER, name)
+    found = await items.find_item(session, owner, LevelItemKind.MCP_SERVER, name)
     before = NOTHING if found is None else given_definition(cipher, found)
     if found is not None:
         require_kept_values(body, before)
@@ -84,7 +84,14 @@ async def save_for_level(
     sealed = cipher.encrypt(definition.model_dump_json())
     value = {"description": body.description, "is_enabled": body.enabled}
     kept = await items.save_item(
-        session, owner, ItemKind.MCP_SERVER, name, value, sealed=sealed, enforced=body.enforced, set_by=set_by
+        session,
+        owner,
+        LevelItemKind.MCP_SERVER,
+        name,
+        value,
+        sealed=sealed,
+        enforced=body.enforced,
+        set_by=set_by,
     )
     return kept, found is None
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict, NotFound, invalid_body
 from app_server.levels.items import require_not_enforced
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.mcp_servers.grants import OAuthGrant, SignedInTo, save_grant
 from app_server.mcp_servers.known_variables import with_known_hosts
 from app_server.mcp_servers.models import McpGrant, McpServer
@@ -60,7 +60,7 @@ async def add_server(
     """Adds an MCP server and returns it. Raises Conflict `mcp_server_exists` and `too_many_mcp_servers`,
     Forbidden `setting_enforced`.
     """
-    await require_not_enforced(session, user_id, ItemKind.MCP_SERVER, name)
+    await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
         raise Conflict(f"There can be at most {MAX_SERVERS} MCP servers.", code="too_many_mcp_servers")
     server = McpServer(user_id=user_id, name=name)
@@ -85,7 +85,7 @@ async def change_server(
     MASK (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
-    await require_not_enforced(session, user_id, ItemKind.MCP_SERVER, name)
+    await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
     before = definition_of(cipher, server)
     given = _merged(server, before, changes)
     if (given.url, given.auth) != (before.url, before.auth):

@@ -10,7 +10,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, NotFound
 from app_server.levels import items
 from app_server.levels.items import LevelItem
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.levels.service import LevelOwner
 from app_server.secrets.schemas import SaveSecretOfLevel
 from app_server.secrets.service import list_secrets
@@ -31,7 +31,7 @@ async def secrets_for(session: AsyncSession, user_id: UUID) -> Sequence[SecretIn
         row.name: SecretInEffect(row.name, row.description, row.value_encrypted)
         for row in await list_secrets(session, user_id)
     }
-    return [*(await items.in_effect(session, user_id, ItemKind.SECRET, own, _given)).values()]
+    return [*(await items.in_effect(session, user_id, LevelItemKind.SECRET, own, _given)).values()]
 
 
 async def secret_for(session: AsyncSession, user_id: UUID, name: str) -> SecretInEffect:
@@ -54,7 +54,7 @@ async def save_for_level(
 
     Raises BadRequest `secret_value_needed`, Conflict `too_many_items`.
     """
-    before = await items.find_item(session, owner, ItemKind.SECRET, name)
+    before = await items.find_item(session, owner, LevelItemKind.SECRET, name)
     if body.value is not None:
         sealed = cipher.encrypt(body.value.get_secret_value())
     elif before is not None:
@@ -63,7 +63,14 @@ async def save_for_level(
         raise BadRequest("A new secret needs a value.", code="secret_value_needed", fix="Enter its value.")
     value = {"description": body.description}
     kept = await items.save_item(
-        session, owner, ItemKind.SECRET, name, value, sealed=sealed, enforced=body.enforced, set_by=set_by
+        session,
+        owner,
+        LevelItemKind.SECRET,
+        name,
+        value,
+        sealed=sealed,
+        enforced=body.enforced,
+        set_by=set_by,
     )
     return kept, before is None
 

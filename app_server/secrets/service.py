@@ -11,7 +11,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.core.pagination import decode_page_id, encode_page_id
 from app_server.levels.items import require_not_enforced
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.secrets.models import Secret
 from app_server.secrets.schemas import ChangeSecret, SaveSecret
 
@@ -59,7 +59,7 @@ async def save_secret(
 
     Raises Conflict `too_many_secrets`, Forbidden `setting_enforced`.
     """
-    await require_not_enforced(session, user_id, ItemKind.SECRET, given.name)
+    await require_not_enforced(session, user_id, LevelItemKind.SECRET, given.name)
     secret = await _find(session, user_id, given.name)
     is_new = secret is None
     if secret is None:
@@ -80,7 +80,7 @@ async def change_secret(
     `secret_exists` if another secret has the new name.
     """
     secret = await get_secret(session, user_id, name)
-    await require_not_enforced(session, user_id, ItemKind.SECRET, changes.name)
+    await require_not_enforced(session, user_id, LevelItemKind.SECRET, changes.name)
     secret.name, secret.description = changes.name, changes.description
     if changes.value is not None:
         secret.value_encrypted = cipher.encrypt(changes.value.get_secret_value())

@@ -42,7 +42,9 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
     where it comes from.
     """
     values = await service.values_for(session, user.id)
-    return [_effective(name, values.get(name, ())) for name in SettingName]
+    # Budgets of several levels hold beside each other: none is the effective one.
+    names = [name for name in SettingName if name is not SettingName.MONTHLY_BUDGET]
+    return [_effective(name, values.get(name, ())) for name in names]
 
 
 @administration_router.get("")
@@ -195,6 +197,12 @@ def _checked(name: SettingName, body: SaveLevelValue) -> Any:
             "A model for everyone can only be enforced. Without that, people choose among the shared models.",
             code="setting_must_be_enforced",
             fix="Send enforced: true, or share the model only.",
+        )
+    if name is SettingName.MONTHLY_BUDGET and not body.enforced:
+        raise BadRequest(
+            "A budget of all members together can only be enforced.",
+            code="setting_must_be_enforced",
+            fix="Send enforced: true.",
         )
     return TYPES[name].dump_python(value, mode="json")
 

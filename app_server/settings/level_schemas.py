@@ -24,6 +24,7 @@ TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
     SettingName.COMMIT_TRAILER: TypeAdapter(CommitTrailer),
     SettingName.MAX_BUDGET_PER_TASK: TypeAdapter(Dollars),
     SettingName.LLM_PROFILE: TypeAdapter(ProfileName),
+    SettingName.MONTHLY_BUDGET: TypeAdapter(Dollars),
     **dict.fromkeys(QUOTAS, TypeAdapter(Quota)),
 }
 """What the value of each setting looks like in the API."""

@@ -12,7 +12,7 @@ from app_server.core.encryption import Cipher
 from app_server.egress.models import EgressCredential
 from app_server.git.models import GitCredential
 from app_server.levels.items import LevelItem, items_for
-from app_server.levels.models import ItemKind
+from app_server.levels.models import LevelItemKind
 from app_server.mcp_servers.models import McpServer
 from app_server.secrets.models import Secret
 from app_server.settings.models import LLMProfile
@@ -54,12 +54,12 @@ def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
     """Returns the secret values of an item of the organisation or a team."""
     whose = item.level_value.whose
     match item.kind:
-        case ItemKind.SECRET:
+        case LevelItemKind.SECRET:
             return {f"Secret {item.name} of {whose}": cipher.decrypt(item.sealed_part)}
-        case ItemKind.MCP_SERVER:
+        case LevelItemKind.MCP_SERVER:
             values = _values(json.loads(cipher.decrypt(item.sealed_part)))
             return {f"{name} of the MCP server {item.name} of {whose}": value for name, value in values}
-        case ItemKind.EGRESS_RULE:
+        case LevelItemKind.EGRESS_RULE:
             return {}
 
 

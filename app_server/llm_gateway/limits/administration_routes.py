@@ -17,6 +17,7 @@ from app_server.llm_gateway.limits import spending
 from app_server.llm_gateway.limits.calls import SPENT
 from app_server.llm_gateway.limits.limit_routes import AdministeredLimit, SetSpendingLimit, allow, shown
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingDefault
+from app_server.llm_gateway.limits.shared_budgets import shared_budgets
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Administration"])
@@ -30,11 +31,23 @@ class UserLimit(AdministeredLimit):
     follows_default: bool
 
 
+class SharedBudgetInfo(BaseModel):
+    """A monthly budget of a team, or of the organisation if `team_id` is null. limit, spent: dollars."""
+
+    team_id: Id | None
+    team_name: str | None
+    limit: float
+    spent: float
+
+
 class SpendingLimits(BaseModel):
-    """The administrators' limits. `default`: the limit of users who have no individual limit in `users`."""
+    """The administrators' limits. `default`: the limit of users who have no individual limit in `users`.
+    `budgets`: what all members of a team, or everyone here, may spend together in a month.
+    """
 
     default: SetSpendingLimit
     users: list[UserLimit]
+    budgets: list[SharedBudgetInfo]
 
 
 @router.get("")
@@ -44,7 +57,13 @@ async def get_spending_limits(session: ReadSession) -> SpendingLimits:
     stored = {account.user_id: account for account in await spending.administered_accounts(session)}
     session.expunge_all()  # what is shown of them need not be what is kept
     limits = [_as_shown(user, stored.get(user.id) or _untouched(default)) for user in users]
-    return SpendingLimits(default=_default_as_shown(default), users=limits)
+    budgets = [
+        SharedBudgetInfo(
+            team_id=one.value.team_id, team_name=one.value.team_name, limit=one.value.value, spent=one.spent
+        )
+        for one in await shared_budgets(session)
+    ]
+    return SpendingLimits(default=_default_as_shown(default), users=limits, budgets=budgets)
 
 
 @router.put("/default")

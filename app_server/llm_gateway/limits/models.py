@@ -32,7 +32,7 @@ class SpendingAccount(Base):
 
     `allowed`: the limit; None means any amount. `raised`: what the user has added to the limit for this
     period. `share`: what a conversation gets in addition when the user lets it continue after its budget is
-    spent.
+    spent. A third account without a limit counts what the user spends in each month.
     """
 
     __tablename__ = "spending_accounts"

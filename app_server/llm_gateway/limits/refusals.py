@@ -9,8 +9,9 @@ from agent_runtime.metering.limits import (
 )
 from app_server.core.database import now
 from app_server.core.errors import PaymentRequired
+from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
-from app_server.llm_gateway.limits.spending import end_of
+from app_server.llm_gateway.limits.spending import end_of, to_micros
 
 
 def price_unknown() -> PaymentRequired:
@@ -45,6 +46,26 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
         code="llm_spending_limit_reached",
         fix="Allow more for this period, or change the limit in the settings.",
         **_limit(account, set_by="user"),
+    )
+
+
+def shared_budget_reached(budget: LevelValue, spent: int) -> PaymentRequired:
+    """Returns the error for a call that the monthly budget of a team or the organisation does not allow.
+
+    spent: millionths of a dollar.
+    """
+    ends = end_of(Period.MONTH, now())
+    assert ends is not None
+    amounts = f"{_dollars(spent)} of {_dollars(to_micros(budget.value))}"
+    return PaymentRequired(
+        f"{ADMINISTRATOR_LIMIT_WORDS}: all members of {budget.whose} together have spent {amounts} "
+        "this month.",
+        code="llm_administrator_limit_reached",
+        fix="Ask an administrator to allow more, or wait until the next month begins.",
+        limit=budget.value,
+        set_by=budget.level.value,
+        team=budget.team_name,
+        frees_at=ends.isoformat().replace("+00:00", "Z"),
     )
 
 

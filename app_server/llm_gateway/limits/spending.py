@@ -32,12 +32,20 @@ class Payer:
     def periods(self) -> dict[UUID, Period]:
         """The ids of the payer's accounts. The value is the period that a new account starts with."""
         whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
-        return {self.user_id: Period.MONTH, administered_id(self.user_id): Period.MONTH, **whole}
+        own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
+        return {**dict.fromkeys(own, Period.MONTH), **whole}
 
 
 def administered_id(user_id: UUID) -> UUID:
     """Returns the id of the user's second account, which holds the administrator's limit."""
     return uuid5(user_id, "administrator")
+
+
+def monthly_id(user_id: UUID) -> UUID:
+    """Returns the id of the user's third account. It has no limit and counts each month, for the budgets of
+    teams and of the organisation.
+    """
+    return uuid5(user_id, "month")
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:

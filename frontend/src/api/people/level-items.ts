@@ -6,7 +6,7 @@ import type { Schemas, Sent } from '@/api/schema'
 export type GivenItem = Schemas['GivenItem']
 /** The same as administrators see it, and who overrides it. */
 export type AdministeredItem = Sent<Schemas['AdministeredItem']>
-export type ItemKind = Schemas['ItemKind']
+export type ItemKind = Schemas['LevelItemKind']
 
 const GIVEN = '/api/v1/settings/levels/items'
 const ADMINISTRATION = '/api/v1/administration/items'

@@ -43,6 +43,7 @@ const TOTALS: ReadonlySet<string> = new Set([
 
 const SETTINGS = [
   'llm_profile',
+  'monthly_budget',
   'max_budget_per_task',
   'confirmation_mode',
   'max_iterations',

@@ -28,12 +28,14 @@ export function SettingForm({ name, owner, value, label, onSaved }: SettingFormP
   const choices = CHOICES[name] ?? shared
   const [text, setText] = useState(value ? String(value.value) : '')
   const [isEnforced, setIsEnforced] = useState(value?.enforced ?? false)
-  // Without an enforced model people choose among those that are shared: that needs no setting.
-  const isAlwaysEnforced = name === 'llm_profile'
+  // Without an enforced model people choose among those that are shared: that needs no setting. A budget of all
+  // members together is no value that a person could override.
+  const isAlwaysEnforced = name === 'llm_profile' || name === 'monthly_budget'
+  const isDollars = name === 'max_budget_per_task' || name === 'monthly_budget'
   const number = Number(text.trim().replace(',', '.'))
   const isValid = choices
     ? text !== ''
-    : number > 0 && (name === 'max_budget_per_task' || Number.isInteger(number))
+    : number > 0 && (isDollars || Number.isInteger(number))
 
   function handleSubmit(event: SubmitEvent) {
     event.preventDefault()

@@ -26,6 +26,7 @@ export function useSettingTexts(): (name: SettingName, value: SettingValue) => s
       case 'commit_trailer':
         return t(`commit_identity.trailer_${value as (typeof TRAILERS)[number]}`)
       case 'max_budget_per_task':
+      case 'monthly_budget':
         return dollars(Number(value))
       default:
         return String(value)
