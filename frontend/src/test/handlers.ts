@@ -61,7 +61,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/model-facts', () => HttpResponse.json(fakeModelFacts())),
     http.get('*/api/v1/settings/spending-limit', () => HttpResponse.json(fakeSpendingLimit())),
     http.get('*/api/v1/administration/spending-limits', () =>
-      HttpResponse.json({ default: { limit: null, period: 'month' }, users: [fakeUserLimit()] }),
+      HttpResponse.json({ default: { limit: null, period: 'month' }, budgets: [], users: [fakeUserLimit()] }),
     ),
     http.get('*/api/v1/settings/confirmation', () =>
       HttpResponse.json({ mode: null, default_mode: 'never' }),

@@ -33,9 +33,7 @@ export function SettingForm({ name, owner, value, label, onSaved }: SettingFormP
   const isAlwaysEnforced = name === 'llm_profile' || name === 'monthly_budget'
   const isDollars = name === 'max_budget_per_task' || name === 'monthly_budget'
   const number = Number(text.trim().replace(',', '.'))
-  const isValid = choices
-    ? text !== ''
-    : number > 0 && (isDollars || Number.isInteger(number))
+  const isValid = choices ? text !== '' : number > 0 && (isDollars || Number.isInteger(number))
 
   function handleSubmit(event: SubmitEvent) {
     event.preventDefault()

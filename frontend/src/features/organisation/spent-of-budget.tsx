@@ -9,7 +9,5 @@ export function SpentOfBudget({ teamId }: { teamId: string | null }) {
   const dollars = useDollars()
   const budget = useQuery(spendingLimitsQuery()).data?.budgets.find((each) => each.team_id === teamId)
   if (!budget) return null
-  return (
-    <p className="text-xs text-muted">{t('organisation.spent', { amount: dollars(budget.spent) })}</p>
-  )
+  return <p className="text-xs text-muted">{t('organisation.spent', { amount: dollars(budget.spent) })}</p>
 }
