@@ -24,6 +24,7 @@ from app_server.llm_gateway.proof import is_proof
 from app_server.llm_gateway.protocols import chat_as_responses, messages, native_messages, responses
 from app_server.llm_gateway.protocols.chat_reply import ChatReply
 from app_server.llm_gateway.protocols.messages_reply import MessagesReply
+from app_server.llm_gateway.protocols.thinking import is_wanted
 from app_server.llm_gateway.room import CallCapacity, CallSlot
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
@@ -159,12 +160,13 @@ async def message(
         reply = partial(passed, profile, native, caller.user, body, request, path=path, own_headers=headers)
         return native_messages.with_error(await _settled(reply, payer, profile, body, size, request))
     call = messages.check(given)
-    body = with_usage(messages.as_chat(call, vendor, effective(profile).facts))
+    facts = effective(profile).facts
+    body = with_usage(messages.as_chat(call, vendor, facts, profile.model, profile.chosen))
     if profile.is_recording:
         told = await ask(profile, caller.user, body, request, working_dir=caller.working_dir or ".")
     else:
         told = await _completed(payer, profile, caller, body, size, request)
-    return MessagesReply(told, profile.name)
+    return MessagesReply(told, profile.name, shows_thinking=is_wanted(call.thinking))
 
 
 async def counted(
@@ -184,9 +186,8 @@ async def counted(
         if told.status_code != NotFound.status:
             return native_messages.with_error(told)
     else:
-        messages.as_chat(
-            call, vendor, effective(profile).facts
-        )  # Refuses what the call would be refused for.
+        # Refuses what the call would be refused for.
+        messages.as_chat(call, vendor, effective(profile).facts, profile.model, profile.chosen)
     return JSONResponse({"input_tokens": messages.estimated_tokens(body)})
 
 

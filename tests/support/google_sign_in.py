@@ -61,7 +61,7 @@ class GoogleSignIn:
         assert decoded.header["kid"] == "key-1"
         assert (claims["aud"], claims["scope"]) == (self.url, SCOPE)
         assert now - 60 < claims["iat"] <= claims["exp"] <= claims["iat"] + 3600
-        token = f"ya29.canary-{len(self.tokens) + 1}-of-{claims['iss']}"
+        token = f"token-canary-{len(self.tokens) + 1}-of-{claims['iss']}"
         self.tokens.append(token)
         return 200, {"access_token": token, "expires_in": self.valid_seconds, "token_type": "Bearer"}
 

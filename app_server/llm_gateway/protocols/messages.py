@@ -3,9 +3,8 @@
 Every model of a profile can be asked in this protocol, because the call is translated. Calls of Anthropic's
 own models are not translated, see `native_messages`; the checks hold for them too. Tools that a vendor
 runs, MCP servers, containers, stored files and images by address are refused: they would be a way out of the
-sandbox. How the model thinks is the profile's choice: `thinking`, `output_config` and thinking blocks of
-earlier replies are not passed on. Neither are `metadata`, which only names the program's user, and
-`context_management`, with which a vendor drops old thinking and results.
+sandbox. How the model thinks is translated, see `thinking`. Not passed on are `metadata`, which only names
+the program's user, and `context_management`, with which a vendor drops old thinking and results.
 """
 
 from collections.abc import Iterator
@@ -21,6 +20,8 @@ from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.fields import Closed, Object
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
 from app_server.llm_gateway.limits.meter import estimated
+from app_server.llm_gateway.protocols import thinking
+from app_server.settings.options import ProfileOptions
 
 _DEFAULT_TEMPERATURE = 1
 _PER_IMAGE = 1600
@@ -189,8 +190,11 @@ def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) ->
     return known.model_validate(body)
 
 
-def as_chat(call: MessagesFields, vendor: Vendor, facts: Facts) -> dict[str, Any]:
+def as_chat(
+    call: MessagesFields, vendor: Vendor, facts: Facts, model: str, chosen: ProfileOptions
+) -> dict[str, Any]:
     """Returns the call as a chat completion. Marks of the prompt cache are kept for vendors that read them.
+    `model`, `chosen`: the model's name and the options of the profile.
 
     Raises BadRequest `unknown_model_input` for a document that the model does not take.
     """
@@ -199,9 +203,11 @@ def as_chat(call: MessagesFields, vendor: Vendor, facts: Facts) -> dict[str, Any
     keeps_marks = isinstance(vendor, Translated)
     is_openai = isinstance(vendor, PassThrough) and vendor.base_url == OPENAI_URL
     length = "max_completion_tokens" if is_openai else "max_tokens"
+    most = min(call.max_tokens, max_output or call.max_tokens)
     body: dict[str, Any] = {
-        "messages": [*_system(call.system, keeps_marks), *_talk(call.messages, keeps_marks)],
-        length: min(call.max_tokens, max_output or call.max_tokens),
+        "messages": [*_system(call.system, keeps_marks), *_talk(call.messages, facts, keeps_marks)],
+        length: most,
+        **thinking.asked(model, facts, chosen, call.thinking, call.output_config, length=most),
         "stream": call.stream,
         # The default is left out: reasoning models refuse the field.
         "temperature": None if call.temperature == _DEFAULT_TEMPERATURE else call.temperature,
@@ -267,12 +273,12 @@ def _system(system: str | list[TextBlock] | None, keeps_marks: bool) -> Iterator
         }
 
 
-def _talk(messages: list[MessageOfTalk], keeps_marks: bool) -> Iterator[dict[str, Any]]:
+def _talk(messages: list[MessageOfTalk], facts: Facts, keeps_marks: bool) -> Iterator[dict[str, Any]]:
     for message in messages:
         if isinstance(message.content, str):
             yield {"role": message.role, "content": message.content}
         elif message.role == "assistant":
-            yield _reply(message.content, keeps_marks)
+            yield _reply(message.content, facts, keeps_marks)
         elif message.role == "system":
             texts = [block for block in message.content if isinstance(block, TextBlock)]
             yield {"role": "system", "content": _parts(texts, keeps_marks)}
@@ -280,7 +286,7 @@ def _talk(messages: list[MessageOfTalk], keeps_marks: bool) -> Iterator[dict[str
             yield from _from_user(message.content, keeps_marks)
 
 
-def _reply(blocks: list[Block], keeps_marks: bool) -> dict[str, Any]:
+def _reply(blocks: list[Block], facts: Facts, keeps_marks: bool) -> dict[str, Any]:
     texts = [block for block in blocks if isinstance(block, TextBlock) and block.text]
     calls = [
         {
@@ -293,6 +299,10 @@ def _reply(blocks: list[Block], keeps_marks: bool) -> dict[str, Any]:
     ]
     content: Any = _parts(texts, keeps_marks) if keeps_marks else "".join(text.text for text in texts)
     message: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
+    thoughts = [
+        block.model_dump(exclude_defaults=True) for block in blocks if isinstance(block, ThinkingBlock)
+    ]
+    message |= thinking.sent_back(thoughts, facts)
     return {**message, "tool_calls": calls} if calls else message
 
 

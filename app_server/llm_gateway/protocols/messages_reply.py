@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.metering.usage import Usage, usage_of
 from app_server.core.errors import AppError
+from app_server.llm_gateway.protocols import thinking
 from app_server.llm_gateway.protocols.converted import ConvertedReply
 
 _REASONS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
@@ -39,10 +40,13 @@ def error_reply(error: AppError) -> Response:
 
 
 class MessagesReply(ConvertedReply):
-    """Passes a chat completion on in the Messages protocol. `model`: the model's name in the reply."""
+    """Passes a chat completion on in the Messages protocol. `model`: the model's name in the reply.
+    `shows_thinking`: the program asked for thinking blocks.
+    """
 
-    def __init__(self, response: Response, model: str) -> None:
-        super().__init__(response, lambda: _Events(model), partial(_document, model))
+    def __init__(self, response: Response, model: str, *, shows_thinking: bool) -> None:
+        document = partial(_document, model, shows_thinking)
+        super().__init__(response, lambda: _Events(model, shows_thinking), document)
 
 
 def error_of(status: int, content: bytes) -> dict[str, Any]:
@@ -50,14 +54,15 @@ def error_of(status: int, content: bytes) -> dict[str, Any]:
     return _error(status, _words_of(_decoded(content)) or content[:1000].decode(errors="replace"))
 
 
-def _document(model: str, status: int, content: bytes) -> tuple[int, dict[str, Any]]:
+def _document(model: str, shows_thinking: bool, status: int, content: bytes) -> tuple[int, dict[str, Any]]:
     if status >= 400:
         return status, error_of(status, content)
     reply = _decoded(content)
     choice = _first(reply)
     message = a_dict(choice.get("message"))
     text = message.get("content")
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    blocks: list[dict[str, Any]] = thinking.shown(message) if shows_thinking else []
+    blocks += [{"type": "text", "text": text}] if text else []
     blocks += [
         {"type": "tool_use", "id": each.get("id"), "name": function.get("name"), "input": _input(function)}
         for each, function in _calls(message)
@@ -73,8 +78,9 @@ def _document(model: str, status: int, content: bytes) -> tuple[int, dict[str, A
 class _Events:
     """Makes the events of one streamed reply from the chunks of a chat completion."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, shows_thinking: bool) -> None:
         self._model = model
+        self._shows_thinking = shows_thinking
         self._line = b""
         self._is_begun = self._is_over = False
         self._open: tuple[str, int] | None = None
@@ -107,6 +113,8 @@ class _Events:
             self._used = usage_of(used)
         choice = _first(chunk)
         delta = a_dict(choice.get("delta"))
+        if self._shows_thinking:
+            yield from self._thoughts(thinking.shown(delta), delta)
         if text := delta.get("content"):
             yield from self._in(("text", 0), {"type": "text", "text": ""})
             yield self._delta({"type": "text_delta", "text": text})
@@ -121,6 +129,20 @@ class _Events:
             # Some servers state `stop` after calls of tools.
             is_call = self._open is not None and self._open[0] == "tool_use"
             self._reason = _reason(reason, is_call=is_call)
+
+    def _thoughts(self, blocks: list[dict[str, Any]], delta: dict[str, Any]) -> Iterator[bytes]:
+        pieces = delta.get("thinking_blocks") or [{}]
+        for block, piece in zip(blocks, pieces, strict=False):
+            place = a_dict(piece).get("index")
+            which = (block["type"], place if isinstance(place, int) else 0)
+            if block["type"] == "redacted_thinking":
+                yield from self._in(which, block)
+                continue
+            yield from self._in(which, {"type": "thinking", "thinking": "", "signature": ""})
+            if block["thinking"]:
+                yield self._delta({"type": "thinking_delta", "thinking": block["thinking"]})
+            if block["signature"]:
+                yield self._delta({"type": "signature_delta", "signature": block["signature"]})
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
         """Begins a new block, unless the open block is `which`. Closes the open block first."""

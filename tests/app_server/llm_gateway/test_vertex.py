@@ -116,10 +116,10 @@ async def test_a_vendor_that_quotes_the_token_does_not_tell_it(
 ) -> None:
     await save(client, scripted_llm, api_key=google.account_key())
     email = json.loads(google.account_key())["client_email"]
-    scripted_llm.script(fail(403, error=f"ya29.canary-1-of-{email} may not call this model"))
+    scripted_llm.script(fail(403, error=f"token-canary-1-of-{email} may not call this model"))
     refusal = (await tried(client))["refusal"]
     assert "[key] may not call this model" in refusal
-    assert "ya29" not in refusal
+    assert "token-canary" not in refusal
 
 
 async def test_google_refuses_a_key_that_it_does_not_know(

@@ -1,0 +1,107 @@
+"""How a program of Anthropic's Messages protocol asks other vendors' models to think, and how it gets their
+thoughts. Pure.
+
+Anthropic has a budget of tokens (`thinking`) or an effort (`output_config`). Other vendors get what their
+model takes according to the catalogue: a budget, the nearest effort, or nothing. If the program asks for
+thinking, a budget or an effort of the profile comes first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agent_runtime.catalogue.facts import REASONING_CONTENT, THINKING_BLOCKS, Facts
+from agent_runtime.catalogue.parameters import thinking_budget
+from app_server.settings.options import ProfileOptions
+
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_LEAST_BUDGET = 1024
+_UP_TO = ((2_048, "low"), (8_192, "medium"))
+"""The efforts that come nearest to budgets up to these numbers of tokens. A larger one is `high`."""
+
+
+def is_wanted(thinking: Mapping[str, Any] | None) -> bool:
+    """Whether the program asks the model to think, and so can read thinking blocks."""
+    return (thinking or {}).get("type") in {"enabled", "adaptive"}
+
+
+def asked(
+    model: str,
+    facts: Facts,
+    chosen: ProfileOptions,
+    thinking: Mapping[str, Any] | None,
+    output_config: Mapping[str, Any] | None,
+    *,
+    length: int,
+) -> dict[str, Any]:
+    """Returns the fields of a chat completion that say how the model thinks. Empty: as the vendor does by
+    default, also if it is not known what the model takes. `length`: the longest reply in tokens.
+    """
+    kind = (thinking or {}).get("type")
+    if kind == "disabled":
+        return {"reasoning_effort": "none"} if "none" in (facts.efforts or ()) else {}
+    stated = (output_config or {}).get("effort")
+    if not is_wanted(thinking) and stated not in _EFFORTS:
+        return {}
+    if chosen.thinking_budget is not None:
+        return _budget(model, chosen.thinking_budget, length)
+    if chosen.reasoning_effort is not None:
+        return {"reasoning_effort": chosen.reasoning_effort}
+    budget = (thinking or {}).get("budget_tokens")
+    has_budget = kind == "enabled" and isinstance(budget, int) and not isinstance(budget, bool)
+    if has_budget and facts.takes_budget:
+        return _budget(model, budget, length)
+    wanted = stated if stated in _EFFORTS else _effort_of(budget) if has_budget else None
+    nearest = _nearest(wanted, facts.efforts or ()) if wanted else None
+    return {"reasoning_effort": nearest} if nearest else {}
+
+
+def _budget(model: str, tokens: int | None, length: int) -> dict[str, Any]:
+    most = min(tokens or 0, length - 1)
+    return thinking_budget(model, most) if most >= _LEAST_BUDGET else {}
+
+
+def _effort_of(budget: int | None) -> str:
+    return next((effort for most, effort in _UP_TO if (budget or 0) <= most), "high")
+
+
+def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
+    """Returns the highest effort of the model that is not above the wanted one, else its lowest."""
+    ordered = [effort for effort in _EFFORTS if effort in taken and (effort != "none" or wanted == "none")]
+    below = [effort for effort in ordered if _EFFORTS.index(effort) <= _EFFORTS.index(wanted)]
+    return next(iter([*reversed(below), *ordered]), None)
+
+
+def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, Any]:
+    """Returns the fields of a chat message with the thoughts of an earlier reply that the model needs back.
+    `blocks`: the thinking blocks of the reply.
+    """
+    if facts.echo == THINKING_BLOCKS:
+        signed = [dict(block) for block in blocks if block.get("signature") or block.get("data")]
+        return {"thinking_blocks": signed} if signed else {}
+    if facts.echo == REASONING_CONTENT:
+        text = "".join(block.get("thinking") or "" for block in blocks if not block.get("signature"))
+        return {"reasoning_content": text} if text else {}
+    return {}
+
+
+def shown(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the thinking blocks of a whole chat completion or of a piece of one. Open reasoning has no
+    signature.
+    """
+    blocks = message.get("thinking_blocks")
+    if isinstance(blocks, list) and blocks:
+        return [_block(block) for block in blocks if isinstance(block, dict)]
+    open_text = message.get("reasoning_content") or message.get("reasoning")
+    if not isinstance(open_text, str) or not open_text:
+        return []
+    return [{"type": "thinking", "thinking": open_text, "signature": ""}]
+
+
+def _block(block: Mapping[str, Any]) -> dict[str, Any]:
+    if block.get("type") == "redacted_thinking":
+        return {"type": "redacted_thinking", "data": str(block.get("data") or "")}
+    return {
+        "type": "thinking",
+        "thinking": str(block.get("thinking") or ""),
+        "signature": str(block.get("signature") or ""),
+    }
