@@ -12,6 +12,7 @@ from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.llm_gateway.proof import proof_of
+from app_server.settings.fallbacks import fallbacks_of
 from app_server.settings.profile_lookup import callable_profile
 
 
@@ -37,9 +38,11 @@ async def switch_profile(
     async with database.read() as session:
         conversation = await service.require(session, user_id, conversation_id)
         profile = await callable_profile(session, user_id, profile_name)
+        fallbacks = await fallbacks_of(session, user_id, profile)
     sandbox = viewer.sandboxes.running(conversation.sandbox_id)
     llm = agent_request.brokered_llm(
         profile,
+        fallbacks,
         inner_url=sandbox.inner_url,
         conversation_id=conversation_id,
         model_proof=proof_of(cipher, conversation_id),

@@ -19,6 +19,8 @@ class ProfileOptions(BaseModel):
     `max_output_tokens`. `max_input_tokens`: the model's context window. `timeout`: how many seconds the
     model's server may be silent. `supports_images`: whether the model accepts images. The prices are in
     dollars per token. `extra_body`: fields that the app server adds to each call; sandboxes do not see them.
+    `fallbacks`: the names of profiles that are asked in this order if the model stays unavailable; a name
+    that the user has no profile for is left out.
     `location`: where Vertex AI runs the model, such as `europe-west4`; None means `global`.
     """
 
@@ -34,5 +36,8 @@ class ProfileOptions(BaseModel):
     supports_images: bool | None = None
     cache_read_cost_per_token: TokenPrice | None = None
     cache_write_cost_per_token: TokenPrice | None = None
+    fallbacks: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]] = Field(
+        default=[], max_length=5
+    )
     location: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9-]{0,39}$")
     extra_body: dict[str, JsonValue] = Field(default={}, max_length=100)

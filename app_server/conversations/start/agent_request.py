@@ -1,6 +1,7 @@
 """Builds the request that creates a conversation at the agent server, from the user's start request. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -61,6 +62,7 @@ def build(
     conversation_id: UUID,
     sandbox_id: UUID,
     profile: LLMProfile,
+    fallbacks: Sequence[LLMProfile] = (),
     inner_url: str,
     model_proof: str,
     working_dir: str,
@@ -79,16 +81,22 @@ def build(
     """Builds the request. The model is called through the inner listener with the sandbox's key, not a
     vendor's key.
 
-    further_projects: the directories of the conversation's further repositories. disabled_skills: names of
-    skills that the user has switched off, wherever they are found. secrets: descriptions by name; the values
-    stay here until a command uses one. consent: hashes of the repository's offers that the user has allowed.
-    usable_tools: the tools whose requirements the sandbox meets. mcp_approved: tools of MCP servers as the
-    user has approved them, by server and name. mcp_servers: the user's servers by name. The sandbox runs
-    servers that are commands, and reaches the others through the
-    inner listener, which adds their credentials. has_own_tools: whether the agent also gets our own MCP
-    server.
+    fallbacks: profiles that are asked, in this order, if the model stays unavailable. further_projects: the
+    directories of the conversation's further repositories. disabled_skills: names of skills that the user
+    has switched off, wherever they are found. secrets: descriptions by name; the values stay here until a
+    command uses one. consent: hashes of the repository's offers that the user has allowed. usable_tools: the
+    tools whose requirements the sandbox meets. mcp_approved: tools of MCP servers as the user has approved
+    them, by server and name. mcp_servers: the user's servers by name. The sandbox runs servers that are
+    commands, and reaches the others through the inner listener, which adds their credentials. has_own_tools:
+    whether the agent also gets our own MCP server.
     """
-    llm = brokered_llm(profile, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof)
+    llm = brokered_llm(
+        profile,
+        fallbacks,
+        inner_url=inner_url,
+        conversation_id=conversation_id,
+        model_proof=model_proof,
+    )
     plans = request.agent_type == "plan"
     own_server = {NAME: {"url": own_server_url(inner_url, conversation_id, model_proof), "transport": "http"}}
     # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
@@ -154,10 +162,18 @@ def build(
 
 
 def brokered_llm(
-    profile: LLMProfile, *, inner_url: str, conversation_id: UUID, model_proof: str
+    profile: LLMProfile,
+    fallbacks: Sequence[LLMProfile] = (),
+    *,
+    inner_url: str,
+    conversation_id: UUID,
+    model_proof: str,
 ) -> dict[str, Any]:
     """Returns a profile's model settings for a conversation in a sandbox. Calls go through the inner listener
     and count for this conversation.
+
+    fallbacks: profiles that are asked, in this order, if the model stays unavailable. It is then tried three
+    times, within seconds.
 
     The limits, prices and options are included, so that both sides use the same ones. Extra headers and body
     stay here.
@@ -168,7 +184,12 @@ def brokered_llm(
     # The gateway waits as long as the profile says, and tells why when it gives up.
     patience = dict.fromkeys(TIMEOUTS, options.timeout + GRACE_SECONDS) if options.timeout else {}
     place = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
+    brokered = partial(
+        brokered_llm, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof
+    )
+    others = {"fallback_strategy": {"fallback_llms": list(map(brokered, fallbacks))}} if fallbacks else {}
     return {
+        **others,
         "model": profile.model,
         "base_url": f"{place}/{model_proof}/v1",
         "max_input_tokens": model.window,
@@ -183,7 +204,7 @@ def brokered_llm(
         "stream": True,
         # Between the two stands the gateway: when the app server restarts, it is back within seconds. After
         # that the waits grow, a minute in all, for vendors that are overloaded. Then the run pauses.
-        "num_retries": 8,
+        "num_retries": 2 if fallbacks else 8,
         "retry_multiplier": 1,
         "retry_min_wait": 1,
         "retry_max_wait": 16,

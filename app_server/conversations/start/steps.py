@@ -49,6 +49,7 @@ from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
 from app_server.secrets.in_effect import secrets_for
 from app_server.settings.confirmation import default_mode, mode_of_task
+from app_server.settings.fallbacks import fallbacks_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
 from app_server.settings.profile_lookup import callable_profile
 from app_server.skills.choices import choices_of, disabled_in
@@ -140,6 +141,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         has_own_tools = start.has_own_tools(start.config, await providers_with_token(session, row))
         sandbox = await session.get_one(Sandbox, start.sandbox_id)
         profile = await callable_profile(session, start.user_id, start.llm_profile)
+        fallbacks = await fallbacks_of(session, start.user_id, profile)
         secrets = await secrets_for(session, start.user_id)
         identity = repository_identity(start.request.selected_repository, start.request.git_provider)
         approved = await approvals_of(session, start.user_id, identity)
@@ -166,6 +168,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             conversation_id=start.id,
             sandbox_id=start.sandbox_id,
             profile=profile,
+            fallbacks=fallbacks,
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
             working_dir=directory,

@@ -31,6 +31,7 @@ export const NO_VALUES = {
   temperature: null,
   top_p: null,
   timeout: null,
+  fallbacks: [],
   location: null,
   supports_images: null,
   cache_read_cost_per_token: null,

@@ -1,10 +1,13 @@
 """What a profile says reaches its vendor, and what is the server's alone does not reach the sandbox."""
 
+from typing import Any
+
 from sqlalchemy import select
 
 from app_server.settings.models import LLMProfile
 from tests.app_server.conversations.conftest import Home
-from tests.support.scripted_llm import ScriptedLLM, calls, say
+from tests.app_server.eventually import eventually
+from tests.support.scripted_llm import ScriptedLLM, calls, fail, say
 
 CANARY = "hdr-canary-5d0e"
 SENT = {"reasoning_effort": "low", "temperature": 0.25, "top_p": 0.5, "max_output_tokens": 777}
@@ -40,6 +43,36 @@ async def test_what_a_profile_sets_is_in_the_request_that_its_vendor_gets(
     async with home.database.read() as session:
         row = (await session.scalars(select(LLMProfile).where(LLMProfile.name == "tuned"))).one()
     assert row.chosen.timeout == 33
+
+
+async def test_a_model_that_stays_unavailable_is_replaced_by_the_fallback_and_the_log_says_so(
+    home: Home, scripted_llm: ScriptedLLM
+) -> None:
+    address = {"base_url": scripted_llm.base_url, "api_key": scripted_llm.api_key}
+    names = ["missing", "first", "demo", "second"]
+    for name, fallbacks in (("first", names), ("second", [])):
+        llm = {"model": f"openai/{name}", "fallbacks": fallbacks, **address}
+        saved = await home.client.post(f"/api/v1/settings/profiles/{name}", json={"llm": llm})
+        assert saved.status_code == 201, saved.text
+        assert saved.json()["fallbacks"] == fallbacks
+    scripted_llm.script(*[fail(503, retry_after=0)] * 3, say("done"))
+    message = {"role": "user", "content": [{"type": "text", "text": "Hello."}]}
+    task = await home.ready(llm_profile="first", title="Replaced", initial_message=message)
+    await scripted_llm.wait_for_requests(4)
+
+    assert [asked.body["model"] for asked in scripted_llm.requests] == ["first"] * 3 + ["second"]
+    log = f"/api/v1/conversation/{task['id']}/events/search"
+    told: list[Any] = []
+
+    async def is_told() -> bool:
+        events = (await home.client.get(log)).json()["items"]
+        values = [one["value"] for one in events if one.get("key") == "agent_state"]
+        told[:] = [value["llm_fallback"] for value in values if "llm_fallback" in value]
+        return bool(told)
+
+    await eventually(is_told)
+    assert told[0]["model"] == "openai/second"
+    assert [one["model"] for one in told[0]["passed_over"]] == ["openai/first"]
 
 
 async def test_a_model_that_speaks_only_responses_keeps_its_encrypted_reasoning(

@@ -5,7 +5,8 @@ export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 /**
  * How a model is asked. Null: as the catalogue of models says, or as its vendor does by default. Lengths are tokens;
  * `max_input_tokens` is the context window. `timeout`: seconds that the model's server may be silent. `extra_body`:
- * fields that the server adds to each call. `location`: where Vertex AI runs the model.
+ * fields that the server adds to each call. `location`: where Vertex AI runs the model. `fallbacks`:
+ * names of profiles that are asked while the model is unavailable.
  */
 export type ProfileOptions = Pick<
   LLMProfile,
@@ -20,7 +21,7 @@ export type ProfileOptions = Pick<
   | 'cache_read_cost_per_token'
   | 'cache_write_cost_per_token'
   | 'location'
-> & { extra_body: Record<string, unknown> }
+> & { fallbacks: string[]; extra_body: Record<string, unknown> }
 
 /**
  * Amounts are US dollars. `max_budget_per_task`: what a conversation with this model may cost unless it says

@@ -102,6 +102,14 @@ export function AdvancedFields({
             )}
           </Field>
         ))}
+        <Field
+          className="col-span-2"
+          label={t('models.fallbacks')}
+          hint={t('models.fallbacks_hint')}
+          error={errorOf('fallbacks', 'fallbacks')}
+        >
+          {(control) => <Input {...control} {...register('fallbacks')} />}
+        </Field>
         {hasLocation && (
           <Field label={t('models.location')} error={errorOf('location', 'location')}>
             {(control) => <Input {...control} placeholder="global" {...register('location')} />}

@@ -30,6 +30,8 @@ export const modelSchema = z.object({
   /** Seconds. */
   timeout: amount('models.number_invalid'),
   images: z.enum(['', 'yes', 'no']),
+  /** Names of profiles, with commas or spaces between them. */
+  fallbacks: z.string().check(z.trim(), z.regex(/^[\w.,\s-]*$/, 'models.fallbacks_invalid')),
   /** Of a model at Vertex AI, such as `europe-west4`. */
   location: z.string().check(z.trim(), z.regex(/^([a-z][a-z0-9-]*)?$/, 'models.location_invalid')),
   /** `Name: value` on each line; empty keeps what is stored. */

@@ -125,10 +125,17 @@ test('a model at Vertex AI has the key of a service account, and a location', as
   await user.paste('{"type": "service_account"}')
   await user.click(screen.getByText('Advanced'))
   await user.type(await screen.findByLabelText('Location'), 'europe-west4')
+  await user.type(screen.getByLabelText('Fallback models'), 'sonnet, local')
   await user.click(screen.getAllByRole('button', { name: 'Save' }).at(-1)!)
   await waitFor(() =>
     expect(saved).toMatchObject([
-      { llm: { api_key: '{"type": "service_account"}', location: 'europe-west4' } },
+      {
+        llm: {
+          api_key: '{"type": "service_account"}',
+          location: 'europe-west4',
+          fallbacks: ['sonnet', 'local'],
+        },
+      },
     ]),
   )
 })

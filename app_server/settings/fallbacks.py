@@ -1,0 +1,24 @@
+"""The profiles that are asked if the model of another profile stays unavailable."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.settings.models import LLMProfile
+from app_server.settings.profile_lookup import callable_names, list_profiles
+
+
+async def fallbacks_of(session: AsyncSession, user_id: UUID, profile: LLMProfile) -> Sequence[LLMProfile]:
+    """Returns the fallbacks of a profile for this user's agents, in their order. Left out are names that the
+    user has no profile for, profiles that the user's agents may not call, recordings, and the profile.
+    """
+    if not profile.chosen.fallbacks:
+        return []
+    usable = {one.name: one for one in await list_profiles(session, user_id)}
+    allowed = set(await callable_names(session, user_id, list(usable.values())))
+    return [
+        usable[name]
+        for name in dict.fromkeys(profile.chosen.fallbacks)
+        if name in allowed and name != profile.name and not usable[name].is_recording
+    ]
