@@ -33,8 +33,15 @@ const EMPTY: Values = {
   statuses: '',
   scope: 'own',
 }
-/** What people want to hear of, unless they name something else. */
+/** The statuses that people want to hear of, unless they name something else. */
 const OF_INTEREST = 'finished, error, stuck, waiting_for_confirmation'
+const USUAL: Record<Processor, string> = {
+  webhook: '',
+  chat: OF_INTEREST,
+  mail: OF_INTEREST,
+  comment: OF_INTEREST,
+  task: 'finished',
+}
 const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail', 'comment', 'task']
 const FILTERS = [
   { name: 'kinds', example: 'MessageEvent' },
@@ -74,10 +81,9 @@ export function AddWebhookForm({ onAdded }: { onAdded: (added: CallbackWithSecre
   })
   const { errors } = formState
   function handleProcessor() {
-    const { kinds, tools, statuses } = getValues()
-    if (getValues('processor') !== 'webhook' && !`${kinds}${tools}${statuses}`.trim()) {
-      setValue('statuses', OF_INTEREST)
-    }
+    const { processor: chosen, kinds, tools, statuses } = getValues()
+    const isUntouched = `${kinds}${tools}`.trim() === '' && Object.values(USUAL).includes(statuses.trim())
+    if (isUntouched) setValue('statuses', USUAL[chosen])
   }
   return (
     <AddForm

@@ -167,7 +167,12 @@ test('a comment at the git host needs no address, and a task needs instructions'
   await user.type(screen.getByRole('textbox', { name: 'Instructions' }), 'Review it.')
   await user.click(screen.getByRole('button', { name: 'Add a webhook' }))
   await waitFor(() => expect(sent).toHaveLength(2))
-  expect(sent[1]).toMatchObject({ name: 'Review', processor: 'task', instructions: 'Review it.' })
+  expect(sent[1]).toMatchObject({
+    name: 'Review',
+    processor: 'task',
+    instructions: 'Review it.',
+    statuses: ['finished'],
+  })
 })
 
 test('a dead job shows its reason and can be run again', async () => {
