@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import Table, bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.batches import Batches
@@ -79,7 +79,7 @@ class Receiving:
         """
         trigger = await self._finding.do(hook_id)
         if trigger is None:
-            raise NotFound("There is no such webhook.")
+            raise _no_webhook()
         is_ping = headers.get("x-event-key") == "diagnostics:ping"
         if trigger.provider is GitProvider.BITBUCKET_DATA_CENTER and is_ping:
             return 200
@@ -113,7 +113,8 @@ class Receiving:
             raise
         except DBAPIError as error:
             if len(genuine) == 1:
-                return [error]
+                # Its trigger was deleted meanwhile, or its content does not fit.
+                return [_no_webhook() if isinstance(error, IntegrityError) else error]
             return [outcome for one in genuine for outcome in await self._store_each([one])]
         return [None] * len(genuine)
 
@@ -139,6 +140,10 @@ async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> se
     statement = _REMEMBER[session.get_bind().dialect.name]
     in_order = sorted(rows, key=lambda row: (row["trigger_id"], row["delivery_id"]))
     return set((await session.scalars(statement, in_order)).all())
+
+
+def _no_webhook() -> NotFound:
+    return NotFound("There is no such webhook.")
 
 
 def _to_store(trigger_id: UUID, events: Sequence[HostEvent], body: bytes) -> _Genuine:

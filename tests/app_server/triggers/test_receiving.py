@@ -4,10 +4,11 @@ import asyncio
 import hashlib
 import hmac
 import json
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, event, func, select
+from sqlalchemy import Engine, delete, event, func, select
 
 from app_server.core.errors import BadRequest, NotAuthenticated, NotFound
 from app_server.core.jobs.models import Job
@@ -105,6 +106,26 @@ async def test_those_that_arrive_together_are_stored_together_and_a_wrong_one_ha
     assert await _jobs(app) == 30
     # The others are of the worker, which began to handle the first ones.
     assert len(commits) < 15
+
+
+async def test_a_trigger_that_is_deleted_meanwhile_harms_no_other(
+    app: App, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted, kept = await _hook(app, owner), await _hook(app, owner)
+    store = Receiving._store
+
+    async def after_a_deletion(receiving: Receiving, genuine: Any) -> None:
+        async with app.database.session() as session:
+            await session.execute(delete(Trigger).where(Trigger.id == deleted))
+        await store(receiving, genuine)
+
+    monkeypatch.setattr(Receiving, "_store", after_a_deletion)
+    found, refused = await asyncio.gather(
+        *(_send(app, hook_id, _BODY, _headers(_BODY)) for hook_id in (kept, deleted)), return_exceptions=True
+    )
+    assert found == 202
+    assert isinstance(refused, NotFound)
+    assert await _jobs(app) == 1
 
 
 async def test_what_is_not_signed_or_not_json_is_refused(app: App, owner: User) -> None:
