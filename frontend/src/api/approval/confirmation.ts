@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
+import { useAnswer } from '@/api/mutations'
 import type { ConfirmationMode, ConfirmationSettings, Success } from '@/api/types'
 
 const SETTINGS = '/api/v1/settings/confirmation'
@@ -53,14 +54,7 @@ export interface ConfirmationAnswer {
   remember?: boolean
 }
 
-/** Approves or refuses what waits; a refused agent goes on with the reason. */
+/** Approves or refuses the waiting actions. After a refusal, the agent continues with the reason. */
 export function useRespondToConfirmation(id: string) {
-  return useMutation({
-    mutationFn: (answer: ConfirmationAnswer) =>
-      request<Success>(`/api/v1/app-conversations/${id}/respond-to-confirmation`, {
-        method: 'POST',
-        body: answer,
-      }),
-    meta: { errorShownInline: true },
-  })
+  return useAnswer<ConfirmationAnswer>(id, 'respond-to-confirmation')
 }

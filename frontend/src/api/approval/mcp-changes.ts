@@ -1,6 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
-import { request } from '@/api/client'
-import type { Success } from '@/api/types'
+import { useAnswer } from '@/api/mutations'
 
 export interface McpChangeAnswer {
   server: string
@@ -9,11 +7,7 @@ export interface McpChangeAnswer {
   accept: boolean
 }
 
-/** Whether a tool that an MCP server has changed may be called as it is now. */
+/** Sends the user's decision whether a changed tool of an MCP server may be called in its present form. */
 export function useAnswerMcpChange(id: string) {
-  return useMutation({
-    mutationFn: (answer: McpChangeAnswer) =>
-      request<Success>(`/api/v1/app-conversations/${id}/answer-mcp-change`, { method: 'POST', body: answer }),
-    meta: { errorShownInline: true },
-  })
+  return useAnswer<McpChangeAnswer>(id, 'answer-mcp-change')
 }

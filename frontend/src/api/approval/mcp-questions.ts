@@ -1,6 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
-import { request } from '@/api/client'
-import type { Success } from '@/api/types'
+import { useAnswer } from '@/api/mutations'
 
 export interface McpQuestionAnswer {
   question_id: string
@@ -9,14 +7,7 @@ export interface McpQuestionAnswer {
   content?: Record<string, string | number | boolean | string[]>
 }
 
-/** What an MCP server gets that has asked the user in the middle of a call. */
+/** Sends the user's answer to a question that an MCP server has asked during a call. */
 export function useAnswerMcpQuestion(id: string) {
-  return useMutation({
-    mutationFn: (answer: McpQuestionAnswer) =>
-      request<Success>(`/api/v1/app-conversations/${id}/answer-mcp-question`, {
-        method: 'POST',
-        body: answer,
-      }),
-    meta: { errorShownInline: true },
-  })
+  return useAnswer<McpQuestionAnswer>(id, 'answer-mcp-question')
 }

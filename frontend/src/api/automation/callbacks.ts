@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
+import { useChange } from '@/api/mutations'
 import type { components } from '@/api/schema.gen'
 
 export type Callback = components['schemas']['CallbackInfo']
@@ -52,38 +53,30 @@ export interface NewWebhook {
 
 /** Adds a callback; the reply is the only place the secret of a webhook ever appears. The form shows the errors. */
 export function useAddWebhook() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (wanted: NewWebhook) => request<CallbackWithSecret>(ROOT, { method: 'POST', body: wanted }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
-    meta: { errorShownInline: true },
-  })
+  return useChange(
+    (wanted: NewWebhook) => request<CallbackWithSecret>(ROOT, { method: 'POST', body: wanted }),
+    [ALL],
+    { isErrorShownInline: true },
+  )
 }
 
 export function useRotateSecret() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (id: string) =>
-      request<CallbackWithSecret>(`${ROOT}/${id}/rotate-secret`, { method: 'POST', body: {} }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
-  })
+  return useChange(
+    (id: string) => request<CallbackWithSecret>(`${ROOT}/${id}/rotate-secret`, { method: 'POST', body: {} }),
+    [ALL],
+  )
 }
 
 export function useEnableCallback() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: ({ id, isEnabled }: { id: string; isEnabled: boolean }) =>
+  return useChange(
+    ({ id, isEnabled }: { id: string; isEnabled: boolean }) =>
       request<Callback>(`${ROOT}/${id}`, { method: 'PATCH', body: { is_enabled: isEnabled } }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
-  })
+    [ALL],
+  )
 }
 
 export function useDeleteCallback() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (id: string) => request<unknown>(`${ROOT}/${id}`, { method: 'DELETE' }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ALL }),
-  })
+  return useChange((id: string) => request<unknown>(`${ROOT}/${id}`, { method: 'DELETE' }), [ALL])
 }
 
 export function useRedeliver(id: string) {

@@ -1,6 +1,7 @@
 import type { Schemas } from '@/api/schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
+import { useChange } from '@/api/mutations'
 
 const ROOT = '/api/v1/settings/git-credentials'
 
@@ -67,13 +68,12 @@ export function gitCredentialsQuery() {
 
 /** Adds a token, or replaces the one of the same host. The form shows the errors. */
 export function useSaveGitCredential() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (given: GitCredentialInput) =>
+  return useChange(
+    (given: GitCredentialInput) =>
       request<GitCredential>(ROOT, { method: 'POST', body: { ...given, api_url: given.api_url || null } }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: gitCredentialKeys.all }),
-    meta: { errorShownInline: true },
-  })
+    [gitCredentialKeys.all],
+    { isErrorShownInline: true },
+  )
 }
 
 export function useChangePushScope() {
@@ -86,9 +86,8 @@ export function useChangePushScope() {
 }
 
 export function useDeleteGitCredential() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (id: string) => request<unknown>(`${ROOT}/${id}`, { method: 'DELETE' }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: gitCredentialKeys.all }),
-  })
+  return useChange(
+    (id: string) => request<unknown>(`${ROOT}/${id}`, { method: 'DELETE' }),
+    [gitCredentialKeys.all],
+  )
 }

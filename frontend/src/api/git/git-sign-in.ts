@@ -1,7 +1,8 @@
 import type { Schemas } from '@/api/schema'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { gitCredentialKeys, type GitProvider } from './git-credentials'
+import { useChange } from '@/api/mutations'
+import { GIT_PROVIDERS, gitCredentialKeys, type GitProvider } from './git-credentials'
 
 const SIGN_INS = '/api/v1/settings/git-sign-ins'
 const APPS = '/api/v1/administration/git-apps'
@@ -16,14 +17,7 @@ export type GitDeviceState = Schemas['GitDeviceState']
 export type GitApp = Schemas['GitAppInfo']
 
 /** The kinds of hosts that users can sign in to. */
-export const SIGN_IN_PROVIDERS = [
-  'github',
-  'gitlab',
-  'bitbucket',
-  'bitbucket_data_center',
-  'azure_devops',
-  'forgejo',
-] as const
+export const SIGN_IN_PROVIDERS = GIT_PROVIDERS
 
 export interface GitAppInput {
   provider: GitProvider
@@ -112,9 +106,8 @@ export function useAskAboutDevice() {
 
 /** Registers an application, or replaces the one of the same host. */
 export function useSaveGitApp() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (given: GitAppInput) =>
+  return useChange(
+    (given: GitAppInput) =>
       request<GitApp>(APPS, {
         method: 'POST',
         body: {
@@ -126,13 +119,9 @@ export function useSaveGitApp() {
           scopes: given.scopes || null,
         },
       }),
-    onSuccess: () =>
-      Promise.all([
-        queryClient.invalidateQueries({ queryKey: gitSignInKeys.apps }),
-        queryClient.invalidateQueries({ queryKey: gitSignInKeys.hosts }),
-      ]),
-    meta: { errorShownInline: true },
-  })
+    [gitSignInKeys.apps, gitSignInKeys.hosts],
+    { isErrorShownInline: true },
+  )
 }
 
 /** The installations of a GitHub App. Asks the host. */
@@ -146,26 +135,20 @@ export function installationsQuery(appId: string) {
 
 /** From now on, agents of the current administrator act as the GitHub App in this installation. */
 export function useUseInstallation(appId: string) {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (id: string) =>
+  return useChange(
+    (id: string) =>
       request<Schemas['GitCredentialInfo']>(`${APPS}/${appId}/installations/${id}/use`, {
         method: 'POST',
         timeoutMs: HOST_TIMEOUT_MS,
       }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: gitCredentialKeys.all }),
-    meta: { errorShownInline: true },
-  })
+    [gitCredentialKeys.all],
+    { isErrorShownInline: true },
+  )
 }
 
 export function useDeleteGitApp() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: (id: string) => request<unknown>(`${APPS}/${id}`, { method: 'DELETE' }),
-    onSuccess: () =>
-      Promise.all([
-        queryClient.invalidateQueries({ queryKey: gitSignInKeys.apps }),
-        queryClient.invalidateQueries({ queryKey: gitSignInKeys.hosts }),
-      ]),
-  })
+  return useChange(
+    (id: string) => request<unknown>(`${APPS}/${id}`, { method: 'DELETE' }),
+    [gitSignInKeys.apps, gitSignInKeys.hosts],
+  )
 }
