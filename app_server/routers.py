@@ -35,6 +35,7 @@ from app_server.conversations.routes import confirmation as confirmation_routes
 from app_server.conversations.routes import conversations
 from app_server.conversations.routes import events as event_routes
 from app_server.conversations.routes import files as file_routes
+from app_server.conversations.routes import forks as fork_routes
 from app_server.conversations.routes import git as git_routes
 from app_server.conversations.routes import goals as goal_routes
 from app_server.conversations.routes import imports as import_routes
@@ -171,6 +172,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (snapshot_routes.router, WORK),
     (start_task_routes.router, WORK),
     (import_routes.router, WORK),
+    (fork_routes.router, WORK),
     (conversations.router, WORK),
     (conversations.pending_router, WORK),
     (sharing_routes.router, WORK),

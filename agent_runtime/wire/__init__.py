@@ -100,6 +100,7 @@ from agent_runtime.wire.ports import (
 from agent_runtime.wire.recovery import (
     MAX_MISSING_EVENTS,
     CatchUpRequest,
+    Forked,
     LogPosition,
     Restored,
 )
@@ -166,6 +167,7 @@ __all__ = [
     "FinalResponse",
     "FirstKeys",
     "ForkRequest",
+    "Forked",
     "GitRemote",
     "GitRemotes",
     "GitSigning",

@@ -3,6 +3,7 @@ that other logs of the conversation have reached.
 """
 
 from datetime import datetime
+from uuid import UUID
 
 from pydantic import BaseModel, Field
 
@@ -24,17 +25,37 @@ class Restored(BaseModel):
     lost_events: int = Field(ge=0)
 
 
+class Forked(BaseModel):
+    """Tells that the log is a copy of another conversation's log, and that the workspace is a copy, too.
+
+    id: of the copy.
+    conversation_id: the conversation that was copied.
+    as_of: the time at which its files were copied.
+    """
+
+    id: UUID
+    conversation_id: UUID
+    as_of: datetime
+
+    @property
+    def message_id(self) -> str:
+        """Returns the id of the message that tells the agent. It is in the log once."""
+        return f"forked-{self.id.hex}"
+
+
 class CatchUpRequest(BaseModel):
     """The events that follow position `after_seq` of a log. `after_id` is the id of the event there (null at
     0).
 
     restored: sent with the last events if the agent must be told from when its files are.
+    forked: sent with the last events of a copied log.
     """
 
     after_seq: int = Field(ge=0)
     after_id: str | None = None
     events: list[JsonObject] = Field(max_length=MAX_MISSING_EVENTS)
     restored: Restored | None = None
+    forked: Forked | None = None
 
 
 class LogPosition(BaseModel):

@@ -159,6 +159,22 @@ class Archives:
         """Deletes the archive files of a sandbox whose rows are already deleted."""
         await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id.hex, ignore_errors=True)
 
+    async def share(self, archive: Archive, sandbox_id: UUID) -> None:
+        """Makes the file of the archive also a file of this sandbox, without a copy of its content. The
+        caller then changes `sandbox_id` of the row and calls `unshare` for the sandbox that had it.
+        """
+        source, target = self._file(archive.sandbox_id, archive.id), self._file(sandbox_id, archive.id)
+
+        def link() -> None:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            target.hardlink_to(source)
+
+        await asyncio.to_thread(link)
+
+    async def unshare(self, archive_id: UUID, sandbox_id: UUID) -> None:
+        """Removes the archive's file from the files of this sandbox. It stays with the other one."""
+        await asyncio.to_thread(self._file(sandbox_id, archive_id).unlink, missing_ok=True)
+
     def _open(self, archive: Archive) -> ArchiveReader:
         return ArchiveReader(self._file(archive.sandbox_id, archive.id), archive.sha256)
 

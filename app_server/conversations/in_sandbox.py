@@ -8,13 +8,25 @@ from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from app_server.conversations.models import Conversation
+from app_server.conversations.models import IMPORTED, Conversation
 from app_server.core.database import now
+from app_server.core.errors import Conflict
 from app_server.egress.attribution import AttributedConversation, Attribution
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.program_routes import Program
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
+
+
+def without_sandbox(conversation: Conversation) -> Conflict:
+    """Returns the error for a request that needs the sandbox of a conversation that has none."""
+    was_imported = conversation.trigger == IMPORTED
+    why = "This conversation was imported" if was_imported else "The sandbox of this conversation was deleted"
+    return Conflict(
+        f"{why}: it can be read, but no agent works on it.",
+        code="conversation_imported" if was_imported else "sandbox_deleted",
+        fix="Start a new conversation.",
+    )
 
 
 async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conversation]:

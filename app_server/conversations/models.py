@@ -108,6 +108,8 @@ class Conversation(Base):
     """The parent, if this is a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """The hexadecimal ids of its sub-conversations, in the order of their creation."""
+    forked_from_conversation_id: Mapped[UUID | None]
+    """The conversation that this one is a copy of. That one may have been deleted since."""
     everyone_role: Mapped[ShareRole | None] = mapped_column(enum_column(ShareRole))
     """What every signed-in user may do. None: nothing. The roles of single people are in ConversationShare.
     """

@@ -314,6 +314,8 @@ class AppConversation(BaseModel):
     goal: ConversationGoal | None = None
     parent_conversation_id: Id | None = None
     sub_conversation_ids: list[Id] = []
+    forked_from_conversation_id: Id | None = None
+    """The conversation that this one is a copy of."""
     public: bool | None = None
     """Whether everyone who is signed in may view the conversation."""
     acp_server: None = None

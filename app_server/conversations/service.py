@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.agent_client.calls import NoAnswer
+from app_server.conversations.in_sandbox import without_sandbox
 from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
@@ -331,18 +332,14 @@ def _id_taken() -> Conflict:
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
     """Returns the conversation's start task with its row locked, for a user who may steer the conversation.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work` and
-    `conversation_imported`.
+    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`,
+    `conversation_imported` and `sandbox_deleted`.
     """
     conversation = await require(session, user_id, conversation_id, Access.STEER)
     await require_no_private_neighbours(session, user_id, conversation, Access.STEER)
     task = await session.get_one(StartTask, conversation_id, with_for_update=True)
     if task.status == StartStatus.READY and await session.get(Sandbox, task.sandbox_id) is None:
-        raise Conflict(
-            "This conversation was imported: it can be read, but no agent works on it.",
-            code="conversation_imported",
-            fix="Start a new conversation.",
-        )
+        raise without_sandbox(conversation)
     return task
 
 

@@ -120,6 +120,7 @@ class Viewer:
             pr_number=conversation.pr_number,
             parent_conversation_id=conversation.parent_conversation_id,
             sub_conversation_ids=conversation.sub_conversation_ids,
+            forked_from_conversation_id=conversation.forked_from_conversation_id,
             llm_model=conversation.llm_model,
             llm_profile=conversation.llm_profile,
             metrics=MetricsSnapshot.model_validate(conversation.metrics) if conversation.metrics else None,

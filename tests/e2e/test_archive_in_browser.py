@@ -1,4 +1,6 @@
-"""A conversation's files go into an archive and come back with its page open, and no request is refused."""
+"""A conversation's files go into an archive and come back with its page open, and no request is refused. Then
+the conversation is forked.
+"""
 
 import pytest
 from playwright.sync_api import Response, expect
@@ -20,7 +22,7 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     server = scripted_server
-    scripted_llm.script(call("terminal", command="echo kept > file"), say("Noted."), say("Here it is."))
+    scripted_llm.script(call("terminal", command="echo kept > file"), say("Noted."), say("Here it is."), say("Also here."))
     refused: list[str] = []
 
     def note(response: Response) -> None:
@@ -59,5 +61,21 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
             lambda: str(conversation(client, talk)),
         )
         expect(page.get_by_text("file", exact=True).last).to_be_visible()
+
+        page.get_by_role("button", name="More actions", exact=True).click()
+        page.get_by_role("menuitem", name="Fork").click()
+        dialog = page.get_by_role("dialog", name="Fork this conversation")
+        expect(dialog.get_by_label("Title")).to_have_value("The note (fork)")
+        someone.photograph("fork-dialog")
+        dialog.get_by_role("button", name="Fork").click()
+        page.wait_for_url(lambda url: not url.endswith(talk))
+        expect(page.get_by_text("Copied from another conversation")).to_be_visible()
+        expect(page.get_by_text("Noted.")).to_be_visible()
+        client.delete(f"/app-conversations/{talk}").raise_for_status()
+        page.get_by_role("textbox", name="Message to the agent").fill("And here?")
+        page.get_by_role("textbox", name="Message to the agent").press("Enter")
+        expect(page.get_by_text("Also here.")).to_be_visible()
+        expect(page.get_by_text("file", exact=True).last).to_be_visible()
+        someone.photograph("forked")
 
     assert refused == []

@@ -1,4 +1,5 @@
-"""Repairs a log that was restored from a backup: adds the missing events and tells the agent about it.
+"""Adds missing events to a log that was restored from a backup or copied from another conversation, and
+tells the agent about it.
 
 All other state follows from the events: the conversation is opened again and folds them.
 """
@@ -25,12 +26,14 @@ from agent_runtime.events.state import (
     status_update,
 )
 from agent_runtime.events.union import validate_event
-from agent_runtime.wire import CatchUpRequest, Restored
+from agent_runtime.wire import CatchUpRequest, Forked, Restored
 
 RESTORED = "restored"
 """The key in an update of the agent's state: the time of the restored files, and how many events are newer
 than they are, for people.
 """
+FORKED = "forked"
+"""The key in an update of the agent's state: the conversation that was copied, and when, for people."""
 
 _BY = "by the loss of the machine that it ran on"
 
@@ -105,6 +108,29 @@ def tell_restored(
     # Last: where it stands, all the rest does.
     message = told(_words(restored)).model_copy(update={"id": f"{mark}{state.last_seq}"})
     conversation.emit(*events, message)
+    conversation.publish_full_state()
+
+
+def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
+    """Ends work that was going on in the conversation that was copied, and tells the agent what it has. Does
+    nothing if this was told before.
+    """
+    state = conversation.state
+    if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:
+        return
+    facts = forked.model_dump(mode="json", include={"conversation_id", "as_of"})
+    by = "by the fork of this conversation"
+    message = told(
+        "This conversation is a copy of another one. The workspace is a copy of the files of "
+        f"{forked.as_of:%Y-%m-%d %H:%M} UTC, which may be newer than the last event above. Its directory is "
+        f"{conversation.spec.working_dir}. Commands, servers and sub-agents of the other conversation do not "
+        "run here. Changes here do not reach the other conversation. Look at the files before you continue."
+    )
+    conversation.emit(
+        ConversationStateUpdateEvent(key="agent_state", value={FORKED: facts}),
+        *give_up(state.pending, conversation.agent, conversation.tools, by=by),
+        message.model_copy(update={"id": forked.message_id}),
+    )
     conversation.publish_full_state()
 
 

@@ -7,12 +7,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
-from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.routes.dependencies import OwnedConversation, OwnedConversationId
 from app_server.conversations.schemas import Success
-from app_server.conversations.storage_quota import require_storage
+from app_server.conversations.snapshots import snapshot_of
 from app_server.core.database import Id, ReadSession, ServerDatabase, Timestamp
-from app_server.core.errors import Conflict, NotFound
+from app_server.core.errors import NotFound
 from app_server.sandbox_records.models import Archive, ArchiveKind
 from app_server.sandboxes.service import ServerSandboxes
 
@@ -54,23 +53,7 @@ async def take_snapshot(
 
     429 `quota_reached` if the user keeps as much as the user may.
     """
-    async with database.read() as session:
-        residents = await residents_of(session, conversation.sandbox_id)
-        await require_storage(session, conversation.user_id)
-    if conversation.folder is None and len(residents) > 1:
-        raise Conflict(
-            "Others have joined the sandbox that this conversation began alone: their files lie among its.",
-            code="sandbox_shared",
-            fix="Push the work, or download its changes. Conversations that begin while sandboxes are shared "
-            "have a directory each, of which snapshots can be taken.",
-        )
-    archive = await sandboxes.archiving.snapshot(
-        conversation.sandbox_id,
-        body.name,
-        conversation_id=conversation.id,
-        folder=conversation.folder,
-    )
-    return Snapshot.of(archive)
+    return Snapshot.of(await snapshot_of(database, sandboxes, conversation, body.name))
 
 
 @router.get("")

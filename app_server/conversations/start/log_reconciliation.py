@@ -1,4 +1,4 @@
-"""Updates the logs in a sandbox that was restored from a backup.
+"""Updates the logs in a sandbox that was restored from a backup, and in the sandbox of a fork.
 
 The app server's log is complete and stays valid. Events that the sandbox lacks are sent to it, and new events
 follow them.
@@ -9,11 +9,11 @@ import logging
 from collections.abc import Iterator
 from uuid import UUID
 
-from agent_runtime.wire import MAX_MISSING_EVENTS, CatchUpRequest, Restored
+from agent_runtime.wire import MAX_MISSING_EVENTS, CatchUpRequest, Forked, Restored
 from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.conversations.in_sandbox import residents_of
-from app_server.conversations.models import StartTask
+from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start import tasks as start_tasks
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
@@ -43,10 +43,23 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
             await _begin_anew(database, conversation.id)
 
 
+async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
+    """Returns what the agent is told if its sandbox has nothing of its log: the conversation is a new fork,
+    or it has lost its workspace.
+    """
+    async with database.read() as session:
+        conversation = await session.get_one(Conversation, conversation_id)
+        if origin := conversation.forked_from_conversation_id:
+            copied = Forked(id=conversation_id, conversation_id=origin, as_of=conversation.created_at)
+            if await log.find(session, conversation_id, copied.message_id) is None:
+                return copied
+    return Restored(id=conversation.sandbox_id.hex, lost_events=0)
+
+
 async def reconcile_log(
-    database: Database, client: AgentClient, conversation_id: UUID, restored: Restored
+    database: Database, client: AgentClient, conversation_id: UUID, reason: Restored | Forked
 ) -> None:
-    """Sends the events that the agent server's log lacks. If there are any, the agent is told of the restore.
+    """Sends the events that the agent server's log lacks. If there are any, the agent is told the reason.
 
     Raises NotFound if the agent server does not have the conversation; AppError.
     """
@@ -55,7 +68,8 @@ async def reconcile_log(
         last = await log.last_seq(session, conversation_id)
     if last <= reached:
         return
-    restored = restored.model_copy(update={"lost_events": last - reached})
+    if isinstance(reason, Restored):
+        reason = reason.model_copy(update={"lost_events": last - reached})
     extra = {"conversation_id": conversation_id.hex, "events": last - reached}
     logger.info("a log is caught up", extra=extra)
     while reached < last:
@@ -64,7 +78,8 @@ async def reconcile_log(
             return  # deleted meanwhile
         reached += len(missing.events)
         if reached >= last:
-            missing.restored = restored
+            field = "restored" if isinstance(reason, Restored) else "forked"
+            missing = missing.model_copy(update={field: reason})
         await client.catch_up(conversation_id, missing)
 
 

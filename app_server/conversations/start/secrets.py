@@ -30,6 +30,13 @@ def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | Non
     return cipher.encrypt(orjson.dumps(values).decode())
 
 
+def opened(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
+    """Returns the secrets that `sealed` has encrypted. Returns None if there are none."""
+    if encrypted is None:
+        return None
+    return {name: SecretStr(value) for name, value in orjson.loads(cipher.decrypt(encrypted)).items()}
+
+
 def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
     """Returns the URL of a secret's value. Only this sandbox's own key gives access."""
     place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Restored, StartGoalRequest
+from agent_runtime.wire import StartGoalRequest
 from app_server.access.audit_trail import AuditTrail
 from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
@@ -26,7 +26,7 @@ from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
 from app_server.conversations.start.executables import JOINING
-from app_server.conversations.start.log_reconciliation import reconcile_log
+from app_server.conversations.start.log_reconciliation import reason_of, reconcile_log
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.script_steps import run_setup_script, set_up_git_hooks
 from app_server.conversations.start.trust_record import record_decisions
@@ -189,9 +189,7 @@ async def start_conversation(start: Start) -> StepOutcome:
     if has_begun:
         # They may have changed while the sandbox slept.
         await _set_git(start, client)
-        await reconcile_log(
-            start.database, client, start.id, Restored(id=start.sandbox_id.hex, lost_events=0)
-        )
+        await reconcile_log(start.database, client, start.id, await reason_of(start.database, start.id))
     # A step that is repeated finds the goal as it stands.
     elif start.request.goal and "goal" not in conversation.agent_state:
         goal = StartGoalRequest(
@@ -293,11 +291,11 @@ async def _set_git(start: Start, client: AgentClient) -> None:
 
 async def _save_workplace(start: Start, directory: str, base_commit: str | None) -> None:
     async with start.database.session() as session:
-        await session.execute(
-            update(Conversation)
-            .where(Conversation.id == start.id)
-            .values(working_dir=directory, base_commit=base_commit)
-        )
+        conversation = await session.get_one(Conversation, start.id)
+        conversation.working_dir = directory
+        # The work of a fork began where the original's did.
+        if conversation.forked_from_conversation_id is None:
+            conversation.base_commit = base_commit
 
 
 async def _remember_consent(start: Start) -> None:

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Anchor } from 'lucide-react'
-import { lazy, Suspense, useCallback, useEffect, useMemo } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
 import { isImported } from '@/api/conversations/conversation-status'
@@ -18,6 +18,8 @@ import { CheckpointsButton } from '@/features/checkpoints/checkpoints-button'
 import { RestoreProvider } from '@/features/checkpoints/restore'
 import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
 import { RepositoryConsent } from '@/features/consent/repository-consent'
+import { hasFilesAtRest } from '@/features/conversations/files-at-rest'
+import { ForkDialog } from '@/features/conversations/fork-dialog'
 import { HeaderMenu } from '@/features/conversations/header-menu'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
 import { ShareButton } from '@/features/sharing/share-button'
@@ -120,12 +122,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
         )}
         <div className="min-h-0 flex-1">
           {address.replayFrom === null ? (
-            <Present
-              conversationId={conversationId}
-              isOwn={isOwn}
-              hasSandbox={hasSandbox}
-              address={address}
-            />
+            <Present conversation={conversation} isOwn={isOwn} hasSandbox={hasSandbox} address={address} />
           ) : (
             <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
               <Suspense fallback={<SkeletonList rows={4} label={t('chat.loading')} className="m-6" />}>
@@ -156,19 +153,27 @@ function useListedAs(streamed: AppConversation | null) {
 }
 
 interface PresentProps {
-  conversationId: string
+  conversation: AppConversation
   isOwn: boolean
   hasSandbox: boolean
   address: ConversationAddress
 }
 
 /** The conversation as it is now. */
-function Present({ conversationId, isOwn, hasSandbox, address }: PresentProps) {
+function Present({ conversation, isOwn, hasSandbox, address }: PresentProps) {
   const { t } = useTranslation()
   const { copyEventLink, openReplay, eventId } = address
+  const [forkedAt, setForkedAt] = useState<string | null>(null)
+  const conversationId = conversation.id
+  const canFork = isOwn && hasFilesAtRest(conversation)
   const slots = useMemo<ChatSlots>(
-    () => ({ ...(isOwn && hasSandbox && OWNER_SLOTS), onCopyLink: copyEventLink, onReplay: openReplay }),
-    [isOwn, hasSandbox, copyEventLink, openReplay],
+    () => ({
+      ...(isOwn && hasSandbox && OWNER_SLOTS),
+      onCopyLink: copyEventLink,
+      onReplay: openReplay,
+      onFork: canFork ? setForkedAt : undefined,
+    }),
+    [isOwn, hasSandbox, canFork, copyEventLink, openReplay],
   )
   const chat = (
     <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
@@ -180,7 +185,18 @@ function Present({ conversationId, isOwn, hasSandbox, address }: PresentProps) {
       />
     </ErrorBoundary>
   )
-  return hasSandbox ? <ConversationPanels conversationId={conversationId} isOwn={isOwn} chat={chat} /> : chat
+  return (
+    <>
+      {hasSandbox ? (
+        <ConversationPanels conversationId={conversationId} isOwn={isOwn} chat={chat} />
+      ) : (
+        chat
+      )}
+      {forkedAt !== null && (
+        <ForkDialog conversation={conversation} fromEventId={forkedAt} onClose={() => setForkedAt(null)} />
+      )}
+    </>
+  )
 }
 
 function Start() {

@@ -137,6 +137,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     goal: null,
     parent_conversation_id: null,
     sub_conversation_ids: [],
+    forked_from_conversation_id: null,
     public: false,
     tags: {},
     created_at: NOW,

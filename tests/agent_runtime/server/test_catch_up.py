@@ -13,7 +13,8 @@ from tests.support.agent_server import AgentServer
 from tests.support.report_receiver import ReportReceiver
 from tests.support.scripted_llm import ScriptedLLM, call, calls, hang, say
 
-RESTORED = {"id": "abc", "as_of": "2026-11-22T14:05:00Z"}
+TAKEN_AT = "2026-11-22T14:05:00Z"
+RESTORED = {"id": "abc", "as_of": TAKEN_AT}
 
 
 class Loss:
@@ -92,6 +93,24 @@ def work_until_lost(loss: Loss) -> None:
     loss.send("Go on.")
     wait_until((loss.path / "work" / "ran").exists)
     loss.lose()
+
+
+def test_a_fork_has_the_log_and_none_of_the_work_that_was_going_on(loss: Loss) -> None:
+    loss.begin()
+    work_until_lost(loss)
+    forked = {"id": loss.id, "conversation_id": "00000000-0000-4000-8000-000000000001", "as_of": TAKEN_AT}
+    part = loss.part(len(loss.kept) + 1, len(loss.seen))
+
+    for _ in range(2):
+        loss.give({**part, "forked": forked})
+
+    events = loss.server.events(loss.id)
+    told, first, second, message_ = events[len(loss.seen) :]
+    facts = {name: forked[name] for name in ("conversation_id", "as_of")}
+    assert told["value"] == {"forked": facts}
+    assert [first["kind"], second["kind"]] == ["AgentErrorEvent"] * 2
+    assert message_["source"] == "environment"
+    assert "copy of another one" in message_["llm_message"]["content"][0]["text"]
 
 
 def test_the_log_is_as_everybody_has_seen_it_and_the_agent_knows_what_its_files_are(loss: Loss) -> None:

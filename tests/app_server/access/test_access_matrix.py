@@ -81,6 +81,7 @@ NEEDS = {
         f"GET {ONE}/consent",
         f"POST {ONE}/consent",
         f"POST {ONE}/execute-bash-command",
+        f"POST {ONE}/fork",
         f"GET {ONE}/hooks",
         f"GET {ONE}/links",
         f"POST {ONE}/links",

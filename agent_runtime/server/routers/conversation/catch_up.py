@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from agent_runtime.conversation.event_log.reconciliation import tell_restored
+from agent_runtime.conversation.event_log.reconciliation import tell_forked, tell_restored
 from agent_runtime.server.routers.state import Conversations, FoundLog
 from agent_runtime.wire import CatchUpRequest, LogPosition
 
@@ -24,10 +24,12 @@ async def position(log: FoundLog) -> LogPosition:
 async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Conversations) -> LogPosition:
     """Appends events after the log's last event. Events that the log already has are skipped.
 
-    With `restored`, work that was going on is ended and the agent is told from when its files are. The
-    request may be repeated.
+    With `restored` or `forked`, work that was going on is ended, and the agent is told from when its files
+    are. The request may be repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:
         tell_restored(conversation, missing.restored, registry.has)
+    if missing.forked is not None:
+        tell_forked(conversation, missing.forked)
     return LogPosition(last_seq=conversation.log.last_seq)

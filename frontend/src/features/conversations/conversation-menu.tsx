@@ -4,6 +4,7 @@ import {
   ArchiveRestore,
   Boxes,
   Copy,
+  GitFork,
   History,
   KeyRound,
   Package,
@@ -23,6 +24,7 @@ import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-men
 import { ArchiveDialog } from './archive-dialog'
 import { DownloadItems } from './download-items'
 import { hasFilesAtRest } from './files-at-rest'
+import { ForkDialog } from './fork-dialog'
 import { ModelKeyDialog } from './model-key-dialog'
 import { RenameDialog } from './rename-dialog'
 import { isOfAnother } from './shared-badge'
@@ -50,7 +52,7 @@ export interface ConversationMenuProps {
 export function ConversationMenu({ conversation, trigger, onDelete, renderShare }: ConversationMenuProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
-  const [asked, setAsked] = useState<'rename' | 'tags' | 'share' | 'key' | null>(null)
+  const [asked, setAsked] = useState<'rename' | 'tags' | 'share' | 'key' | 'fork' | null>(null)
   const [others, setOthers] = useState<AppConversation[] | null>(null)
   const archive = useArchiveConversations()
   const archiveSandbox = useArchive(conversation)
@@ -100,6 +102,11 @@ export function ConversationMenu({ conversation, trigger, onDelete, renderShare 
                 {t('action.begin_beside')}
               </MenuItem>
             )}
+            {hasFiles && conversation.last_seq > 0 && (
+              <MenuItem icon={<GitFork />} onSelect={() => setAsked('fork')}>
+                {t('fork.menu')}
+              </MenuItem>
+            )}
             {hasFiles && (
               <MenuItem icon={<Copy />} isDisabled={begin.isPending} onSelect={() => begin.mutate()}>
                 {t('action.begin_from_files')}
@@ -136,6 +143,7 @@ export function ConversationMenu({ conversation, trigger, onDelete, renderShare 
       {asked === 'rename' && <RenameDialog conversation={conversation} onClose={close} />}
       {asked === 'tags' && <TagsDialog conversations={[conversation]} onClose={close} />}
       {asked === 'share' && renderShare?.(conversation, close)}
+      {asked === 'fork' && <ForkDialog conversation={conversation} onClose={close} />}
       {asked === 'key' && <ModelKeyDialog conversation={conversation} onClose={close} />}
       {others && (
         <ArchiveDialog conversation={conversation} others={others} onClose={() => setOthers(null)} />

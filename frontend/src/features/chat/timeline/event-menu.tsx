@@ -1,4 +1,4 @@
-import { Braces, Ellipsis, History, Link2 } from 'lucide-react'
+import { Braces, Ellipsis, GitFork, History, Link2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { TimelineItem } from '@/events/fold/reduce'
 import { DropdownMenu, MenuItem } from '@/ui/overlay/dropdown-menu'
@@ -13,8 +13,10 @@ export interface EventMenuProps {
 /** What can be done with one event of the timeline. */
 export function EventMenu({ item, showsRaw, onToggleRaw }: EventMenuProps) {
   const { t } = useTranslation()
-  const { onCopyLink, onReplay } = useEventActions()
+  const { onCopyLink, onReplay, onFork } = useEventActions()
   const id = item.type === 'tool' ? item.action.id : item.event.id
+  // A copy that ends between a call and its result would have the call as a failed one.
+  const lastId = item.type === 'tool' ? (item.outcome?.id ?? id) : id
   return (
     <DropdownMenu
       trigger={
@@ -35,6 +37,11 @@ export function EventMenu({ item, showsRaw, onToggleRaw }: EventMenuProps) {
       {onReplay && (
         <MenuItem icon={<History />} onSelect={() => onReplay(item.seq)}>
           {t('chat.replay_from_here')}
+        </MenuItem>
+      )}
+      {onFork && (
+        <MenuItem icon={<GitFork />} onSelect={() => onFork(lastId)}>
+          {t('chat.fork_from_here')}
         </MenuItem>
       )}
       <MenuItem icon={<Braces />} onSelect={onToggleRaw}>

@@ -1,5 +1,6 @@
 import { CirclePause, CornerDownRight, Hand, Scissors, Shuffle } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
+import { forkedOf } from '@/events/fold/forked'
 import { restoredOf } from '@/events/fold/restored'
 import { rewindOf } from '@/events/fold/rewind'
 import { proofOf } from '@/events/fold/proof'
@@ -14,6 +15,7 @@ import { Markdown } from '../text/markdown'
 import { Marker, Remark } from './marker'
 import { Refusal } from '../tools/outcome'
 import { ProofRow } from './proof-row'
+import { ForkedRow } from './forked-row'
 import { RawEvent } from './raw-event'
 import { RestoredRow } from './restored-row'
 import { RewindRow } from './rewind-row'
@@ -39,6 +41,8 @@ export function EventRow({ event }: { event: ConversationEvent }) {
   if (rewind !== null) return <RewindRow rewind={rewind} at={event.timestamp} />
   const restored = restoredOf(event)
   if (restored !== null) return <RestoredRow restored={restored} />
+  const forked = forkedOf(event)
+  if (forked !== null) return <ForkedRow forked={forked} at={event.timestamp} />
   const proof = proofOf(event)
   if (proof !== null) return <ProofRow proof={proof} />
   const fallback = llmFallback(event)

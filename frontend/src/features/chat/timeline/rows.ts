@@ -1,6 +1,7 @@
 /** What the timeline shows, in order: pure, from the folded view and what the user has sent. */
 import type { StartTask } from '@/api/types'
 import { llmFallback } from '@/events/fold/fallback'
+import { forkedOf } from '@/events/fold/forked'
 import { proofOf } from '@/events/fold/proof'
 import type { TimelineItem } from '@/events/fold/reduce'
 import type { StreamingItem } from '@/events/fold/streaming'
@@ -30,7 +31,7 @@ const TECHNICAL_KINDS: ReadonlySet<string> = new Set([
 export function isTechnical(event: ConversationEvent): boolean {
   if (eventIs(event, 'HookExecutionEvent')) return hookVerdict(event) === 'passed'
   if (!TECHNICAL_KINDS.has(event.kind)) return false
-  return [llmFallback, proofOf, rewindOf, restoredOf].every((of) => of(event) === null)
+  return [llmFallback, proofOf, rewindOf, restoredOf, forkedOf].every((of) => of(event) === null)
 }
 
 function isTechnicalItem(item: TimelineItem, before: TimelineItem | undefined): boolean {

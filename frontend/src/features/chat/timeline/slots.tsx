@@ -13,6 +13,8 @@ export interface ChatSlots {
   onCopyLink?: (eventId: string) => void
   /** Opens the replay at a position. */
   onReplay?: (seq: number) => void
+  /** Copies the conversation up to an event. */
+  onFork?: (eventId: string) => void
 }
 
 const SlotsContext = createContext<ChatSlots>({})
@@ -25,7 +27,7 @@ export function MessageAction({ message }: { message: EventOf<'MessageEvent'> })
   return messageAction?.(message, append)
 }
 
-export function useEventActions(): Pick<ChatSlots, 'onCopyLink' | 'onReplay'> {
+export function useEventActions(): Pick<ChatSlots, 'onCopyLink' | 'onReplay' | 'onFork'> {
   return useContext(SlotsContext)
 }
 

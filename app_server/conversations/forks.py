@@ -1,0 +1,196 @@
+"""Forks a conversation: an independent copy with its files, in a separate sandbox.
+
+A fork is a start whose log is there before its sandbox is: the worker brings a sandbox up from a copy of the
+files, and sends the log to its agent server. All keys, addresses and proofs are those of the fork.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import undefer
+
+from app_server.conversations import service
+from app_server.conversations.in_sandbox import without_sandbox
+from app_server.conversations.log import message_texts
+from app_server.conversations.log.copying import copied_frames, positions_to_copy
+from app_server.conversations.log.full_log import take_room
+from app_server.conversations.log.ingest import project
+from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.schemas import StartRequest
+from app_server.conversations.snapshots import snapshot_of
+from app_server.conversations.start.secrets import opened
+from app_server.core.config import Config
+from app_server.core.database import Database
+from app_server.core.encryption import Cipher
+from app_server.core.errors import BadGateway, Conflict, Unavailable
+from app_server.events import log
+from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox
+from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import User
+
+_REPORT_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+_CARRIED_OVER = (
+    "system_message_suffix",
+    "confirmation_mode",
+    "max_budget_per_task",
+    "pr_number",
+    "plugins",
+    "agent_type",
+)
+
+
+class ForkConversation(BaseModel):
+    """title: of the fork; null: as the original's. from_event_id: the last event that the fork contains;
+    null: all events. The files are copied as they are now, also with an earlier event.
+    """
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    from_event_id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+
+
+@dataclass(frozen=True)
+class Forks:
+    """Forks conversations. why_no_spec: see service.start."""
+
+    config: Config
+    database: Database
+    cipher: Cipher
+    sandboxes: Sandboxes
+    why_no_spec: str | None
+
+    async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
+        """Creates the fork and returns its start task, which the worker then carries out.
+
+        Raises the error of without_sandbox, Conflict `conversation_not_started`, NotFound `event_not_found`,
+        Unavailable `log_behind`, and the errors of snapshot_of and service.start.
+        """
+        async with self.database.read() as session:
+            task = await session.get_one(StartTask, original.id)
+            await _require_files(session, original, task)
+        last = await self._last_seq(original)
+        async with self.database.read() as session:
+            positions = await positions_to_copy(
+                session, original.id, through_seq=last, from_event_id=wanted.from_event_id
+            )
+        archive = await snapshot_of(self.database, self.sandboxes, original, None)
+        new_id: UUID | None = None
+        try:
+            async with self.database.session() as session:
+                request = self._request(original, task, wanted, archive.id)
+                fork = await service.start(
+                    session,
+                    self.config,
+                    self.cipher,
+                    user,
+                    request,
+                    sandboxes=self.sandboxes,
+                    why_no_spec=self.why_no_spec,
+                )
+                new_id = fork.id
+                await self._give_files(session, fork, archive)
+                await _copy(session, original, fork.id, positions, wanted.title)
+        except BaseException:
+            if new_id is not None:
+                await self.sandboxes.archives.unshare(archive.id, new_id)
+            await self.sandboxes.archives.remove(archive)
+            raise
+        await self.sandboxes.archives.unshare(archive.id, archive.sandbox_id)
+        return fork
+
+    async def _last_seq(self, original: Conversation) -> int:
+        """Returns the present end of the log, after the agent server has reported it. So what was decided
+        before the fork holds in the fork. Raises Unavailable `log_behind`.
+        """
+        try:
+            reached = await self.sandboxes.client(original.sandbox_id).log_position(original.id)
+        except (Conflict, Unavailable, BadGateway):
+            reached = 0  # It does not run: there is nothing that was not reported.
+        try:
+            async with asyncio.timeout(_REPORT_SECONDS):
+                while True:
+                    async with self.database.read() as session:
+                        last = await log.last_seq(session, original.id)
+                    if last >= reached:
+                        return last
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError as error:
+            raise Unavailable(
+                "The latest events of the conversation have not arrived yet.",
+                code="log_behind",
+                fix="Try again in a moment.",
+            ) from error
+
+    def _request(
+        self, original: Conversation, task: StartTask, wanted: ForkConversation, snapshot_id: UUID
+    ) -> StartRequest:
+        begun = StartRequest.model_validate(task.request)
+        carried = {name: getattr(begun, name) for name in _CARRIED_OVER}
+        secrets = opened(self.cipher, task.encrypted_secrets)
+        return StartRequest(
+            title=wanted.title or original.title,
+            llm_profile=original.llm_profile,
+            snapshot_id=snapshot_id,
+            secrets=secrets,
+            **carried,
+        )
+
+    async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
+        """Makes the snapshot the archive that the fork's sandbox begins from, and that ends then. So the
+        fork does not need the original.
+        """
+        spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
+        origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)
+        await self.sandboxes.create(
+            session,
+            sandbox_id=fork.sandbox_id,
+            user_id=fork.user_id,
+            snapshot_id=snapshot.id,
+            base_image=origin.base_image,
+            runtime_plugins=origin.runtime_plugins,
+        )
+        await self.sandboxes.archives.share(snapshot, fork.sandbox_id)
+        row = await session.get_one(Archive, snapshot.id)
+        row.sandbox_id, row.kind, row.conversation_id = fork.sandbox_id, ArchiveKind.ARCHIVE, None
+
+
+async def _copy(
+    session: AsyncSession,
+    original: Conversation,
+    fork_id: UUID,
+    positions: Sequence[int],
+    title: str | None,
+) -> None:
+    fork = await session.get_one(
+        Conversation, fork_id, options=[undefer(Conversation.folded_state)], populate_existing=True
+    )
+    async for frames in copied_frames(session, original.id, positions):
+        appended = await log.append(session, fork_id, frames)
+        take_room(fork, appended)
+        await message_texts.add(session, fork_id, appended.new)
+        project(fork, appended)
+    fork.forked_from_conversation_id = original.id
+    fork.title = title or original.title or fork.title
+    fork.unsent_title = None
+    fork.tags = original.tags
+    fork.base_commit, fork.more_repositories = original.base_commit, original.more_repositories
+    fork.first_repository = original.first_repository
+
+
+async def _require_files(session: AsyncSession, original: Conversation, task: StartTask) -> None:
+    if await session.get(Sandbox, original.sandbox_id) is None and task.status == StartStatus.READY:
+        raise without_sandbox(original)
+    if original.working_dir is None or original.last_seq == 0:
+        raise Conflict(
+            "This conversation has not started yet.",
+            code="conversation_not_started",
+            fix="Wait until its agent has begun to work.",
+        )

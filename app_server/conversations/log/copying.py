@@ -1,0 +1,99 @@
+"""Copies the log of a conversation for a fork: one branch, on positions without gaps."""
+
+from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
+
+import orjson
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import NotFound
+from app_server.events import log
+from app_server.events.models import StoredEvent
+from app_server.events.schemas import DurableFrame
+
+_UPDATE = "ConversationStateUpdateEvent"
+_LEAF = "leaf_event_id"
+_KEPT = ("confirmation_policy", "security_analyzer")
+"""The keys of the updates that are copied: a fork must not ask less than the original. Costs, statuses,
+children and the agent (which holds addresses with proofs) belong to the original alone.
+"""
+_PAGE = 500
+
+
+async def copied_frames(
+    session: AsyncSession, conversation_id: UUID, positions: Sequence[int]
+) -> AsyncIterator[list[DurableFrame]]:
+    """Yields the events at these positions in pages, numbered from 1."""
+    seq = 0
+    for begin in range(0, len(positions), _PAGE):
+        part = positions[begin : begin + _PAGE]
+        bodies = await _bodies(session, conversation_id, part)
+        yield [
+            DurableFrame(type="durable", seq=seq + number, event=orjson.loads(body))
+            for number, body in enumerate(bodies, start=1)
+        ]
+        seq += len(part)
+
+
+async def positions_to_copy(
+    session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
+) -> list[int]:
+    """Returns the positions of the events that a copy has, ascending: those of the branch up to
+    `from_event_id`, or up to the present one, and the last values of the safeguards. Later positions than
+    `through_seq` are left out.
+
+    Raises NotFound `event_not_found`.
+    """
+    places: dict[str, tuple[int, str | None]] = {}
+    safeguards: dict[str, int] = {}
+    leaf: str | None = None
+    after = 0
+    while rows := await _page(session, conversation_id, after, through_seq):
+        for seq, event_id, kind, body in rows:
+            event = orjson.loads(body)
+            if kind != _UPDATE:
+                places[event_id], leaf = (seq, event.get("parent_id")), event_id
+            elif event["key"] == _LEAF:
+                leaf = event["value"]
+            elif event["key"] in _KEPT:
+                safeguards[event["key"]] = seq
+        after = rows[-1][0]
+    if from_event_id is not None and from_event_id not in places:
+        raise NotFound("The conversation has no such event.", code="event_not_found")
+    branch: list[int] = []
+    step = from_event_id or leaf
+    while step is not None and step in places:
+        # Taken out, so that events that name each other do not make an endless branch.
+        seq, step = places.pop(step)
+        branch.append(seq)
+    return sorted([*branch, *safeguards.values()])
+
+
+async def _page(
+    session: AsyncSession, conversation_id: UUID, after_seq: int, through_seq: int
+) -> Sequence[tuple[int, str, str, str]]:
+    query = (
+        select(StoredEvent.seq, StoredEvent.event_id, StoredEvent.kind, StoredEvent.body)
+        .where(
+            StoredEvent.conversation_id == conversation_id,
+            StoredEvent.seq > after_seq,
+            StoredEvent.seq <= through_seq,
+        )
+        .order_by(StoredEvent.seq)
+        .limit(_PAGE)
+    )
+    return (await session.execute(query)).all()
+
+
+async def _bodies(session: AsyncSession, conversation_id: UUID, positions: Sequence[int]) -> list[str]:
+    """Returns the whole events at these ascending positions."""
+    wanted, found = set(positions), []
+    first = positions[0]
+    while first <= positions[-1]:
+        page = await log.read_bodies(
+            session, conversation_id, from_seq=first, through_seq=positions[-1], limit=_PAGE
+        )
+        found += [body for seq, body in enumerate(page, start=first) if seq in wanted]
+        first += _PAGE
+    return found

@@ -1,0 +1,54 @@
+"""The route that forks a conversation."""
+
+from fastapi import APIRouter
+
+from app_server.access.authentication import CurrentUser
+from app_server.conversations.forks import ForkConversation, Forks
+from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.routes.dependencies import Linked, OwnedConversation
+from app_server.conversations.schemas import StartTaskInfo
+from app_server.conversations.start.worker import ServerStartWorker
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import ServerCipher
+from app_server.core.pubsub import ServerPubSub
+from app_server.core.server_objects import ServerConfig
+from app_server.sandbox_specs.permission import why_not
+from app_server.sandboxes.service import ServerSandboxes
+
+router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
+
+
+@router.post(
+    "/{conversation_id}/fork",
+    status_code=201,
+    responses={
+        409: {"description": "It has no files, has not started, or its sandbox mixes the files of several"},
+        503: {"description": "Its files could not be copied"},
+    },
+)
+async def fork_conversation(
+    user: CurrentUser,
+    conversation: OwnedConversation,
+    body: ForkConversation,
+    links: Linked,
+    database: ServerDatabase,
+    config: ServerConfig,
+    cipher: ServerCipher,
+    sandboxes: ServerSandboxes,
+    pubsub: ServerPubSub,
+    start_worker: ServerStartWorker,
+) -> StartTaskInfo:
+    """Makes an independent copy of the conversation in a separate sandbox, and returns its start task.
+
+    The fork has the events, up to `from_event_id` if that is given, and the present files of the project. It
+    keeps the model, the tags, the repositories, the secrets of the start and the safeguards. It does not have
+    the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
+    container is paused while its files are copied. Deleting one of the two does not change the other.
+    """
+    forks = Forks(config, database, cipher, sandboxes, why_not(config, sandboxes.describe(), user.role))
+    task = await forks.fork(user, conversation, body)
+    async with database.read() as session:
+        channels = await channels_of(session, task.id)
+    tell(pubsub, channels, task.id)
+    start_worker.wake()
+    return links.task(task)
