@@ -64,8 +64,9 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
         if conversation is None:
             return
         others = await residents_of(session, conversation.sandbox_id)
+        is_there = await session.get(Sandbox, conversation.sandbox_id) is not None
     # After the last one is deleted, no conversation can join (sandbox_choice.py), so this answer stays true.
-    if others:
+    if others and is_there:
         await _remove_part(database, sandboxes, conversation)
     else:
         await sandboxes.delete(conversation.sandbox_id)

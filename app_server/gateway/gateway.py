@@ -24,7 +24,7 @@ from app_server.access.permissions import Permission
 from app_server.agent_client.client import AgentClient
 from app_server.core.config import Config
 from app_server.core.database import UNAVAILABLE, now, on_database_error
-from app_server.core.errors import AppError, BadGateway, Conflict, Forbidden, NotAuthenticated
+from app_server.core.errors import AppError, BadGateway, Conflict, Forbidden, Gone, NotAuthenticated
 from app_server.gateway import agent_keys, agent_server, links
 from app_server.gateway.headers import (
     PREVIEW_COOKIES,
@@ -183,13 +183,19 @@ class Gateway:
     ) -> AgentClient:
         """Returns the client of the link's sandbox.
 
-        Raises Gone `link_expired` and Conflict `sandbox_not_running`.
+        Raises Gone `link_expired`, NotAuthenticated `session_key_invalid` for a key, and Conflict
+        `sandbox_not_running`.
         """
         if isinstance(place, OwnName) and (
             grant.to_agent_server or (grant.sandbox_id, grant.port) != (place.sandbox_id, place.port)
         ):
             raise links.expired("This link leads to another page.")
-        return await self._running(connection, grant.sandbox_id)
+        try:
+            return await self._running(connection, grant.sandbox_id)
+        except Gone:
+            if grant.is_key:
+                raise agent_keys.ended() from None
+            raise
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
         """Returns the client of a sandbox. Raises Gone `link_expired` and Conflict `sandbox_not_running`."""

@@ -1,4 +1,4 @@
-"""Routes to create sandboxes before their conversations, and to delete sandboxes without conversations."""
+"""Routes to create sandboxes before their conversations, and to delete sandboxes."""
 
 from typing import Annotated
 from uuid import UUID, uuid4
@@ -10,6 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import Success
+from app_server.conversations.start.tasks import is_awaited
+from app_server.conversations.start.worker import ServerStartWorker
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import BadRequest, Conflict, NotFound
 from app_server.core.server_objects import ServerConfig
@@ -60,31 +62,35 @@ async def create_sandbox(
 
 @router.delete(
     "/{sandbox_id}",
-    responses={409: {"description": "Conversations work in it"}},
+    responses={409: {"description": "A conversation in it starts"}},
 )
 async def delete_sandbox(
     user: CurrentUser,
     sandbox_id: UUID,
     database: ServerDatabase,
     sandboxes: ServerSandboxes,
+    start_worker: ServerStartWorker,
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
-    """Deletes the sandbox and its files. The query may repeat the id, as the protocol's clients do."""
+    """Deletes the sandbox, its files and its snapshots. Its conversations stay and can be read, and no agent
+    works on them. The query may repeat the id, as the protocol's clients do.
+    """
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")
     async with database.session() as session:
         sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True)
         if sandbox is None or sandbox.user_id != user.id:
             raise NotFound("No such sandbox.", code="sandbox_not_found")
-        if await session.scalar(select(exists().where(Conversation.sandbox_id == sandbox_id))):
+        if await is_awaited(session, sandbox_id):
             raise Conflict(
-                "Conversations work in that sandbox.",
-                code="sandbox_in_use",
-                fix="Delete them: the sandbox goes with the last one.",
+                "A conversation in that sandbox starts.",
+                code="sandbox_starting",
+                fix="Wait until it is ready, or delete the conversation.",
             )
         # No conversation joins it any more, and nothing starts it again.
         sandbox.status = SandboxStatus.MISSING
     await sandboxes.delete(sandbox_id)
+    await start_worker.announce_sandbox(sandbox_id)
     return Success()
 
 

@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 
 import httpx
 
+from app_server.conversations.models import Conversation
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.problems import assert_problem
@@ -45,18 +46,27 @@ async def test_one_is_made_joined_and_removed(home: Home) -> None:
         other = f"{url[:-32]}{uuid4().hex}"
         assert_problem(await program.get(other, headers=own), 403, "other_conversation")
     assert UUID(reply.json()["id"]).hex == task["id"]
-    in_use = await home.client.delete(f"{SANDBOXES}/{sandbox_id}", params={"sandbox_id": sandbox_id})
-    assert_problem(in_use, 409, "sandbox_in_use")
+    beside = await home.ready(sandbox_id=sandbox_id)
+    deleted = await home.client.delete(f"{SANDBOXES}/{sandbox_id}", params={"sandbox_id": sandbox_id})
+    assert (deleted.status_code, deleted.json()) == (200, {"success": True})
+    assert (await home.conversation(task["id"]))["sandbox_status"] == "MISSING"
+    message = {"role": "user", "content": [{"type": "text", "text": "And then?"}]}
+    refused = await home.client.post(f"{ROOT}/{task['id']}/send-message", json=message)
+    assert_problem(refused, 409, "sandbox_deleted")
+    assert_problem(await home.client.post(f"{ROOT}/{task['id']}/fork", json={}), 409, "sandbox_deleted")
 
     (await home.client.delete(f"{ROOT}/{task['id']}")).raise_for_status()
 
+    async def is_removed() -> bool:
+        async with home.database.read() as session:
+            return await session.get(Conversation, UUID(task["id"])) is None
+
+    await eventually(is_removed)
+    assert (await home.conversation(beside["id"]))["sandbox_status"] == "MISSING"
+
     ended = await home.client.get(conversation["conversation_url"], headers=own)
     assert_problem(ended, 401, "session_key_invalid")
-
-    async def is_gone() -> bool:
-        return bool((await home.client.get(SANDBOXES, params={"id": sandbox_id})).json() == [None])
-
-    await eventually(is_gone)
+    assert (await home.client.get(SANDBOXES, params={"id": sandbox_id})).json() == [None]
 
 
 async def test_an_empty_one_is_removed_by_its_owner_alone(home: Home) -> None:
