@@ -57,6 +57,7 @@ from app_server.departures import routes as departure_routes
 from app_server.egress import router as network
 from app_server.egress.credentials import routes as network_credentials
 from app_server.gateway import router as gateway
+from app_server.gateway import secret_names
 from app_server.git import provider_routes
 from app_server.git import router as git_credentials
 from app_server.git_hosts import account_routes as git_account
@@ -167,6 +168,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (sandbox_specs.router, WORK),
     (sandbox_specs.settings_router, SETTINGS),
     (gateway.router, WORK),
+    (secret_names.router, OPEN),  # asks for the key of a sandbox itself
     (sandbox_routes.router, WORK),
     (runtime_plugin_routes.router, WORK),
     (snapshot_routes.router, WORK),

@@ -104,7 +104,7 @@ class Gateway:
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
-        await _require_maker(connection, grant)
+        await require_maker(connection, grant)
         await self._client(connection, grant, place)
         response = RedirectResponse(grant.path, 303)
         response.headers["Referrer-Policy"] = "no-referrer"
@@ -122,11 +122,11 @@ class Gateway:
         self, connection: HTTPConnection, place: PreviewLocation, receive: Receive, send: Send
     ) -> None:
         grant = self._grant(connection, place)
-        await _require_maker(connection, grant)
+        await require_maker(connection, grant)
         client = await self._client(connection, grant, place)
         if grant.to_agent_server and isinstance(place, Below):
             await _require_allowed(connection, grant, place)
-            await _require_conversation(connection, grant)
+            await require_conversation(connection, grant)
         await _require_shown_there(client, grant, place)
         scope = connection.scope
         target = _target(connection, place, grant, client)
@@ -268,7 +268,7 @@ async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, plac
         await _require_offered(connection, grant, plugin)
 
 
-async def _require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
+async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
     """Refuses a key whose conversation is deleted. Raises NotAuthenticated `session_key_invalid`."""
     if grant.conversation_id is None:
         return
@@ -287,7 +287,7 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
         require_offered(sandbox, plugin)
 
 
-async def _require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
+async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
     """Refuses the link if the credential that made it has ended or lost its permission. Raises Gone
     `link_expired`, and NotAuthenticated `session_key_invalid` for a key.
     """

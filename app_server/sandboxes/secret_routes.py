@@ -5,12 +5,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import record_first_use
 from app_server.core.database import ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import NotFound
-from app_server.sandbox_records.models import SandboxStatus
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.secrets.in_effect import secret_for, secrets_for
 from app_server.secrets.schemas import SecretNameInPath
@@ -35,14 +36,19 @@ class SecretNames(BaseModel):
     secrets: list[SecretName]
 
 
+async def names_for(session: AsyncSession, sandbox: Sandbox) -> SecretNames:
+    """Returns the names of the secrets that the sandbox may look up."""
+    found = await secrets_for(session, sandbox.user_id)
+    return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
+
+
 @inner_router.get("/{sandbox_id}/settings/secrets")
 async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, database: ServerDatabase) -> SecretNames:
     """Returns the names of the secrets that the sandbox may look up."""
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
     async with database.read() as session:
-        found = await secrets_for(session, sandbox.user_id)
-    return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
+        return await names_for(session, sandbox)
 
 
 @inner_router.get("/{sandbox_id}/settings/secrets/{name}", response_class=PlainTextResponse)

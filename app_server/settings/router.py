@@ -11,6 +11,7 @@ from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
 from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.models import LLMProfile
+from app_server.settings.protocol_llm import SaveProfile
 from app_server.settings.schemas import (
     ChangedProfile,
     DeletedProfile,
@@ -21,7 +22,6 @@ from app_server.settings.schemas import (
     ModelName,
     ProfileNameInPath,
     RenameProfile,
-    SaveProfile,
 )
 from app_server.settings.shown import shown, shown_facts
 from app_server.users.models import User
@@ -59,7 +59,8 @@ async def save_profile(
     cipher: ServerCipher,
 ) -> ChangedProfile:
     """Adds a profile, or replaces the profile with this name."""
-    llm = body.llm or await profile_lookup.settings_in_use(session, cipher, user.id)
+    given = body.llm and body.llm.settings()
+    llm = given or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
         without: dict[str, object] = {"api_key": None, "extra_headers": None}
         if not body.preserve_existing_api_key:

@@ -107,20 +107,6 @@ class LLMSettings(ProfileOptions):
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 
-class SaveProfile(BaseModel):
-    """A request to save a profile. If `llm` is left out, the active profile is copied.
-
-    `include_secrets`: if false, the given key and extra headers are not saved. The stored ones are cleared
-    then, unless `preserve_existing_api_key` is true.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    llm: LLMSettings | None = None
-    include_secrets: bool = True
-    preserve_existing_api_key: bool = False
-
-
 class RenameProfile(BaseModel):
     new_name: ProfileName
 

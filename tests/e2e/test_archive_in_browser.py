@@ -22,7 +22,9 @@ def test_the_page_asks_nothing_of_a_sandbox_that_is_archived(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     server = scripted_server
-    scripted_llm.script(call("terminal", command="echo kept > file"), say("Noted."), say("Here it is."), say("Also here."))
+    scripted_llm.script(
+        call("terminal", command="echo kept > file"), say("Noted."), say("Here it is."), say("Also here.")
+    )
     refused: list[str] = []
 
     def note(response: Response) -> None:

@@ -70,6 +70,8 @@ def operations() -> Iterator[tuple[str, str, Permission | None]]:
     for path, by_method in description()["paths"].items():
         if path == "/api/v1/users/me/stream":
             continue  # it does not end; sharing/test_user_stream.py follows it
+        if path == "/api/v1/sandboxes/{sandbox_id}/settings/secrets":
+            continue  # it takes only keys for the gateway; conversations/test_sandbox_routes.py sends one
         named = path
         for parameter in (part[1:-1] for part in path.split("/") if part.startswith("{")):
             named = named.replace(f"{{{parameter}}}", str(uuid4()))

@@ -34,6 +34,16 @@ async def test_one_is_made_joined_and_removed(home: Home) -> None:
     key = {"X-Session-API-Key": found["session_api_key"]}
     assert (await home.client.get(f"{urls['AGENT_SERVER']}/alive", headers=key)).is_success
 
+    secret = {"name": "HARBOUR_TOKEN", "value": "a-token-of-the-harbour", "description": "For ships"}
+    (await home.client.post("/api/v1/secrets", json=secret)).raise_for_status()
+    async with httpx.AsyncClient(base_url=str(home.client.base_url), verify=NO_TLS) as program:
+        names = await program.get(f"{SANDBOXES}/{sandbox_id}/settings/secrets", headers=key)
+        elsewhere = await program.get(f"{SANDBOXES}/{uuid4().hex}/settings/secrets", headers=key)
+        value = await program.get(f"{SANDBOXES}/{sandbox_id}/settings/secrets/HARBOUR_TOKEN", headers=key)
+    assert names.json() == {"secrets": [{"name": "HARBOUR_TOKEN", "description": "For ships"}]}
+    assert_problem(elsewhere, 401, "session_key_invalid")
+    assert value.status_code == 404
+
     task = await home.ready(sandbox_id=sandbox_id)
     assert task["sandbox_id"] == sandbox_id
     conversation = await home.conversation(task["id"])

@@ -107,3 +107,39 @@ async def test_values_that_mean_nothing_are_refused(
 async def test_nothing_is_held_against_a_model_that_is_not_known(client: httpx.AsyncClient) -> None:
     saved = await save(client, "openai/mine", reasoning_effort="xhigh", temperature=0.7, top_p=0.9)
     assert saved.status_code == 201
+
+
+async def test_what_a_client_of_the_protocol_sends_is_kept_or_refused(client: httpx.AsyncClient) -> None:
+    everything = {
+        "num_retries": 5,
+        "retry_multiplier": 8.0,
+        "retry_min_wait": 8,
+        "retry_max_wait": 64,
+        "timeout": 300,
+        "stream": False,
+        "drop_params": True,
+        "log_completions": False,
+        "log_completions_folder": "logs/completions",
+        "extended_thinking_budget": 200_000,
+        "aws_region_name": None,
+        "fallback_strategy": None,
+        "usage_id": "default",
+        "litellm_extra_body": {"verbosity": "low"},
+        "seed": 7,
+        "disable_vision": True,
+    }
+
+    kept = await save(client, **everything)
+
+    assert kept.status_code == 201, kept.text
+    profile = kept.json()
+    assert profile["extra_body"] == {"verbosity": "low", "seed": 7}
+    assert (profile["supports_images"], profile["thinking_budget"], profile["timeout"]) == (False, None, 300)
+    for unsupported in (
+        {"num_retries": 3},
+        {"aws_region_name": "eu-west-1"},
+        {"fallback_strategy": {"fallback_llms": ["other"]}},
+        {"extended_thinking_budget": 10},
+        {"litellm_extra_body": {str(number): 1 for number in range(100)}, "seed": 7},
+    ):
+        assert_problem(await save(client, **unsupported), 422, "validation_failed")

@@ -1,0 +1,36 @@
+"""The route that names the secrets of a sandbox to programs with its key for the gateway."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+
+from app_server.core.database import ServerDatabase
+from app_server.core.encryption import ServerCipher
+from app_server.core.errors import NotFound
+from app_server.gateway import agent_keys
+from app_server.gateway.gateway import require_conversation, require_maker
+from app_server.sandbox_records.models import Sandbox, SandboxStatus
+from app_server.sandboxes.secret_routes import SecretNames, names_for
+
+router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
+
+
+@router.get(
+    "/{sandbox_id}/settings/secrets",
+    responses={401: {"description": "The key is missing, wrong or has ended"}},
+)
+async def list_secret_names(
+    request: Request, sandbox_id: UUID, cipher: ServerCipher, database: ServerDatabase
+) -> SecretNames:
+    """Returns the names of the secrets that commands of the sandbox may use. The values are never returned.
+
+    `X-Session-API-Key`: the `session_api_key` of the sandbox, or of a conversation in it.
+    """
+    grant = agent_keys.read(cipher, request, sandbox_id)
+    await require_maker(request, grant)
+    await require_conversation(request, grant)
+    async with database.read() as session:
+        sandbox = await session.get(Sandbox, sandbox_id)
+        if sandbox is None or sandbox.status != SandboxStatus.RUNNING:
+            raise NotFound("No such running sandbox.", code="sandbox_not_found")
+        return await names_for(session, sandbox)
