@@ -41,7 +41,6 @@ _CARRIED_OVER = (
     "confirmation_mode",
     "max_budget_per_task",
     "pr_number",
-    "plugins",
     "agent_type",
 )
 
@@ -135,11 +134,14 @@ class Forks:
         begun = StartRequest.model_validate(task.request)
         carried = {name: getattr(begun, name) for name in _CARRIED_OVER}
         secrets = opened(self.cipher, task.encrypted_secrets)
+        # Their parameters are in the first message, which is in the log.
+        plugins = [each.model_copy(update={"parameters": None}) for each in begun.plugins or ()]
         return StartRequest(
             title=wanted.title or original.title,
             llm_profile=original.llm_profile,
             snapshot_id=snapshot_id,
             secrets=secrets,
+            plugins=plugins or None,
             **carried,
         )
 
