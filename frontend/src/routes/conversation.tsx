@@ -3,7 +3,7 @@ import { Anchor } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
-import { isImported } from '@/api/conversations/conversation-status'
+import { isWithoutSandbox } from '@/api/conversations/conversation-status'
 import { conversationTitle } from '@/api/conversations/conversation-title'
 import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations/conversations'
 import { isApiError } from '@/api/errors'
@@ -95,7 +95,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   }
   const access = query.data?.access ?? 'own'
   const isOwn = access === 'own'
-  const hasSandbox = !isImported(conversation)
+  const hasSandbox = !isWithoutSandbox(conversation)
   return (
     <RestoreProvider conversationId={conversationId} renderPatch={renderPatch}>
       <div className="flex h-full min-h-0 flex-col">

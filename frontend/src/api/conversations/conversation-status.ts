@@ -31,6 +31,13 @@ export function isImported({ trigger, sandbox_status }: AppConversation): boolea
   return trigger === 'import' && sandbox_status === 'MISSING'
 }
 
+/** Whether it has no sandbox and gets none: it was imported, or its sandbox was deleted. */
+export function isWithoutSandbox(conversation: AppConversation): boolean {
+  const { start_status, sandbox_status, sandbox_error } = conversation
+  const isDeleted = start_status === 'READY' && sandbox_status === 'MISSING' && sandbox_error === null
+  return isImported(conversation) || isDeleted
+}
+
 export function standingOf(conversation: AppConversation): Standing {
   return {
     start: conversation.start_status,

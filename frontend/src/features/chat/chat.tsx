@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { isImported } from '@/api/conversations/conversation-status'
+import { isImported, isWithoutSandbox } from '@/api/conversations/conversation-status'
 import { conversationQuery, useAccess } from '@/api/conversations/conversations'
 import { currentUserQuery, mayWork } from '@/api/people/users'
 import { useConversation } from '@/events/use-conversation'
@@ -49,7 +49,7 @@ export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = 
   const isReader = user !== undefined && !mayWork(user)
   const access = useAccess(conversationId)
   const known = useQuery(conversationQuery(conversationId)).data
-  const isClosed = known !== undefined && isImported(known)
+  const isClosed = known !== undefined && isWithoutSandbox(known)
   const maySteer = access !== 'view' && !isReader && !isClosed
   const isOwn = access === 'own'
   const [choice, setShowsTechnical] = useState<boolean | null>(null)
@@ -90,7 +90,7 @@ export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = 
           ) : (
             <Notice tone="neutral">
               {isClosed
-                ? t('chat.imported')
+                ? t(isImported(known) ? 'chat.imported' : 'chat.sandbox_deleted')
                 : access === 'view'
                   ? t('chat.shared_to_read', { name: known?.owner_name })
                   : t('chat.read_only')}

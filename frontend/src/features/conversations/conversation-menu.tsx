@@ -17,7 +17,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/conversations/archives'
-import { isImported } from '@/api/conversations/conversation-status'
+import { isWithoutSandbox } from '@/api/conversations/conversation-status'
 import { neighboursQuery, useArchiveConversations } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
 import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
@@ -112,7 +112,7 @@ export function ConversationMenu({ conversation, trigger, onDelete, renderShare 
                 {t('action.begin_from_files')}
               </MenuItem>
             )}
-            {!isImported(conversation) && (
+            {!isWithoutSandbox(conversation) && (
               <MenuItem icon={<KeyRound />} onSelect={() => setAsked('key')}>
                 {t('model_key.menu')}
               </MenuItem>

@@ -28,6 +28,16 @@ describe('the status', () => {
     expect(screen.queryByText('Working')).not.toBeInTheDocument()
   })
 
+  it('says that the sandbox was deleted, and takes no message', async () => {
+    openConversation({
+      conversation: { last_seq: 9, sandbox_status: 'MISSING', execution_status: null },
+      events: [userMessage('m', 'hi')],
+    })
+    expect(await screen.findByText(/^The sandbox of this conversation was deleted/)).toBeVisible()
+    expect(screen.queryByRole('textbox', { name: 'Message to the agent' })).not.toBeInTheDocument()
+    expect(screen.queryByRole('button', { name: 'Checkpoints' })).not.toBeInTheDocument()
+  })
+
   it('says that it is cut off instead of claiming that the agent works, and resumes where it was', async () => {
     const { user, stream } = openConversation({
       conversation: { execution_status: 'running' },
