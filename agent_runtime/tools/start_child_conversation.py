@@ -22,8 +22,8 @@ class StartChildConversationAction(Action):
     title: str | None = Field(default=None, description="A short name for the child conversation.")
     isolation: Literal["worktree", "shared"] = Field(
         default="worktree",
-        description="`worktree`: the child works in its own git work tree and on its own branch, begun at the "
-        "present commit. `shared`: it works in the same directory.",
+        description="`worktree`: the child works in its own git work tree and on its own branch, begun at "
+        "the present commit. `shared`: it works in the same directory.",
     )
 
 
@@ -65,9 +65,7 @@ class StartChildConversationTool(Tool[StartChildConversationAction]):
             child = await self._launch(_request(action))
         except ChildNotStartedError as error:
             return StartChildConversationObservation(content=[TextContent(text=str(error))], is_error=True)
-        where = f"in {child.workspace}" + (
-            ", its own work tree" if child.isolation == "worktree" else ""
-        )
+        where = f"in {child.workspace}" + (", its own work tree" if child.isolation == "worktree" else "")
         text = f"Conversation {child.conversation_id} works on it {where}."
         return StartChildConversationObservation(
             content=[TextContent(text=text)], **child.model_dump(mode="json")

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_skill_catalogue"
-down_revision = "add_event_blobs"
+down_revision = "add_forked_from"
 branch_labels = None
 depends_on = None
 

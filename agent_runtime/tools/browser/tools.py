@@ -116,8 +116,8 @@ class BrowserClickTool(BrowserTool[BrowserClickAction]):
     does = _INPUT
     annotations = _ACTS.titled("browser_click")
     words = """\
-Click an element by its number in the latest browser_get_state. After anything that changes the page, get the state
-anew: the numbers may mean something else. Dialogs of the page are answered with OK, and you are told."""
+Click an element by its number in the latest browser_get_state. After anything that changes the page, get the
+state anew: the numbers may mean something else. Dialogs of the page are answered with OK, and you are told."""
 
     async def act(self, browser: Browser, action: BrowserClickAction) -> BrowserReply:
         known = self.session.elements
