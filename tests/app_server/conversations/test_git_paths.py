@@ -1,10 +1,13 @@
 """Which directory a path of the git routes means."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from app_server.conversations.routes.git import within
+from app_server.conversations.routes.git import require_within, within
+from app_server.conversations.workplaces import Checkout, Workplace
+from app_server.core.errors import Forbidden
 from tests.app_server.conversations.conftest import ROOT, Home, commit
 
 
@@ -20,6 +23,17 @@ from tests.app_server.conversations.conftest import ROOT, Home, commit
 )
 def test_a_relative_one_is_below_the_conversations_own(path: str | None, place: str) -> None:
     assert within("/work/shop", path) == place
+
+
+def test_others_than_the_owner_see_the_repositories_and_nothing_beside_them() -> None:
+    client: Any = None
+    checkouts = (Checkout("/work/shop", "git.example/a/shop"), Checkout("/work/lamp", "git.example/a/lamp"))
+    place = Workplace(client, "/work/shop", None, is_own=False, checkouts=checkouts)
+    for path in ("/work/shop", "/work/lamp/a.py", "/work/shop/../lamp"):
+        require_within(place, path)
+    for path in ("/work", "/work/lamp-2", "/work/lamp/../secret"):
+        with pytest.raises(Forbidden):
+            require_within(place, path)
 
 
 async def test_changes_of_the_repository_that_is_named(home: Home, repository: Path) -> None:
