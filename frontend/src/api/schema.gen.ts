@@ -439,6 +439,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/sign-in-providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sign In Providers
+         * @description Lists the identity providers, with the addresses to register there. Their metadata are read if none are
+         *     known, so the answer can take ten seconds for each provider that does not answer.
+         */
+        get: operations["list_sign_in_providers_api_v1_administration_sign_in_providers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/spending-limits": {
         parameters: {
             query?: never;
@@ -1059,6 +1080,31 @@ export interface paths {
         get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork Conversation
+         * @description Makes an independent copy of the conversation in a separate sandbox, and returns its start task.
+         *
+         *     The fork has the events, up to `from_event_id` if that is given, and the present files of the project. It
+         *     keeps the model, the tags, the repositories, the secrets of the start and the safeguards. It does not have
+         *     the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
+         *     container is paused while its files are copied. Deleting one of the two does not change the other.
+         */
+        post: operations["fork_conversation_api_v1_app_conversations__conversation_id__fork_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3029,6 +3075,8 @@ export interface paths {
         /**
          * Take Snapshot
          * @description Takes a snapshot of the conversation's present files. A container is paused meanwhile.
+         *
+         *     429 `quota_reached` if the user keeps as much as the user may.
          */
         post: operations["take_snapshot_api_v1_sandboxes__conversation_id__snapshots_post"];
         delete?: never;
@@ -3066,7 +3114,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Sandbox
-         * @description Deletes the sandbox and its files. The query may repeat the id, as the protocol's clients do.
+         * @description Deletes the sandbox, its files and its snapshots. Its conversations stay and can be read, and no agent
+         *     works on them. The query may repeat the id, as the protocol's clients do.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
@@ -3224,6 +3273,28 @@ export interface paths {
          *     without it, that of the conversation for which the sandbox was made.
          */
         post: operations["post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sandboxes/{sandbox_id}/settings/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Secret Names
+         * @description Returns the names of the secrets that commands of the sandbox may use. The values are never returned.
+         *
+         *     `X-Session-API-Key`: the `session_api_key` of the sandbox, or of a conversation in it.
+         */
+        get: operations["list_secret_names_api_v1_sandboxes__sandbox_id__settings_secrets_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5289,7 +5360,7 @@ export interface components {
             description: string | null;
             /** Enforced */
             enforced: boolean;
-            kind: components["schemas"]["ItemKind"];
+            kind: components["schemas"]["LevelItemKind"];
             level: components["schemas"]["Level"];
             mcp_server: components["schemas"]["McpServerInfo"] | null;
             /** Name */
@@ -5498,6 +5569,8 @@ export interface components {
             created_by_user_id: string;
             /** Execution Status */
             execution_status: string | null;
+            /** Forked From Conversation Id */
+            forked_from_conversation_id?: string | null;
             /** Git Provider */
             git_provider: string | null;
             goal?: components["schemas"]["ConversationGoal"] | null;
@@ -6125,6 +6198,11 @@ export interface components {
             /** Extra Header Names */
             extra_header_names: string[];
             facts: components["schemas"]["ModelFacts"];
+            /**
+             * Fallbacks
+             * @default []
+             */
+            fallbacks: string[];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Own */
@@ -7050,6 +7128,16 @@ export interface components {
             /** Host */
             host: string;
         };
+        /** FallbackStrategy */
+        FallbackStrategy: {
+            /**
+             * Fallback Llms
+             * @default []
+             */
+            fallback_llms: string[];
+            /** Profile Store Dir */
+            profile_store_dir?: string | null;
+        };
         /**
          * Fate
          * @enum {string}
@@ -7165,6 +7253,17 @@ export interface components {
             iss?: string | null;
             /** State */
             state: string;
+        };
+        /**
+         * ForkConversation
+         * @description title: of the fork; null: as the original's. from_event_id: the last event that the fork contains;
+         *     null: all events. The files are copied as they are now, also with an earlier event.
+         */
+        ForkConversation: {
+            /** From Event Id */
+            from_event_id?: string | null;
+            /** Title */
+            title?: string | null;
         };
         /**
          * FromRepository
@@ -7380,7 +7479,7 @@ export interface components {
             description: string | null;
             /** Enforced */
             enforced: boolean;
-            kind: components["schemas"]["ItemKind"];
+            kind: components["schemas"]["LevelItemKind"];
             level: components["schemas"]["Level"];
             /** Name */
             name: string;
@@ -7569,12 +7668,6 @@ export interface components {
             /** Write Bytes */
             write_bytes: number;
         };
-        /**
-         * ItemKind
-         * @description Named things that the organisation and teams give to their members. See items.py.
-         * @enum {string}
-         */
-        ItemKind: "secret" | "mcp_server" | "egress_rule";
         /** JobCount */
         JobCount: {
             /** Count */
@@ -7724,6 +7817,11 @@ export interface components {
             /** Extra Header Names */
             extra_header_names: string[];
             facts: components["schemas"]["ModelFacts"];
+            /**
+             * Fallbacks
+             * @default []
+             */
+            fallbacks: string[];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Own */
@@ -7786,6 +7884,11 @@ export interface components {
             /** Extra Header Names */
             extra_header_names: string[];
             facts: components["schemas"]["ModelFacts"];
+            /**
+             * Fallbacks
+             * @default []
+             */
+            fallbacks: string[];
             /** Input Cost Per Token */
             input_cost_per_token: number | null;
             /** Is Own */
@@ -7846,65 +7949,6 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /**
-         * LLMSettings
-         * @description The settings of a profile.
-         *
-         *     `api_key`: if it is left out, the stored key stays; an empty key clears it. `extra_headers`: headers that
-         *     the app server adds to each call; if they are left out, the stored headers stay, otherwise they are all
-         *     replaced.
-         *
-         *     `max_budget_per_task`: the most that a conversation with this model may cost, in dollars, unless the
-         *     conversation sets another limit. `input_cost_per_token`, `output_cost_per_token`: dollars; if they are
-         *     left out, the listed price of the model applies.
-         */
-        LLMSettings: {
-            /** Api Key */
-            api_key?: string | null;
-            /** Base Url */
-            base_url?: string | null;
-            /** Cache Read Cost Per Token */
-            cache_read_cost_per_token?: number | null;
-            /** Cache Write Cost Per Token */
-            cache_write_cost_per_token?: number | null;
-            /**
-             * Extra Body
-             * @default {}
-             */
-            extra_body: {
-                [key: string]: components["schemas"]["JsonValue"];
-            };
-            /** Extra Headers */
-            extra_headers?: {
-                [key: string]: string;
-            } | null;
-            /** Input Cost Per Token */
-            input_cost_per_token?: number | null;
-            /** Location */
-            location?: string | null;
-            /** Max Budget Per Task */
-            max_budget_per_task?: number | null;
-            /** Max Input Tokens */
-            max_input_tokens?: number | null;
-            /** Max Output Tokens */
-            max_output_tokens?: number | null;
-            /** Model */
-            model: string;
-            /** Output Cost Per Token */
-            output_cost_per_token?: number | null;
-            /** Reasoning Effort */
-            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
-            /** Supports Images */
-            supports_images?: boolean | null;
-            /** Temperature */
-            temperature?: number | null;
-            /** Thinking Budget */
-            thinking_budget?: number | null;
-            /** Timeout */
-            timeout?: number | null;
-            /** Top P */
-            top_p?: number | null;
-        };
         /** LaunchedAgentProfile */
         LaunchedAgentProfile: {
             /**
@@ -7921,6 +7965,12 @@ export interface components {
          * @enum {string}
          */
         Level: "organisation" | "team" | "user";
+        /**
+         * LevelItemKind
+         * @description Named things that the organisation and teams give to their members. See items.py.
+         * @enum {string}
+         */
+        LevelItemKind: "secret" | "mcp_server" | "egress_rule";
         /**
          * LevelValueInfo
          * @description The value of a setting at one level: organisation, team or user. `team_id`, `team_name`: null unless
@@ -8955,6 +9005,150 @@ export interface components {
             misses: number;
         };
         /**
+         * ProtocolLLM
+         * @description The settings of a profile, with the protocol's further fields.
+         *
+         *     `litellm_extra_body`, `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is
+         *     `thinking_budget`; the protocol's default (200,000) requests nothing. `disable_vision` true means
+         *     `supports_images` false. Replies are always streamed, and `stream` may say either. Each other field has
+         *     one value, which is the protocol's default and requests nothing, so that clients can send all fields.
+         */
+        ProtocolLLM: {
+            /** Api Key */
+            api_key?: string | null;
+            /** Api Version */
+            api_version?: null;
+            /** Auth Type */
+            auth_type?: "api_key" | null;
+            /** Aws Access Key Id */
+            aws_access_key_id?: null;
+            /** Aws Bedrock Runtime Endpoint */
+            aws_bedrock_runtime_endpoint?: null;
+            /** Aws Profile Name */
+            aws_profile_name?: null;
+            /** Aws Region Name */
+            aws_region_name?: null;
+            /** Aws Role Name */
+            aws_role_name?: null;
+            /** Aws Secret Access Key */
+            aws_secret_access_key?: null;
+            /** Aws Session Name */
+            aws_session_name?: null;
+            /** Aws Session Token */
+            aws_session_token?: null;
+            /** Base Url */
+            base_url?: string | null;
+            /** Cache Read Cost Per Token */
+            cache_read_cost_per_token?: number | null;
+            /** Cache Write Cost Per Token */
+            cache_write_cost_per_token?: number | null;
+            /** Caching Prompt */
+            caching_prompt?: true | null;
+            /** Custom Tokenizer */
+            custom_tokenizer?: null;
+            /** Disable Stop Word */
+            disable_stop_word?: false | null;
+            /** Disable Vision */
+            disable_vision?: boolean | null;
+            /** Drop Params */
+            drop_params?: true | null;
+            /** Enable Encrypted Reasoning */
+            enable_encrypted_reasoning?: true | null;
+            /** Extended Thinking Budget */
+            extended_thinking_budget?: number | null;
+            /**
+             * Extra Body
+             * @default {}
+             */
+            extra_body: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** Extra Headers */
+            extra_headers?: {
+                [key: string]: string;
+            } | null;
+            fallback_strategy?: components["schemas"]["FallbackStrategy"] | null;
+            /**
+             * Fallbacks
+             * @default []
+             */
+            fallbacks: string[];
+            /** Force String Serializer */
+            force_string_serializer?: null;
+            /** Inline Image Urls */
+            inline_image_urls?: null;
+            /** Input Cost Per Token */
+            input_cost_per_token?: number | null;
+            /** Litellm Extra Body */
+            litellm_extra_body?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Location */
+            location?: string | null;
+            /** Log Completions */
+            log_completions?: false | null;
+            /** Log Completions Folder */
+            log_completions_folder?: "logs/completions" | null;
+            /** Max Budget Per Task */
+            max_budget_per_task?: number | null;
+            /** Max Input Tokens */
+            max_input_tokens?: number | null;
+            /** Max Message Chars */
+            max_message_chars?: 30000 | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
+            /** Model */
+            model: string;
+            /** Model Canonical Name */
+            model_canonical_name?: null;
+            /** Modify Params */
+            modify_params?: true | null;
+            /** Native Tool Calling */
+            native_tool_calling?: true | null;
+            /** Num Retries */
+            num_retries?: 5 | null;
+            /** Ollama Base Url */
+            ollama_base_url?: null;
+            /** Openrouter App Name */
+            openrouter_app_name?: "OpenHands" | null;
+            /** Openrouter Site Url */
+            openrouter_site_url?: "https://docs.all-hands.dev/" | null;
+            /** Output Cost Per Token */
+            output_cost_per_token?: number | null;
+            /** Prompt Cache Retention */
+            prompt_cache_retention?: "24h" | null;
+            /** Reasoning Effort */
+            reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max") | null;
+            /** Reasoning Summary */
+            reasoning_summary?: null;
+            /** Retry Max Wait */
+            retry_max_wait?: 64 | null;
+            /** Retry Min Wait */
+            retry_min_wait?: 8 | null;
+            /** Retry Multiplier */
+            retry_multiplier?: 8 | null;
+            /** Seed */
+            seed?: number | null;
+            /** Stream */
+            stream?: boolean | null;
+            /** Subscription Vendor */
+            subscription_vendor?: null;
+            /** Supports Images */
+            supports_images?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Thinking Budget */
+            thinking_budget?: number | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Top K */
+            top_k?: number | null;
+            /** Top P */
+            top_p?: number | null;
+            /** Usage Id */
+            usage_id?: "default" | null;
+        };
+        /**
          * Provider
          * @description A vendor of models. `verified`: at least one of its models is verified.
          */
@@ -8980,12 +9174,44 @@ export interface components {
             url: string;
         };
         /**
+         * ProviderOverview
+         * @description A provider. `issuer`: the provider's name for itself. `problem`: null if its metadata can be read.
+         */
+        ProviderOverview: {
+            /** Addresses */
+            addresses: components["schemas"]["RegisteredAddress"][];
+            /** Issuer */
+            issuer: string;
+            /** Name */
+            name: string;
+            problem: components["schemas"]["ProviderProblem"] | null;
+            /**
+             * Protocol
+             * @enum {string}
+             */
+            protocol: "oidc" | "saml";
+            /** Title */
+            title: string;
+        };
+        /**
          * ProviderPage
          * @description The provider's page. `url`: where the browser goes to connect the account.
          */
         ProviderPage: {
             /** Url */
             url: string;
+        };
+        /**
+         * ProviderProblem
+         * @description Why sign-ins by a provider fail at the moment.
+         */
+        ProviderProblem: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Fix */
+            fix: string | null;
         };
         /**
          * ProviderToken
@@ -9144,6 +9370,22 @@ export interface components {
             /** Port */
             port: number;
             reason: components["schemas"]["Reason"];
+        };
+        /**
+         * RegisteredAddress
+         * @description An address of this server that is registered at the provider.
+         *
+         *     `redirect_uri`, `logout_uri`: of OpenID Connect. `metadata`: of SAML; it is also our entity ID. `acs`: the
+         *     assertion consumer service of SAML.
+         */
+        RegisteredAddress: {
+            /**
+             * Purpose
+             * @enum {string}
+             */
+            purpose: "redirect_uri" | "logout_uri" | "metadata" | "acs";
+            /** Url */
+            url: string;
         };
         /**
          * RemovedFrame
@@ -9907,7 +10149,7 @@ export interface components {
              * @default true
              */
             include_secrets: boolean;
-            llm?: components["schemas"]["LLMSettings"] | null;
+            llm?: components["schemas"]["ProtocolLLM"] | null;
             /**
              * Preserve Existing Api Key
              * @default false
@@ -10021,6 +10263,18 @@ export interface components {
             description: string | null;
             /** Name */
             name: string;
+        };
+        /** SecretName */
+        SecretName: {
+            /** Description */
+            description: string | null;
+            /** Name */
+            name: string;
+        };
+        /** SecretNames */
+        SecretNames: {
+            /** Secrets */
+            secrets: components["schemas"]["SecretName"][];
         };
         /** SendMessageReply */
         SendMessageReply: {
@@ -10207,10 +10461,10 @@ export interface components {
         };
         /**
          * SettingName
-         * @description The settings that can be set at several levels. The last five are quotas: see quotas.py.
+         * @description The settings that can be set at several levels. The last eight are quotas: see quotas.py.
          * @enum {string}
          */
-        SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "max_budget_per_task" | "llm_profile" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour";
+        SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "max_budget_per_task" | "llm_profile" | "monthly_budget" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour" | "events_per_conversation" | "storage_gib" | "organisation_storage_gib";
         /** SettingsChoice */
         SettingsChoice: {
             /** Label */
@@ -10389,6 +10643,20 @@ export interface components {
          * @enum {string}
          */
         ShareRole: "view" | "steer";
+        /**
+         * SharedBudgetInfo
+         * @description A monthly budget of a team, or of the organisation if `team_id` is null. limit, spent: dollars.
+         */
+        SharedBudgetInfo: {
+            /** Limit */
+            limit: number;
+            /** Spent */
+            spent: number;
+            /** Team Id */
+            team_id: string | null;
+            /** Team Name */
+            team_name: string | null;
+        };
         /**
          * SharedMarketplaces
          * @description The marketplaces of everyone here.
@@ -10778,8 +11046,11 @@ export interface components {
         /**
          * SpendingLimits
          * @description The administrators' limits. `default`: the limit of users who have no individual limit in `users`.
+         *     `budgets`: what all members of a team, or everyone here, may spend together in a month.
          */
         SpendingLimits: {
+            /** Budgets */
+            budgets: components["schemas"]["SharedBudgetInfo"][];
             default: components["schemas"]["SetSpendingLimit"];
             /** Users */
             users: components["schemas"]["UserLimit"][];
@@ -12207,7 +12478,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: components["schemas"]["ItemKind"];
+                kind: components["schemas"]["LevelItemKind"];
                 name: string;
             };
             cookie?: never;
@@ -12541,6 +12812,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sign_in_providers_api_v1_administration_sign_in_providers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderOverview"][];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -13710,6 +14010,55 @@ export interface operations {
                 content: {
                     "application/json": string;
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fork_conversation_api_v1_app_conversations__conversation_id__fork_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkConversation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartTaskInfo"];
+                };
+            };
+            /** @description It has no files, has not started, or its sandbox mixes the files of several */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Its files could not be copied */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -17433,7 +17782,7 @@ export interface operations {
                     "application/json": components["schemas"]["Success"];
                 };
             };
-            /** @description Conversations work in it */
+            /** @description A conversation in it starts */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17688,6 +18037,44 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RuntimePluginStarted"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secret_names_api_v1_sandboxes__sandbox_id__settings_secrets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sandbox_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretNames"];
+                };
+            };
+            /** @description The key is missing, wrong or has ended */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
