@@ -117,7 +117,8 @@ class BrowserClickTool(BrowserTool[BrowserClickAction]):
     annotations = _ACTS.titled("browser_click")
     words = """\
 Click an element by its number in the latest browser_get_state. After anything that changes the page, get the
-state anew: the numbers may mean something else. Dialogs of the page are answered with OK, and you are told."""
+state anew: the numbers may mean something else. Dialogs of the page are answered with OK, and you are told of
+them."""
 
     async def act(self, browser: Browser, action: BrowserClickAction) -> BrowserReply:
         known = self.session.elements
