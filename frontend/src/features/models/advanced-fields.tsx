@@ -102,19 +102,19 @@ export function AdvancedFields({
             )}
           </Field>
         ))}
+        {hasLocation && (
+          <Field label={t('models.location')} error={errorOf('location', 'location')}>
+            {(control) => <Input {...control} placeholder="global" {...register('location')} />}
+          </Field>
+        )}
         <Field
-          className="col-span-2"
+          className="col-span-2 sm:col-span-3"
           label={t('models.fallbacks')}
           hint={t('models.fallbacks_hint')}
           error={errorOf('fallbacks', 'fallbacks')}
         >
           {(control) => <Input {...control} {...register('fallbacks')} />}
         </Field>
-        {hasLocation && (
-          <Field label={t('models.location')} error={errorOf('location', 'location')}>
-            {(control) => <Input {...control} placeholder="global" {...register('location')} />}
-          </Field>
-        )}
       </div>
       <div className="mt-4 grid gap-4 sm:grid-cols-2">
         <div className="flex flex-col gap-2">
