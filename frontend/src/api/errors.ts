@@ -5,13 +5,13 @@ export interface FieldError {
   type: string
 }
 
-/** What a conversation could go on from, and how many of its events came after it. */
+/** The backup from which a conversation could continue, and the number of later events. */
 export interface OutdatedBackup {
   at: string
   laterEvents: number
 }
 
-/** What looks like a secret in something that is about to be shared. */
+/** A possible secret in a conversation that the user wants to share. */
 export interface SecretFinding {
   id: string
   kind: string

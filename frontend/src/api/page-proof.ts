@@ -13,7 +13,7 @@ export const PROOF_HEADER = 'X-Slipway-Proof'
 const SUBPROTOCOL = 'slipway'
 const PROOF_SUBPROTOCOL = 'slipway.proof.'
 
-/** Where the browser stores nothing, the proof lasts as long as the page. */
+/** If the browser stores nothing, the proof lasts as long as the page. */
 let kept: string | null = null
 
 export function pageProof(): string | null {

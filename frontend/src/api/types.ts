@@ -99,7 +99,10 @@ export type StartRequest = Pick<
   more_repositories?: Schemas['AnotherRepository'][]
 }
 
-/** What of a failed start is to be another; what is left out stays. A branch of null is the default one. */
+/**
+ * Changes for the retry of a failed start. Fields that are left out stay as they are. A null branch means the
+ * default branch.
+ */
 export type RetryStart = Schemas['RetryStart']
 
 export type SandboxStatus = Schemas['SandboxStatus']
@@ -176,7 +179,10 @@ export type SkillInput = Sent<Schemas['SkillInputInfo']>
 /** `paths`: globs of the files it is a rule for. */
 export type Skill = Sent<Schemas['SkillInfo']>
 
-/** Whose a skill is, in the order in which the first of a name wins; notes stand apart. */
+/**
+ * The origins of skills. If two skills have the same name, the first origin in this order is used. Notes are
+ * separate.
+ */
 export const SKILL_ORIGINS = ['client', 'project', 'user', 'organisation', 'public', 'memory'] as const
 export type SkillOrigin = (typeof SKILL_ORIGINS)[number]
 

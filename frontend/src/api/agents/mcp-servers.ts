@@ -78,7 +78,7 @@ export function useDeleteMcpServer() {
   })
 }
 
-/** Where the browser has to go to sign in to the server. */
+/** Returns the address that the browser must open to sign in to the server. */
 export function useStartMcpSignIn() {
   return useMutation({
     mutationFn: (name: string) =>

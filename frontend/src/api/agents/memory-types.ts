@@ -2,7 +2,7 @@ import type { Schemas } from '@/api/schema'
 
 /** Notes of agents, as the app server sends them. */
 
-/** What an agent wants noted; `text` is null for a deletion. Another text of it has another id. */
+/** A note that an agent proposes. `text` is null for a deletion. A proposal with another text has another id. */
 export type MemoryProposal = Schemas['MemoryProposalInfo']
 
 /**

@@ -11,7 +11,7 @@ export const memoryKeys = {
 
 const path = (id: string) => `/api/v1/memory/${encodeURIComponent(id)}`
 
-/** What agents want noted. No conversation is told of it until it is accepted. */
+/** The notes that agents propose. Conversations get a note only after it is accepted. */
 export function memoryProposalsQuery() {
   return queryOptions({
     queryKey: memoryKeys.proposals,
@@ -29,7 +29,7 @@ export function useAnswerMemoryProposal() {
   })
 }
 
-/** What agents have noted for later conversations, by repository and name; without the texts. */
+/** The notes for later conversations, sorted by repository and name, without their texts. */
 export function memoryNotesQuery() {
   return queryOptions({
     queryKey: memoryKeys.list,

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 import type { KnownSkills } from '@/api/types'
 
-/** What the agent of a conversation knows. It was settled when the conversation began. */
+/** The skills of a conversation's agent. They do not change after the conversation has begun. */
 export function skillsQuery(conversationId: string) {
   return queryOptions({
     queryKey: ['skills', conversationId],

@@ -26,7 +26,7 @@ export function useSetConfirmationMode() {
 
 const modePath = (id: string) => `/api/v1/app-conversations/${id}/confirmation-mode`
 
-/** What the agent of a conversation goes by now. `changeSeq`: where its log last told of a change. */
+/** The confirmation mode of a conversation. `changeSeq`: the position of the last change in its log. */
 export function conversationModeQuery(id: string, changeSeq: number) {
   return queryOptions({
     queryKey: ['conversation-mode', id, changeSeq],

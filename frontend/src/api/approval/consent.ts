@@ -8,7 +8,7 @@ const consentsKey = ['consents'] as const
 const path = (conversationId: string) =>
   `/api/v1/app-conversations/${encodeURIComponent(conversationId)}/consent`
 
-/** What the repository of a conversation would run, as it is now, and what its user has said about it. */
+/** The offers of a conversation's repository in their present version, with the user's decisions. */
 export function conversationConsentQuery(conversationId: string) {
   return queryOptions({
     queryKey: ['conversation-consent', conversationId],
@@ -54,7 +54,7 @@ export function useRunSetupScript(conversationId: string) {
   })
 }
 
-/** What the user has allowed repositories to run, or refused, by repository. */
+/** The user's decisions about what repositories may run, by repository. */
 export function consentsQuery() {
   return queryOptions({
     queryKey: consentsKey,

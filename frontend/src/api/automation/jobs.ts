@@ -10,7 +10,7 @@ const ROOT = '/api/v1/administration/jobs'
 const PAGE_SIZE = 50
 const REFRESH_MS = 10_000
 
-/** What is looked for. Left out: everything. */
+/** The filter. A field that is left out allows all values. */
 export interface JobFilter {
   state?: JobState
   kind?: string

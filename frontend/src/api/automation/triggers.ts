@@ -29,7 +29,7 @@ export function triggersQuery() {
   })
 }
 
-/** What the git host has sent, the newest first. */
+/** The deliveries of the git host, newest first. */
 export function triggerDeliveriesQuery(id: string) {
   return infiniteQueryOptions({
     queryKey: ['trigger-deliveries', id] as const,

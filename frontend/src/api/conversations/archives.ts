@@ -33,7 +33,7 @@ export function useArchiveSandboxes() {
 /** `from_backup`: also if that is older than the log, which stays as it is. */
 export type ResumeSandbox = Schemas['ResumeSandbox']
 
-/** One that was stopped for good may run again. Where it stands shows whether it does. */
+/** Starts the sandbox. Its status then shows whether it runs. */
 export function useWakeSandbox(id: string) {
   return useMutation({
     mutationFn: (how?: ResumeSandbox) =>

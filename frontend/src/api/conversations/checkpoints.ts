@@ -18,7 +18,7 @@ export function checkpointsQuery(id: string) {
   })
 }
 
-/** What has become of the files since a checkpoint: what going back would undo. */
+/** The changes to files since a checkpoint. A rewind would undo them. */
 export function checkpointDiffQuery(id: string, checkpoint: number) {
   return queryOptions({
     queryKey: [...keys.all(id), 'diff', checkpoint],

@@ -1,4 +1,4 @@
-/** How a conversation stands: one word for people, the same wherever it is shown. */
+/** The status of a conversation in one word for people. It is the same on all pages. */
 import type { TFunction } from 'i18next'
 import type { AppConversation, ExecutionStatus, SandboxStatus, StartStatus } from '@/api/types'
 

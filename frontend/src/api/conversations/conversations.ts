@@ -217,7 +217,7 @@ function withAccess(conversation: AppConversation, known: AppConversation | unde
   return { ...conversation, access: conversation.access ?? known?.access ?? null }
 }
 
-/** What the user may do with a conversation; undefined as long as that is not known. */
+/** The user's access to a conversation; undefined while it is not known. */
 export function useAccess(id: string): Access | undefined {
   const { data, isPending } = useQuery(conversationQuery(id))
   return isPending ? undefined : (data?.access ?? 'own')
@@ -328,7 +328,7 @@ export function useSendMessage(id: string) {
   })
 }
 
-/** What the conversation may cost in all, in US dollars (null: any amount); the agent goes on at once. */
+/** Sets the total budget of the conversation in US dollars (null: no limit). The agent continues at once. */
 export function useRaiseBudget(id: string) {
   return useMutation({
     mutationFn: (dollars: number | null) =>

@@ -8,7 +8,7 @@ const ROOT = '/api/v1/app-conversations'
 
 export const startTaskKeys = { detail: (id: string) => ['start-tasks', id] as const }
 
-/** How far the start of a conversation has come; its id is the conversation's id. */
+/** The progress of a conversation's start. Its id is the conversation's id. */
 export function startTaskQuery(id: string) {
   return queryOptions({
     queryKey: startTaskKeys.detail(id),

@@ -22,7 +22,7 @@ export const subConversationKeys = {
   events: (id: string, subId: string) => ['sub-conversation', id, subId, 'events'] as const,
 }
 
-/** What a sub-agent of the conversation has done, from the beginning. Only while its sandbox runs. */
+/** The events of a sub-agent, from the first one. Available only while the sandbox runs. */
 export function subConversationQuery(id: string, subId: string) {
   return queryOptions({
     queryKey: subConversationKeys.events(id, subId),

@@ -9,7 +9,7 @@ export type WaitingMessage = Omit<Schemas['WaitingMessage'], 'content'> & { cont
 const path = (conversationId: string) => `/api/v1/conversations/${conversationId}/pending-messages`
 const keyOf = (conversationId: string) => ['waiting-messages', conversationId] as const
 
-/** What waits for a conversation that is not READY, in the order in which the agent gets it. */
+/** The messages that wait for a conversation that is not READY, in the order in which the agent gets them. */
 export function waitingMessagesQuery(conversationId: string) {
   return queryOptions({
     queryKey: keyOf(conversationId),

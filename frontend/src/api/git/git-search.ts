@@ -44,7 +44,7 @@ export function branchesQuery({ host, provider }: Host, repository: string, text
   })
 }
 
-/** What waits for the user at all hosts, and which hosts could not be asked. */
+/** The tasks that wait for the user at all git hosts, and the hosts that could not be asked. */
 export function suggestedTasksQuery() {
   return queryOptions({
     queryKey: ['git-search', 'tasks'] as const,

@@ -10,7 +10,7 @@ const HOST_TIMEOUT_MS = 60_000
 
 /** A host that users can sign in to. */
 export type SignInHost = Schemas['SignInHost']
-/** What the user types where, and what the next question to the server needs. */
+/** The code, the page where the user types it, and the data for the next question to the server. */
 export type GitDeviceCode = Schemas['GitDeviceCode']
 export type GitDeviceState = Schemas['GitDeviceState']
 /** A registered application. Its secrets are never sent to a browser. */
@@ -52,7 +52,7 @@ export function gitAppsQuery() {
   })
 }
 
-/** Where the browser has to go to sign in to the host. */
+/** Returns the address that the browser must open to sign in to the host. */
 export function useStartGitSignIn() {
   return useMutation({
     mutationFn: (app_id: string) =>

@@ -9,7 +9,7 @@ import { request } from '@/api/client'
  */
 export type ModelFacts = Schemas['ModelFacts']
 
-/** What is known of any model, also of one that no profile has. */
+/** The known facts about a model. The model need not be in a profile. */
 export function modelFactsQuery(model: string) {
   return queryOptions({
     queryKey: ['model-facts', model],

@@ -9,7 +9,7 @@ export type SpendingPeriod = (typeof SPENDING_PERIODS)[number]
 /** US dollars; null for any amount. */
 export type LimitPerPeriod = Schemas['SetSpendingLimit']
 
-/** What an administrator allows, and what of it is spent in the present period. */
+/** The limit that an administrator has set, and the amount that is spent in the present period. */
 export type AdministeredLimit = Schemas['AdministeredLimit']
 
 /**
@@ -32,7 +32,7 @@ export const spendingKeys = {
   all: ['administration', 'spending-limits'] as const,
 }
 
-/** What the user's agents may spend on models, and have spent. */
+/** The user's spending limit, and the amount that is spent. */
 export function spendingLimitQuery() {
   return queryOptions({
     queryKey: spendingKeys.limit,

@@ -10,7 +10,7 @@ export type AuditStreamKind = components['schemas']['StreamKind']
 const PATH = '/api/v1/audit-log/stream'
 const KEY = ['audit-log', 'stream'] as const
 
-/** Where the audit log is sent to; null if nowhere. Asked again, so that the page shows how it goes on. */
+/** The receiver of the audit log; null if there is none. Fetched repeatedly, so that the page shows the progress. */
 export function auditStreamQuery() {
   return queryOptions({
     queryKey: KEY,

@@ -6,7 +6,7 @@ import type { components } from '@/api/schema.gen'
 export type AuditEntry = components['schemas']['AuditEntryInfo']
 export type AuditAction = AuditEntry['action']
 
-/** What is looked for. Left out: everything. Times are ISO 8601; `since` is included, `until` is not. */
+/** The filter. A field that is left out allows all values. Times are ISO 8601; `since` is included, `until` is not. */
 export interface AuditFilter {
   actor_id?: string
   action?: AuditAction

@@ -36,7 +36,7 @@ export function connectionsQuery() {
   })
 }
 
-/** Where the browser has to go to connect the account with this provider. */
+/** Returns the address that the browser must open to connect the account with this provider. */
 export function useBeginConnection() {
   return useMutation({
     mutationFn: (provider: string) =>

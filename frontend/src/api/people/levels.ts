@@ -19,7 +19,7 @@ export const levelKeys = {
   all: ['administration', 'settings'] as const,
 }
 
-/** What holds for the current user, and why. */
+/** The effective settings of the current user, and where they come from. */
 export function effectiveSettingsQuery() {
   return queryOptions({
     queryKey: levelKeys.own,
@@ -35,7 +35,7 @@ export function administeredSettingsQuery() {
   })
 }
 
-/** Whose a value is: a team's, a person's, or the organisation's if both are null. */
+/** The owner of a value: a team or a person, or the organisation if both are null. */
 export interface LevelOwner {
   teamId: string | null
   userId: string | null

@@ -6,7 +6,7 @@ import type { SignedInUser, User } from '@/api/types'
 import { userKeys } from './users'
 import { webSessionKeys } from './web-sessions'
 
-/** What the user has: a login name, a password, an authenticator app. */
+/** The user's login name, and whether the user has a password and an authenticator app. */
 export type PasswordSettings = components['schemas']['PasswordSettings']
 
 /** A secret for an authenticator app, as text and as a picture. */

@@ -9,7 +9,7 @@ const ROOT = '/api/v1/settings/network/credentials'
 export const CREDENTIAL_SCOPES = ['user', 'repository', 'server'] as const
 export type CredentialScope = (typeof CREDENTIAL_SCOPES)[number]
 
-/** How it is shown to the host. */
+/** How a credential is sent to the host. */
 export const CREDENTIAL_KINDS = ['bearer', 'basic', 'header'] as const
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
 

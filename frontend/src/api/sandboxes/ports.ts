@@ -21,7 +21,7 @@ const LOOK_AGAIN_MS = 4000
 
 const root = (sandboxId: string) => `/api/v1/sandboxes/${sandboxId}`
 
-/** Where the sandbox listens now. */
+/** The ports on which programs of the sandbox listen now. */
 export function portsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: ['ports', sandboxId],

@@ -2,7 +2,7 @@ import type { Schemas, Sent } from '@/api/schema'
 import { queryOptions } from '@tanstack/react-query'
 import { request } from '@/api/client'
 
-/** What people open in a frame: `name` on the wire. */
+/** The plugins that people open in a frame, by their `name` on the wire. */
 export type Screen = 'vscode' | 'desktop'
 
 /** What runs, or could run, beside the agent server. `reason`, `fix`: of one that is unavailable. */
@@ -21,7 +21,7 @@ export const runtimePluginKeys = {
   screen: (conversationId: string, screen: Screen) => ['runtime-plugins', conversationId, screen] as const,
 }
 
-/** What the image of a sandbox has. Empty for one that has never run and of whose image nothing is known. */
+/** The runtime plugins of a sandbox. Empty if it has never run and its image is not known. */
 export function runtimePluginsQuery(sandboxId: string) {
   return queryOptions({
     queryKey: runtimePluginKeys.ofSandbox(sandboxId),
@@ -35,7 +35,10 @@ export function runtimePluginsQuery(sandboxId: string) {
   })
 }
 
-/** Starts it, if need be, and gets a link to what it shows of the conversation: fetched again, it comes back after it has died. */
+/**
+ * Starts it, if need be, and gets a link to what it shows of the conversation: fetched again, it comes back after
+ * it has died.
+ */
 export function screenQuery(sandboxId: string, conversationId: string, screen: Screen) {
   return queryOptions({
     queryKey: runtimePluginKeys.screen(conversationId, screen),

@@ -22,7 +22,7 @@ export type SandboxSpecSettings = Schemas['SandboxSpecSettings']
 /** `path`: null for the first of the usual places. */
 export type RepositoryAsked = Sent<Omit<Schemas['FromRepository'], 'git_provider'>>
 
-/** What a repository would have built; `base` names all of it. */
+/** The image that would be built from a repository. `base` is a name computed from all its files. */
 export type RepositoryBase = Schemas['RepositoryBase']
 
 export type NewSandboxSpec = { name: string; runtime_plugins?: RuntimePluginName[] } & (

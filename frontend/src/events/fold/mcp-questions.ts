@@ -1,4 +1,4 @@
-/** What MCP servers ask the user in the middle of a call, as the log last told of it. Pure. */
+/** The open questions of MCP servers to the user, as the log last reported them. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export type FieldValue = string | boolean | string[]

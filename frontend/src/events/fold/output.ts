@@ -1,4 +1,4 @@
-/** What commands print while they run: told by the stream, in no log. */
+/** The output of running commands. It comes from the stream and is in no log. */
 import type { LiveOutput } from '@/events/wire/types'
 
 /** By the id of the action event. */

@@ -1,4 +1,4 @@
-/** What is shown of finished work, as the log tells of it. Pure. */
+/** The proof of finished work, as the log reports it. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 /** In the log under `agent_state`: the files that were changed and the commands that ran after the last change. */

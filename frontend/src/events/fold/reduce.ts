@@ -167,7 +167,7 @@ function putOnBranch(draft: Draft, seq: number, event: ConversationEvent): void 
   else place(draft, seq, event)
 }
 
-/** What does not lead to `leaf` leaves the timeline. */
+/** Removes the items from the timeline that do not lead to `leaf`. */
 function goBack(draft: Draft, leaf: string | null): void {
   draft.items = []
   draft.openActions = new Map()

@@ -1,4 +1,4 @@
-/** What the log last told of the agent's browser. Pure. */
+/** The agent's browser, as the log last reported it. Pure. */
 import { observationIs, type ConversationEvent, eventIs } from '@/events/wire/types'
 
 export interface Sight {

@@ -3,7 +3,7 @@ import { eventIs, type Action, type ConversationEvent } from '@/events/wire/type
 
 export type TaskStatus = 'running' | 'waiting' | 'paused' | 'completed' | 'error' | 'conflict' | 'interrupted'
 
-/** What a sub-agent asks before it acts. */
+/** An action for which a sub-agent asks for approval. */
 export interface AskedAction {
   tool_name: string
   summary?: string | null

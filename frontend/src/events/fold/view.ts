@@ -1,4 +1,4 @@
-/** What the browser knows of a conversation: the result of the fold (reduce.ts). */
+/** The data that the page has about a conversation: the result of the fold (reduce.ts). */
 import type { GoalStep, PursuedGoal } from './goal'
 import type { McpChange } from './mcp-changes'
 import type { McpQuestion } from './mcp-questions'
