@@ -81,7 +81,7 @@ async def save_for_level(
     if found is not None:
         require_kept_values(body, before)
     definition = whole_definition(body.definition(), kept=before)
-    sealed = cipher.encrypt(definition.model_dump_json())
+    sealed_encrypted = cipher.encrypt(definition.model_dump_json())
     value = {"description": body.description, "is_enabled": body.enabled}
     kept = await items.save_item(
         session,
@@ -89,7 +89,7 @@ async def save_for_level(
         LevelItemKind.MCP_SERVER,
         name,
         value,
-        sealed=sealed,
+        sealed=sealed_encrypted,
         enforced=body.enforced,
         set_by=set_by,
     )

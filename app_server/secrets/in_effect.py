@@ -56,9 +56,9 @@ async def save_for_level(
     """
     before = await items.find_item(session, owner, LevelItemKind.SECRET, name)
     if body.value is not None:
-        sealed = cipher.encrypt(body.value.get_secret_value())
+        sealed_encrypted = cipher.encrypt(body.value.get_secret_value())
     elif before is not None:
-        sealed = before.sealed_part
+        sealed_encrypted = before.sealed_part
     else:
         raise BadRequest("A new secret needs a value.", code="secret_value_needed", fix="Enter its value.")
     value = {"description": body.description}
@@ -68,7 +68,7 @@ async def save_for_level(
         LevelItemKind.SECRET,
         name,
         value,
-        sealed=sealed,
+        sealed=sealed_encrypted,
         enforced=body.enforced,
         set_by=set_by,
     )
