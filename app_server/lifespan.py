@@ -27,7 +27,6 @@ from app_server.callbacks.delivery import FORGET_EVERY, FORGET_KIND, Deliveries
 from app_server.callbacks.delivery import POLICY as DELIVERY_POLICY
 from app_server.callbacks.matching import KIND as DELIVER_KIND
 from app_server.conversations.egress_notices import announce_refusal, repositories_of
-from app_server.conversations.git_access import git_work_of
 from app_server.conversations.in_sandbox import (
     attribution_of,
     folder_of,
@@ -38,6 +37,7 @@ from app_server.conversations.in_sandbox import (
 )
 from app_server.conversations.live.news import announce
 from app_server.conversations.of_callbacks import starter
+from app_server.conversations.repositories.git_access import git_work_of
 from app_server.conversations.retention.job import EVERY as RETAIN_EVERY
 from app_server.conversations.retention.job import KIND as RETAIN_KIND
 from app_server.conversations.retention.job import retainer

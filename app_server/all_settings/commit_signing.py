@@ -9,7 +9,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.commit_signing import service
 from app_server.commit_signing.models import CommitSigningKey
 from app_server.commit_signing.signature import fingerprint
-from app_server.conversations.git_settings import renew_git_settings
+from app_server.conversations.repositories.git_settings import renew_git_settings
 from app_server.core.background import ServerBackground
 from app_server.core.database import ReadSession, ServerDatabase, Session, Timestamp
 from app_server.core.encryption import ServerCipher

@@ -22,7 +22,7 @@ NO_PLACE: Final = "The conversation has no open pull request, and no issue has s
 
 
 @dataclass(frozen=True)
-class Place:
+class CommentPlace:
     """An issue or a pull request. `origin`: the host, `https://github.com`. `repository`: its full name."""
 
     origin: str
@@ -31,7 +31,7 @@ class Place:
     number: int
 
 
-FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[Place]]]
+FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentPlace]]]
 """Returns where comments on a conversation belong. Nothing if there is no such place."""
 
 

@@ -22,7 +22,7 @@ class UnsignablePayloadError(Exception):
 
 
 @dataclass(frozen=True)
-class Person:
+class GitPerson:
     """A name and an e-mail address, as git writes them into commits."""
 
     name: str
@@ -38,7 +38,7 @@ class Signable:
     """A commit or a tag. people: the author and the committer, or the tagger."""
 
     kind: Literal["commit", "tag"]
-    people: tuple[Person, ...]
+    people: tuple[GitPerson, ...]
 
 
 def read(payload: bytes) -> Signable:
@@ -53,8 +53,8 @@ def read(payload: bytes) -> Signable:
     raise UnsignablePayloadError("Only commits and tags are signed.")
 
 
-def _person(name: bytes, email: bytes) -> Person:
-    return Person(name.decode(errors="replace"), email.decode(errors="replace"))
+def _person(name: bytes, email: bytes) -> GitPerson:
+    return GitPerson(name.decode(errors="replace"), email.decode(errors="replace"))
 
 
 def _plain(text: str) -> str:

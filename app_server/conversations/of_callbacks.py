@@ -6,9 +6,10 @@ from agent_runtime.events.content import TextContent
 from app_server.access.permissions import Permission, permissions_of
 from app_server.callbacks.tasks import TRIGGER, StartTask
 from app_server.conversations import service
+from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import Conversation
-from app_server.conversations.more_repositories import AnotherRepository, KeptRepository
-from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.repositories.more_repositories import AnotherRepository, KeptRepository
+from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start.worker import StartWorker
 from app_server.core.config import Config
 from app_server.core.database import Database

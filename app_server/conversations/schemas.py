@@ -7,17 +7,21 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from agent_runtime.events.content import Content, TextContent
+from agent_runtime.events.content import TextContent
 from agent_runtime.wire import Dollars, GoalRounds, OfferHash
-from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.conversations.log.prompt_cache import PromptCache
+from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import StartStatus
-from app_server.conversations.more_repositories import MAX_MORE, AnotherRepository, KeptRepository
 from app_server.conversations.protocol_schemas import (
     EventProcessor,
     LaunchedAgentProfile,
     MetricsSnapshot,
     PluginSpec,
+)
+from app_server.conversations.repositories.more_repositories import (
+    MAX_MORE,
+    AnotherRepository,
+    KeptRepository,
 )
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.start.suggested_task import SuggestedTask
@@ -28,7 +32,6 @@ from app_server.sandbox_records.models import SandboxStatus
 from app_server.secrets.schemas import SecretName, SecretValue
 from app_server.settings.confirmation import ConfirmationMode
 
-MAX_CONTENT_PARTS = 100
 MAX_SECRETS = 50
 MAX_PLUGINS = 20
 MAX_TAGS = 20
@@ -53,50 +56,6 @@ Tags = Annotated[dict[TagKey, Annotated[str, Field(max_length=256)]], Field(max_
 
 TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), AfterValidator(_has_no_null)]
 """The key of a tag, or `key:value`."""
-
-MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
-
-
-class SendMessageRequest(BaseModel):
-    """A message of the user. A message with the same `id` can be sent again safely."""
-
-    id: MessageId | None = None
-    role: Literal["user"] = "user"
-    content: Annotated[list[Content], Field(min_length=1, max_length=MAX_CONTENT_PARTS)]
-    run: bool = True
-
-    def to_agent(self, message_id: str, sender: str | None = None) -> AgentMessage:
-        """Returns the message for the agent server. sender: the name of the person who wrote it; None means
-        the owner of the conversation.
-        """
-        return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run, sender=sender)
-
-
-class SendMessageReply(BaseModel):
-    success: bool
-    sandbox_status: SandboxStatus
-    message: str | None = None
-
-
-class QueuedMessage(BaseModel):
-    """The reply of the pending-messages route. `position` counts from 1.
-
-    If the agent has the message already, `queued` is false and `position` is 0.
-    """
-
-    id: str
-    queued: bool
-    position: int
-
-
-class WaitingMessage(BaseModel):
-    """A message that was sent and that the agent does not have yet."""
-
-    id: str
-    content: list[Content]
-    created_at: Timestamp
-    sender: str | None = None
-    """The name of the person who wrote the message. Null: the owner of the conversation."""
 
 
 class StartGoal(BaseModel):

@@ -12,13 +12,10 @@ from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.in_sandbox import without_sandbox
 from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
+from app_server.conversations.message_schemas import QueuedMessage, SendMessageReply, SendMessageRequest
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.schemas import (
-    QueuedMessage,
-    SendMessageReply,
-    SendMessageRequest,
-    StartRequest,
-)
+from app_server.conversations.repositories.workplaces import Workplace, checkouts_of
+from app_server.conversations.schemas import StartRequest
 from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
@@ -36,7 +33,6 @@ from app_server.conversations.start.sandbox_choice import Newcomer, place_of
 from app_server.conversations.start.secrets import sealed
 from app_server.conversations.sub_conversations import join_family, leave_family, with_parent
 from app_server.conversations.view import Viewer
-from app_server.conversations.workplaces import Workplace, checkouts_of
 from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.log import prompt_cache
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.more_repositories import KeptRepository
 from app_server.conversations.protocol_schemas import MetricsSnapshot
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.schemas import AppConversation, ConversationGoal, SandboxError, StartTaskInfo
 from app_server.conversations.sharing.access import Access, is_shared, visible_to, widest
 from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole

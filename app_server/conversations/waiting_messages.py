@@ -4,8 +4,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations.message_schemas import WaitingMessage
 from app_server.conversations.models import StartStatus
-from app_server.conversations.schemas import WaitingMessage
 from app_server.conversations.service import locked_task, require
 from app_server.conversations.sharing.access import Access
 from app_server.conversations.start import pending_messages as pending

@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from app_server.access.authentication import CurrentPrincipal
 from app_server.access.principal import Principal
-from app_server.conversations.git_access import providers_with_token
 from app_server.conversations.models import Conversation
+from app_server.conversations.repositories.git_access import providers_with_token
 from app_server.core.config import Config
 from app_server.core.database import ServerDatabase
 from app_server.core.encryption import ServerCipher

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
-from app_server.conversations.more_repositories import KeptRepository
-from app_server.conversations.workplaces import Workplace
+from app_server.conversations.repositories.more_repositories import KeptRepository
+from app_server.conversations.repositories.workplaces import Workplace
 from app_server.core.errors import BadRequest, Conflict
 from app_server.git.address import Address, parse_address
 from app_server.git.credentials import provider_with_token

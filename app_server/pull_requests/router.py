@@ -10,13 +10,13 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.permissions import Permission
 from app_server.conversations import service as conversations
+from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.routes.dependencies import (
     OwnedConversation,
     OwnedWorkplace,
     SeenConversation,
     Viewer,
 )
-from app_server.conversations.schemas import SendMessageRequest
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import AppError, Conflict
 from app_server.core.server_objects import ServerConfig

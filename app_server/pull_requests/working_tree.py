@@ -7,7 +7,7 @@ not trust it.
 import shlex
 from dataclasses import dataclass
 
-from app_server.conversations.workplaces import Workplace
+from app_server.conversations.repositories.workplaces import Workplace
 from app_server.core.errors import Conflict
 
 LOOK_SECONDS = 30

@@ -41,7 +41,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Place:
+class SkillOrigin:
     """Where a skill comes from. repository: None for a public skill of the product."""
 
     marketplace: str | None = None
@@ -86,16 +86,16 @@ def catalogue(
     ]
 
 
-async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> Place:
+async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> SkillOrigin:
     """Returns where the wanted skill comes from. Raises NotFound `marketplace_not_found`."""
     if wanted.source is not None:
         place = Marketplace(name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path)
-        return Place(None, place)
+        return SkillOrigin(None, place)
     if wanted.marketplace is None:
-        return Place()
+        return SkillOrigin()
     for each in await known_repositories(session, user_id):
         if each.registration.name == wanted.marketplace:
-            return Place(wanted.marketplace, each.registration.without_scope())
+            return SkillOrigin(wanted.marketplace, each.registration.without_scope())
     raise NotFound(
         f"There is no marketplace {wanted.marketplace}.",
         code="marketplace_not_found",
@@ -103,7 +103,7 @@ async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -
     )
 
 
-async def read_content(place: Place, name: str, guard: Guard | None) -> Content:
+async def read_content(place: SkillOrigin, name: str, guard: Guard | None) -> Content:
     """Reads a skill at its source.
 
     guard: keeps the user from reaching hosts in the server's private network; None allows every host.
@@ -134,7 +134,7 @@ async def read_content(place: Place, name: str, guard: Guard | None) -> Content:
 
 
 async def install(
-    session: AsyncSession, user_id: UUID | None, name: str, place: Place, content: Content
+    session: AsyncSession, user_id: UUID | None, name: str, place: SkillOrigin, content: Content
 ) -> InstalledSkill:
     """Stores a skill for a user, or for everyone if `user_id` is None.
 
@@ -177,13 +177,13 @@ async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) 
     return row
 
 
-def source_of(row: InstalledSkill) -> Place:
+def source_of(row: InstalledSkill) -> SkillOrigin:
     if row.source is None:
-        return Place()
+        return SkillOrigin()
     place = Marketplace(
         name=row.marketplace or "given", source=row.source, ref=row.ref, repo_path=row.repo_path
     )
-    return Place(row.marketplace, place)
+    return SkillOrigin(row.marketplace, place)
 
 
 async def replace(session: AsyncSession, row: InstalledSkill, content: Content) -> bool:

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from agent_runtime.events.content import TextContent
 from app_server.conversations import service as conversations
-from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.message_schemas import SendMessageRequest
+from app_server.conversations.schemas import StartRequest
 from app_server.conversations.triggered import TRIGGER, tell_of_progress
 from app_server.core.errors import AppError, BadRequest, Forbidden, NotFound
 from app_server.git_hosts.connect import ConnectedHost

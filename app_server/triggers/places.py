@@ -5,18 +5,18 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks.comments import Place
+from app_server.callbacks.comments import CommentPlace
 from app_server.git_hosts.schemas import ItemKind, PullRequestState
 from app_server.pull_requests.service import rows_of
 from app_server.triggers.models import Trigger, TriggeredConversation
 
 
-async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[Place]:
+async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
     """Returns the open pull requests of the conversation; if there are none, the issue or pull request that
     has started it. A trigger of a push has none.
     """
     opened = [
-        Place(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)
+        CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)
         for row in await rows_of(session, conversation_id)
         if row.state is PullRequestState.OPEN
     ]
@@ -25,4 +25,4 @@ async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[Pl
         return opened
     trigger = await session.get_one(Trigger, link.trigger_id)
     kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE
-    return [Place(trigger.origin, trigger.repository, kind, link.number)]
+    return [CommentPlace(trigger.origin, trigger.repository, kind, link.number)]

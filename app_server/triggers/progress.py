@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app_server.conversations import service as conversations
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.workplaces import Workplace
+from app_server.conversations.repositories.workplaces import Workplace
 from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
 from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
 from app_server.git.providers import GitProvider

@@ -13,6 +13,13 @@ from app_server.conversations import labels, listing, service
 from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.message_schemas import (
+    MessageId,
+    QueuedMessage,
+    SendMessageReply,
+    SendMessageRequest,
+    WaitingMessage,
+)
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.routes.dependencies import (
     Linked,
@@ -25,18 +32,13 @@ from app_server.conversations.schemas import (
     AppConversation,
     ConversationOrTask,
     Ids,
-    MessageId,
     PlainText,
-    QueuedMessage,
-    SendMessageReply,
-    SendMessageRequest,
     StartRequest,
     StartTaskInfo,
     Success,
     TagCount,
     TagFilter,
     UpdateConversation,
-    WaitingMessage,
 )
 from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start.worker import ServerStartWorker

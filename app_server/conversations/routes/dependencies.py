@@ -13,11 +13,11 @@ from app_server.access.permissions import Permission
 from app_server.access.principal import Principal
 from app_server.conversations import service
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.repositories.workplaces import Workplace
 from app_server.conversations.schemas import AppConversation, StartTaskInfo
 from app_server.conversations.sharing.access import Access, require_no_private_neighbours
 from app_server.conversations.view import Viewer as _Viewer
 from app_server.conversations.view import show_task
-from app_server.conversations.workplaces import Workplace
 from app_server.core.database import ReadSession
 from app_server.gateway.exposed_urls import agent_server_key, agent_server_url
 from app_server.sandbox_records.models import SandboxStatus

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict
 
 from app_server.access.authentication import CurrentUser
 from app_server.agent_client.replies import GitChange, GitDiff
+from app_server.conversations.repositories.workplaces import Workplace, named
 from app_server.conversations.routes.dependencies import SeenConversation, SeenWorkplace
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing.access import Access, require_no_private_neighbours
-from app_server.conversations.workplaces import Workplace, named
 from app_server.core.database import Id, ReadSession, Timestamp
 from app_server.core.errors import Forbidden
 from app_server.git_proxy.models import PushOutcome

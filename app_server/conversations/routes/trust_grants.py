@@ -11,6 +11,7 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import service
 from app_server.conversations.models import StartStatus, StartTask
+from app_server.conversations.repositories.workplaces import Checkout, Workplace, named
 from app_server.conversations.routes.dependencies import OwnedWorkplace
 from app_server.conversations.schemas import Success
 from app_server.conversations.start import repository_scripts as scripts
@@ -26,7 +27,6 @@ from app_server.conversations.start.executables import (
 from app_server.conversations.start.repository_scripts import ScriptRun
 from app_server.conversations.start.setup_script import SetupRun, require_none
 from app_server.conversations.start.trust_record import record_decisions
-from app_server.conversations.workplaces import Checkout, Workplace, named
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
 from app_server.trust_grants import service as consents

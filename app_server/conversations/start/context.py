@@ -9,10 +9,10 @@ from agent_runtime.wire import Offer
 from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.conversations.models import Conversation
+from app_server.conversations.repositories.workplaces import Checkout, checkouts_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start.executables import Word, word_of
 from app_server.conversations.start.repository import OUTPUT_CHARACTERS
-from app_server.conversations.workplaces import Checkout, checkouts_of
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher

@@ -5,8 +5,8 @@ from uuid import UUID
 from sqlalchemy import CursorResult, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import PendingMessage
-from app_server.conversations.schemas import SendMessageRequest
 from app_server.core.errors import TooManyRequests
 
 MAX_PENDING = 100

@@ -7,10 +7,15 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.events.content import TextContent
+from app_server.conversations.message_schemas import MAX_CONTENT_PARTS, SendMessageRequest
 from app_server.conversations.models import Conversation
-from app_server.conversations.more_repositories import AnotherRepository, KeptRepository, with_directories
 from app_server.conversations.protocol_schemas import PluginSpec
-from app_server.conversations.schemas import MAX_CONTENT_PARTS, SendMessageRequest, StartRequest
+from app_server.conversations.repositories.more_repositories import (
+    AnotherRepository,
+    KeptRepository,
+    with_directories,
+)
+from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start.suggested_task import message_of, repository_of
 from app_server.core.errors import BadRequest, Forbidden, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address

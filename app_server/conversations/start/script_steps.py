@@ -7,11 +7,11 @@ they were named. The first set-up script that fails ends the start.
 from collections.abc import Iterable, Mapping
 
 from agent_runtime.wire import Offer, OfferKind
+from app_server.conversations.repositories.workplaces import Checkout
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, StepOutcome
 from app_server.conversations.start.executables import Word
-from app_server.conversations.workplaces import Checkout
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
 from app_server.settings.commit_trailers import CommitTrailer, trailer_for

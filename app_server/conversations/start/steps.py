@@ -16,12 +16,12 @@ from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.audit.actions import ActorMeans
 from app_server.audit.chain import Actor
-from app_server.conversations.git_access import providers_with_token
-from app_server.conversations.git_settings import git_settings_of
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
-from app_server.conversations.more_repositories import KeptRepository, words_for_agent
+from app_server.conversations.repositories.git_access import providers_with_token
+from app_server.conversations.repositories.git_settings import git_settings_of
+from app_server.conversations.repositories.more_repositories import KeptRepository, words_for_agent
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome

@@ -18,9 +18,10 @@ from sqlalchemy import select
 from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.live.news import news_of
+from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.removal import deleted_conversations, take_down
-from app_server.conversations.schemas import SendMessageRequest, StartRequest
+from app_server.conversations.schemas import StartRequest
 from app_server.conversations.service import bring_back
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import setup_script as setup_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_server.commit_signing.payload import Person, UnsignablePayloadError, read
+from app_server.commit_signing.payload import GitPerson, UnsignablePayloadError, read
 
 TREE = "tree " + "a" * 40 + "\n"
 ADA = "Ada L. <ada@example.org> 1764000000 +0100\n"
@@ -23,7 +23,7 @@ def test_a_commit_names_its_author_and_its_committer() -> None:
 
 def test_a_tag_names_its_tagger() -> None:
     found = read(f"object {'a' * 64}\ntype commit\ntag v1\ntagger {ADA}\nFirst\n".encode())
-    assert (found.kind, found.people) == ("tag", (Person("Ada L.", "ada@example.org"),))
+    assert (found.kind, found.people) == ("tag", (GitPerson("Ada L.", "ada@example.org"),))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_nothing_else_is_signed(payload: bytes) -> None:
 
 
 def test_names_are_compared_as_git_writes_them() -> None:
-    person = Person("Ada L", "ada@example.org")
+    person = GitPerson("Ada L", "ada@example.org")
     assert person.is_like("Ada <L.>", "<ada@example.org>")
     assert person.is_like(None, "ada@example.org")
     assert not person.is_like("Ada", "ada@example.org")

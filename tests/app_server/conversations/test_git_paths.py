@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from app_server.conversations.repositories.workplaces import Checkout, Workplace
 from app_server.conversations.routes.git import require_within, within
-from app_server.conversations.workplaces import Checkout, Workplace
 from app_server.core.errors import Forbidden
 from tests.app_server.conversations.conftest import ROOT, Home, commit
 

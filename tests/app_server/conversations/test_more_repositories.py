@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_server.conversations.more_repositories import (
+from app_server.conversations.repositories.more_repositories import (
     AnotherRepository,
     KeptRepository,
     with_directories,

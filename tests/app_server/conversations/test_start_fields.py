@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from app_server.conversations.egress_notices import identity_of
-from app_server.conversations.git_access import named_by
 from app_server.conversations.models import Conversation, StartTask
+from app_server.conversations.repositories.git_access import named_by
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, commit, eventually, git
 from tests.app_server.problems import assert_problem

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import GitRemotes
 from app_server.commit_signing.service import key_for_git
-from app_server.conversations.git_access import git_work_of, remotes_of
+from app_server.conversations.repositories.git_access import git_work_of, remotes_of
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError

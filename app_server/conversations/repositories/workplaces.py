@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.egress_notices import identity_of
 from app_server.conversations.models import Conversation
-from app_server.conversations.more_repositories import KeptRepository
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.core.errors import BadRequest
 
 

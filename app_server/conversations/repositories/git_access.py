@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import GitRemote, GitRemotes, GitSigning
 from app_server.conversations.models import Conversation, StartTask
-from app_server.conversations.more_repositories import KeptRepository
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.core.encryption import Cipher
 from app_server.git.address import Address, parse_address
 from app_server.git.credentials import provider_with_token

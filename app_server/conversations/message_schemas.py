@@ -1,0 +1,56 @@
+"""Schemas of the messages that users send to a conversation."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from agent_runtime.events.content import Content
+from agent_runtime.wire import SendMessageRequest as AgentMessage
+from app_server.core.database import Timestamp
+from app_server.sandbox_records.models import SandboxStatus
+
+MAX_CONTENT_PARTS = 100
+
+MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+$")]
+
+
+class SendMessageRequest(BaseModel):
+    """A message of the user. A message with the same `id` can be sent again safely."""
+
+    id: MessageId | None = None
+    role: Literal["user"] = "user"
+    content: Annotated[list[Content], Field(min_length=1, max_length=MAX_CONTENT_PARTS)]
+    run: bool = True
+
+    def to_agent(self, message_id: str, sender: str | None = None) -> AgentMessage:
+        """Returns the message for the agent server. sender: the name of the person who wrote it; None means
+        the owner of the conversation.
+        """
+        return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run, sender=sender)
+
+
+class SendMessageReply(BaseModel):
+    success: bool
+    sandbox_status: SandboxStatus
+    message: str | None = None
+
+
+class QueuedMessage(BaseModel):
+    """The reply of the pending-messages route. `position` counts from 1.
+
+    If the agent has the message already, `queued` is false and `position` is 0.
+    """
+
+    id: str
+    queued: bool
+    position: int
+
+
+class WaitingMessage(BaseModel):
+    """A message that was sent and that the agent does not have yet."""
+
+    id: str
+    content: list[Content]
+    created_at: Timestamp
+    sender: str | None = None
+    """The name of the person who wrote the message. Null: the owner of the conversation."""
