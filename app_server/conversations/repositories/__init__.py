@@ -1,1 +1,1 @@
-"""The repositories of a conversation: the further ones, their checkouts, and what git in its sandbox reaches."""
+"""The repositories of a conversation: further ones, their checkouts, and what git of its sandbox reaches."""
