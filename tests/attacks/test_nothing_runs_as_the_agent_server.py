@@ -4,8 +4,15 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "agent_runtime"
-# Where processes of a sandbox are started: directly, or in a room apart; and the library's way to Docker.
-ALLOWED = {"workspace/users.py", "workspace/room.py", "workspace/spawner.py", "client/docker_cli.py"}
+# Where processes of a sandbox are started: directly, or in a room apart; and the library's way to Docker. Git of
+# the agent starts `sign_commit.py`, as the agent.
+ALLOWED = {
+    "workspace/users.py",
+    "workspace/room.py",
+    "workspace/spawner.py",
+    "client/docker_cli.py",
+    "server/outgoing/sign_commit.py",
+}
 STARTERS = {
     "create_subprocess_exec",
     "create_subprocess_shell",

@@ -154,7 +154,7 @@ test('how a sign-in stands is shown, and it can be ended', async () => {
   expect(screen.getByRole('button', { name: 'Connect notes' })).toBeVisible()
   expect(screen.getByText('Connected')).toBeVisible()
   expect(screen.getByText('Wants more permission')).toBeVisible()
-  expect(screen.getByText(/Connecting again asks for: files:write/)).toBeVisible()
+  expect(screen.getByText(/Connect again to ask for: files:write/)).toBeVisible()
   expect(screen.getByRole('button', { name: 'Connect files' })).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Actions for tracker' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Disconnect' }))
