@@ -26,7 +26,7 @@ from app_server.mcp_servers.service import (
 
 @dataclass(frozen=True)
 class ServerInEffect:
-    """An MCP server that the agents of a person can use, whoever has added it.
+    """An MCP server that a person's agents can use: the person's own, or one of a team or the organisation.
 
     is_given: the organisation or a team has it, so an administrator has set its address.
     """

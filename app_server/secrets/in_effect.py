@@ -18,7 +18,7 @@ from app_server.secrets.service import list_secrets
 
 @dataclass(frozen=True)
 class SecretInEffect:
-    """A secret that the agents of a person can use, whoever has added it."""
+    """A secret that a person's agents can use: the person's own, or one of a team or the organisation."""
 
     name: str
     description: str | None
