@@ -4,8 +4,8 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "agent_runtime"
-# Where processes of a sandbox are started: directly, or in a room apart; and the library's way to Docker. Git of
-# the agent starts `sign_commit.py`, as the agent.
+# Where processes of a sandbox are started: directly, or in a room apart; and the library's way to Docker. Git
+# of the agent starts `sign_commit.py`, as the agent.
 ALLOWED = {
     "workspace/users.py",
     "workspace/room.py",
