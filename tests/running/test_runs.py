@@ -87,6 +87,8 @@ def test_a_test_that_hangs_fails_at_its_limit_and_shows_where(project: Project, 
     assert "Timeout" in done.stdout
     assert "never_set.wait()" in done.stdout
     assert "1 failed, 1 passed" in done.stdout
+    at_once, _, _ = done.stdout.partition("= FAILURES =")
+    assert at_once.count("failed: test_slow_hang.py::test_hangs: Failed: Timeout") == 1
 
 
 SLOW = """

@@ -92,6 +92,18 @@ class Recorder:
         self._lanes.setdefault(report.nodeid, dict(report.user_properties).get(_LANE, "quick"))
         if not report.passed:
             self._failed.add(report.nodeid)
+        if report.failed and not hasattr(self._config, "workerinput"):
+            self._tell(report)
+
+    def _tell(self, report: pytest.TestReport) -> None:
+        """Names a failure at once. Its report comes at the end, and a run that is cut short has none."""
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is None:
+            return
+        crash = getattr(report.longrepr, "reprcrash", None)
+        why = crash.message if crash else report.longreprtext
+        terminal.ensure_newline()
+        terminal.write_line(f"failed: {report.nodeid}: {why[:300]}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
