@@ -80,7 +80,7 @@ def test_a_user_sets_a_limit_meets_it_in_a_conversation_and_goes_on(
         page.get_by_label("Price of output, $").fill("0")
         page.get_by_role("button", name="Save").last.click()
         expect(page.get_by_text("own is saved")).to_be_visible()
-        page.get_by_label("Limit, in US dollars").fill("0.2")
+        page.get_by_label("Limit, in US dollars", exact=True).fill("0.2")
         page.get_by_label("Per", exact=True).select_option("day")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("$0.00 of $0.20 spent today.")).to_be_visible()

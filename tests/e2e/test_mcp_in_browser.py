@@ -50,7 +50,7 @@ def test_a_server_is_added_tested_and_used_and_its_key_is_nowhere_to_be_seen(
         page.goto(f"{scripted_server.url}/settings/mcp-servers")
         expect(page.get_by_text("No MCP servers")).to_be_visible()
         someone.photograph("settings-mcp-servers-empty")
-        page.get_by_role("button", name="Add a server").click()
+        page.get_by_role("button", name="Add a server", exact=True).click()
         page.get_by_label("Name", exact=True).fill("sums")
         page.get_by_label("URL").fill(guarded_url)
         page.get_by_role("button", name="Add a header").click()
@@ -102,7 +102,7 @@ def test_a_server_is_connected_by_oauth_and_its_tokens_are_nowhere_to_be_seen(
         someone.sign_in(scripted_server)
         page = someone.page
         page.goto(f"{scripted_server.url}/settings/mcp-servers")
-        page.get_by_role("button", name="Add a server").click()
+        page.get_by_role("button", name="Add a server", exact=True).click()
         page.get_by_label("Name", exact=True).fill("club")
         page.get_by_label("URL").fill(guarded_url)
         page.get_by_label("Sign in with OAuth").check()

@@ -1,7 +1,7 @@
 """Who may open which door: every route of the API's own description, tried by those who may not."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from uuid import UUID, uuid4
 
 import httpx
@@ -93,7 +93,13 @@ async def test_every_route_but_the_open_ones_needs_a_sign_in(
     for method, path in closed(routes):
         for headers in ({}, {"Authorization": "Bearer session-key"}, {"X-Session-API-Key": "session-key"}):
             reply = await anonymous.request(method, filled(path, conversation_id), headers=headers, json={})
-            assert_problem(reply, 401, "not_authenticated")
+            wanted = "not_authenticated" if path not in ON_BOTH else _key_problem(headers)
+            assert_problem(reply, 401, wanted)
+
+
+def _key_problem(headers: Mapping[str, str]) -> str:
+    """What a route says that takes keys for the gateway, and not the sandbox's own key."""
+    return "session_key_invalid" if "X-Session-API-Key" in headers else "session_key_missing"
 
 
 async def asked(client: httpx.AsyncClient, method: str, path: str) -> httpx.Response:
