@@ -68,9 +68,9 @@ async def sign(
 ) -> Signed:
     """Signs a commit or a tag of the user's agent.
 
-    Everyone whom the payload names must be the user as agents commit. Raises Forbidden `commit_signing_off`
-    and `not_the_committer`, Conflict `commit_identity_missing`, BadRequest `not_signable`, TooManyRequests
-    `too_many_signatures`.
+    The author and the committer, or the tagger, must have the name and address of the user's commits. Raises
+    Forbidden `commit_signing_off` and `not_the_committer`, Conflict `commit_identity_missing`, BadRequest
+    `not_signable`, TooManyRequests `too_many_signatures`.
     """
     key = await session.get(CommitSigningKey, user_id)
     if key is None or not key.is_on:
@@ -123,7 +123,10 @@ async def _add_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> Comm
 
 
 def _count(sandbox_id: UUID) -> None:
-    moments, present = _signed[sandbox_id], time.monotonic()
+    present = time.monotonic()
+    for idle in [one for one, moments in _signed.items() if moments[-1] < present - _HOUR_SECONDS]:
+        del _signed[idle]
+    moments = _signed[sandbox_id]
     while moments and moments[0] < present - _HOUR_SECONDS:
         moments.popleft()
     if len(moments) >= MAX_PER_HOUR:

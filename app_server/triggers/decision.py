@@ -64,7 +64,7 @@ class TriggerDecision:
 
 
 def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns what is to be done about the event. Returns None if nothing is to be done."""
+    """Returns the decision about an event. Returns None if the event starts nothing."""
     return None if is_own(event, known) else _of_others(event, known)
 
 

@@ -1,9 +1,25 @@
-"""The errors of sign-ins by any provider that has proved who the person is. Their codes begin with the
-protocol. The sign-in page explains each by its code.
+"""The errors that sign-ins by OpenID Connect and by SAML share. Their codes begin with the protocol. The
+sign-in page explains each by its code.
 """
 
-from app_server.core.errors import Conflict, Forbidden, NotFound
+from app_server.core.errors import BadRequest, Conflict, Forbidden, NotFound
 from app_server.core.identity_providers import Protocol
+
+
+def provider_not_found(protocol: Protocol) -> NotFound:
+    return NotFound("There is no such provider.", code=f"{protocol}_provider_not_found")
+
+
+def attempt_expired(protocol: Protocol) -> BadRequest:
+    return BadRequest(
+        "This sign-in was begun in another browser, or more than ten minutes ago.",
+        code=f"{protocol}_attempt_expired",
+        fix="Begin again on the sign-in page.",
+    )
+
+
+def refused_by_provider(protocol: Protocol, title: str) -> Forbidden:
+    return Forbidden(f"{title} did not sign you in.", code=f"{protocol}_refused_by_provider")
 
 
 def domain_not_allowed(protocol: Protocol) -> Forbidden:

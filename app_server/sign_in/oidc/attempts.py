@@ -13,7 +13,7 @@ from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
 from app_server.http.sealed_cookie import SealedCookie
-from app_server.sign_in.oidc.refusals import attempt_expired
+from app_server.sign_in.identities.refusals import attempt_expired
 
 LIFETIME = timedelta(minutes=10)
 COOKIE: Final = SealedCookie("slipway_oidc", LIFETIME)
@@ -60,8 +60,8 @@ def open_sealed(value: str | None, cipher: Cipher, *, provider: str, state: str)
     try:
         attempt = Attempt.model_validate_json(cipher.decrypt(value or ""))
     except (ConfigurationError, ValidationError):
-        raise attempt_expired() from None
+        raise attempt_expired("oidc") from None
     is_it = secrets.compare_digest(attempt.state.encode(), state.encode())
     if not is_it or attempt.provider != provider or attempt.expires_at < now():
-        raise attempt_expired()
+        raise attempt_expired("oidc")
     return attempt

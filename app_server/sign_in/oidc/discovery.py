@@ -18,7 +18,8 @@ from app_server.core.errors import Forbidden
 from app_server.core.identity_providers import IdentityProvider
 from app_server.core.server_objects import from_server
 from app_server.http.guarded_client import Guard, bound_to
-from app_server.sign_in.oidc.refusals import provider_not_found, provider_unreachable
+from app_server.sign_in.identities.refusals import provider_not_found
+from app_server.sign_in.oidc.refusals import provider_unreachable
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Providers:
         """Returns the provider with this name. Raises NotFound `oidc_provider_not_found`."""
         if provider := self._providers.get(name):
             return provider
-        raise provider_not_found()
+        raise provider_not_found("oidc")
 
     async def metadata(self, provider: IdentityProvider) -> Metadata:
         """Returns the provider's discovery document. Raises BadGateway `oidc_provider_unreachable`."""

@@ -17,7 +17,8 @@ from app_server.core.errors import AppError, BadGateway, BadRequest
 from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.identities import accounts
 from app_server.sign_in.identities.completion import back_to, complete, page_for
-from app_server.sign_in.oidc import attempts, exchange, refusals
+from app_server.sign_in.identities.refusals import refused_by_provider
+from app_server.sign_in.oidc import attempts, exchange
 from app_server.sign_in.oidc.discovery import Providers, ServerProviders
 from app_server.sign_in.oidc.identity import identity_of
 from app_server.sign_in.oidc.tokens import read_logout_token
@@ -78,7 +79,7 @@ async def complete_sign_in(
         page = page_for(attempt.connects)
         if error or not code:
             logger.info("%s refuses a sign-in: %r", name, error[:200])
-            raise refusals.refused_by_provider(provider.title)
+            raise refused_by_provider("oidc", provider.title)
         claims = await exchange.claims_for_code(config, providers, provider, attempt, code)
         identity = identity_of(provider, claims)
         outcome = await complete(session, request, provider, identity, attempt.connects)

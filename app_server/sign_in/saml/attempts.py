@@ -16,7 +16,7 @@ from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
 from app_server.http.sealed_cookie import SealedCookie
 from app_server.sign_in.identities.identity import ProviderIdentity
-from app_server.sign_in.saml.refusals import attempt_expired
+from app_server.sign_in.identities.refusals import attempt_expired
 
 LIFETIME = timedelta(minutes=10)
 ANSWER_LIFETIME = timedelta(minutes=1)
@@ -76,7 +76,7 @@ def open_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnsw
     """
     answer = _open(SamlAnswer, value, cipher, provider=attempt.provider)
     if answer.in_response_to != attempt.request_id:
-        raise attempt_expired()
+        raise attempt_expired("saml")
     return answer
 
 
@@ -84,7 +84,7 @@ def _open(kind: type[_State], value: str | None, cipher: Cipher, *, provider: st
     try:
         state = kind.model_validate_json(cipher.decrypt(value or ""))
     except (ConfigurationError, ValidationError):
-        raise attempt_expired() from None
+        raise attempt_expired("saml") from None
     if state.provider != provider or state.expires_at < now():
-        raise attempt_expired()
+        raise attempt_expired("saml")
     return state

@@ -15,14 +15,9 @@ from app_server.core.server_objects import from_server
 from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.http.bounded_body import IDENTITY, whole_body
 from app_server.http.guarded_client import bound_to
+from app_server.sign_in.identities.refusals import provider_not_found, refused_by_provider
 from app_server.sign_in.saml import document, service_provider, statements
-from app_server.sign_in.saml.refusals import (
-    program_missing,
-    provider_not_found,
-    provider_unreachable,
-    refused_by_provider,
-    response_invalid,
-)
+from app_server.sign_in.saml.refusals import program_missing, provider_unreachable, response_invalid
 from app_server.sign_in.saml.service_provider import Addresses, MetadataUnusable
 from app_server.sign_in.saml.statements import SignatureWrong, Statement
 
@@ -81,7 +76,7 @@ class SamlProviders:
         """Returns the provider with this name. Raises NotFound `saml_provider_not_found`."""
         if provider := self._providers.get(name):
             return provider
-        raise provider_not_found()
+        raise provider_not_found("saml")
 
     def addresses(self, provider: SamlProvider) -> Addresses:
         """Returns what is registered at the provider."""
@@ -120,7 +115,7 @@ class SamlProviders:
                 return await self._check(await self._read(provider), provider, response)
         except document.NotSuccessful as status:
             logger.info("%s refuses a sign-in: %s", provider.name, status)
-            raise refused_by_provider(provider.title) from None
+            raise refused_by_provider("saml", provider.title) from None
         except document.Unacceptable as reason:
             logger.warning("a response of %s is refused: %s", provider.name, reason)
             raise response_invalid(provider.title) from None

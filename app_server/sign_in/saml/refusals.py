@@ -1,10 +1,6 @@
-"""The errors of a sign-in by a SAML provider. The sign-in page explains each by its code."""
+"""The errors of a sign-in by SAML alone. The sign-in page explains each by its code."""
 
-from app_server.core.errors import BadGateway, BadRequest, Forbidden, NotFound
-
-
-def provider_not_found() -> NotFound:
-    return NotFound("There is no such provider.", code="saml_provider_not_found")
+from app_server.core.errors import BadGateway, Forbidden
 
 
 def provider_unreachable(title: str) -> BadGateway:
@@ -21,18 +17,6 @@ def program_missing() -> BadGateway:
         code="saml_xmlsec1_missing",
         fix="An administrator installs it on the server: apt-get install xmlsec1.",
     )
-
-
-def attempt_expired() -> BadRequest:
-    return BadRequest(
-        "This sign-in was begun in another browser, or more than ten minutes ago.",
-        code="saml_attempt_expired",
-        fix="Begin again on the sign-in page.",
-    )
-
-
-def refused_by_provider(title: str) -> Forbidden:
-    return Forbidden(f"{title} did not sign you in.", code="saml_refused_by_provider")
 
 
 def response_invalid(title: str) -> BadGateway:

@@ -31,7 +31,7 @@ async def test_commits_and_tags_of_the_user_are_signed_and_no_others(home: Home,
 
     trusted = f"echo 'ada@example.org {key['public_key']}' > ../trusted"
     await git(f'{trusted} && git config gpg.ssh.allowedSignersFile "$PWD/../trusted"')
-    await git("git commit -q --allow-empty -m Mend && git tag -s -m First v1")
+    await git("git commit -q --allow-empty -m Fix && git tag -s -m First v1")
     good = 'Good "git" signature for ada@example.org with ED25519 key ' + key["fingerprint"]
     assert await git("git verify-commit HEAD") == good
     assert await git("git verify-tag v1") == good

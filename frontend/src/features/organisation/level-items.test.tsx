@@ -125,7 +125,7 @@ test('a change of a server of a team keeps what the form does not show', async (
   ])
 })
 
-test('a member sees what is given, by whom, and what holds instead', async () => {
+test('a member sees each item, the level that gives it, and what overrides it', async () => {
   const { kind, name, description, allows } = SECRET
   const given: GivenItem[] = [
     {
