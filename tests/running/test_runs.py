@@ -141,3 +141,49 @@ def test_the_next_run_begins_with_the_longest_file(project: Project) -> None:
     assert any("test_z.py" in line for line in ends)
     collected = project.run("-n", "2", "--collect-only", "-q").stdout
     assert collected.index("test_z.py") < collected.index("test_a.py")
+
+
+UNSTEADY = """
+from pathlib import Path
+
+def test_passes_at_last():
+    marker = Path(__file__).with_name("was_here")
+    was_here = marker.exists()
+    marker.touch()
+    assert was_here
+
+def test_beside_it():
+    pass
+"""
+BROKEN = """
+def test_is_broken():
+    assert 1 == 2
+"""
+
+
+def test_what_fails_gets_a_second_try_alone_and_is_named_either_way(project: Project) -> None:
+    project.write("test_a.py", UNSTEADY)
+    done = project.run("-n", "2", "--second-try", "2")
+    assert done.returncode == 0, done.stdout
+    assert "1 failed, 1 passed" in done.stdout, "the first try is told as it was"
+    assert "UNSTEADY" in done.stdout
+    assert done.stdout.rindex("UNSTEADY") < done.stdout.rindex("test_a.py::test_passes_at_last")
+
+    (project.path / "was_here").unlink()
+    project.write("test_b.py", BROKEN)
+    done = project.run("--second-try", "2")
+    assert done.returncode == 1, done.stdout
+    assert "1 failed, 1 passed" in done.stdout, "of the second try"
+    assert "FAILED TWICE" in done.stdout
+
+    (project.path / "was_here").unlink()
+    done = project.run("--second-try", "1")
+    assert done.returncode == 1, done.stdout
+    assert "second try" not in done.stdout, "more failed than may be unsteady"
+
+
+def test_a_run_that_was_cut_short_gets_no_second_try(project: Project) -> None:
+    project.write("test_a.py", UNSTEADY)
+    done = project.run("--second-try", "2", "--maxfail", "1")
+    assert done.returncode != 0, done.stdout
+    assert "second try" not in done.stdout

@@ -1,4 +1,6 @@
-"""The pytest plugin: `--lane NAME`, `--budgets`, `--shuffle SEED`, `--green-campaigns DIRECTORY`."""
+"""The pytest plugin: `--lane NAME`, `--budgets`, `--shuffle SEED`, `--green-campaigns DIRECTORY`,
+`--second-try MOST`.
+"""
 
 import os
 from collections import defaultdict
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 from xdist.remote import Producer
 
-from tests.support.running import budgets, campaigns, longest_first
+from tests.support.running import budgets, campaigns, longest_first, second_try
 from tests.support.running.durations import file_of, read_durations, write_durations
 from tests.support.running.lanes import Lane, lane_of, read_lanes
 
@@ -26,6 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         metavar="DIRECTORY",
         help="leave out campaigns that passed with the same inputs, and remember which pass now",
+    )
+    group.addoption(
+        "--second-try",
+        type=int,
+        default=0,
+        metavar="MOST",
+        help="run tests that failed once more, alone; if more than MOST failed, none",
     )
 
 
@@ -86,11 +95,15 @@ class Recorder:
         self._seconds: dict[str, float] = defaultdict(float)
         self._lanes: dict[str, str] = {}
         self._failed: set[str] = set()
+        self._skipped: set[str] = set()
+        self._second_try: second_try.SecondTry | None = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] += report.duration
         self._lanes.setdefault(report.nodeid, dict(report.user_properties).get(_LANE, "quick"))
-        if not report.passed:
+        if report.skipped:
+            self._skipped.add(report.nodeid)
+        elif report.failed:
             self._failed.add(report.nodeid)
         if report.failed and not hasattr(self._config, "workerinput"):
             self._tell(report)
@@ -109,21 +122,35 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if hasattr(self._config, "workerinput") or not self._seconds:
             return
+        if self._may_try_again(session, exitstatus):
+            self._second_try = second_try.try_again(
+                self._config.rootpath, self._config.inipath, sorted(self._failed)
+            )
+            if self._second_try.passed:
+                session.exitstatus = pytest.ExitCode.OK
         self._earlier = read_durations()
         into = Path(self._config.rootpath) / ".pytest_cache"
         write_durations(self._seconds, self._earlier, into)
         green = self._config.getoption("--green-campaigns")
         if green and exitstatus == pytest.ExitCode.OK:  # a run that was cut short proves nothing
-            campaigns.remember(green, self._seconds, self._failed)
+            campaigns.remember(green, self._seconds, self._failed | self._skipped)
         self._slowness = budgets.pace()
         if self._config.getoption("--budgets") and budgets.exceeded(self._took(), self._slowness):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _may_try_again(self, session: pytest.Session, exitstatus: int) -> bool:
+        return (
+            exitstatus == pytest.ExitCode.TESTS_FAILED
+            and 0 < len(self._failed) <= self._config.getoption("--second-try")
+            and second_try.has_run_all(session, len(self._lanes))
+        )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for campaign in campaigns.to_leave_out(self._config.getoption("--green-campaigns")):
             terminalreporter.section(
                 f"NOT RUN: campaign {campaign.name}, green with the same inputs", sep="!"
             )
+        self._summarise_second_try(terminalreporter)
         if not self._config.getoption("--budgets") or not self._seconds:
             return
         took = self._took()
@@ -133,6 +160,16 @@ class Recorder:
         for lane in budgets.exceeded(took, self._slowness):
             terminalreporter.section(f"OVER BUDGET: {lane.name}", sep="!", red=True)
             terminalreporter.write_line("\n".join(budgets.grown(lane, took, self._earlier)))
+
+    def _summarise_second_try(self, terminalreporter: pytest.TerminalReporter) -> None:
+        again = self._second_try
+        if again is None:
+            return
+        terminalreporter.section("second try, alone")
+        terminalreporter.write_line(again.output)
+        verdict = "UNSTEADY (failed, then passed alone)" if again.passed else "FAILED TWICE, or one of them"
+        terminalreporter.section(verdict, sep="!", red=True)
+        terminalreporter.write_line("\n".join(again.tests))
 
     def _took(self) -> budgets.Took:
         return budgets.Took(self._seconds, self._lanes, _workers(self._config))
