@@ -1,7 +1,8 @@
 """A second try for a few tests that failed: alone, when all others have ended.
 
-A real fault fails again. A test that passes now is unsteady: it depends on what else the machine does. The run
-shows both tries and names the test, and stays green. More failures than allowed get no second try.
+A real fault fails again. A test that passes now is unsteady: it depends on what else the machine does. The
+run shows both tries and names the test, and stays green. With more failures than allowed there is no second
+try.
 """
 
 import os
