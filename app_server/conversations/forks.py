@@ -5,21 +5,17 @@ files, and sends the log to its agent server. All keys, addresses and proofs are
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import undefer
 
 from app_server.conversations import service
 from app_server.conversations.in_sandbox import without_sandbox
-from app_server.conversations.log import message_texts
 from app_server.conversations.log.copying import copied_frames, positions_to_copy
-from app_server.conversations.log.full_log import take_room
-from app_server.conversations.log.ingest import project
+from app_server.conversations.log.filling import fill, hide, removed_after_failure, revealed
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.snapshots import snapshot_of
@@ -70,7 +66,8 @@ class Forks:
         """Creates the fork and returns its start task, which the worker then carries out.
 
         Raises the error of without_sandbox, Conflict `conversation_not_started`, NotFound `event_not_found`,
-        Unavailable `log_behind`, and the errors of snapshot_of and service.start.
+        Unavailable `log_behind` and `copy_cut_off`, and the errors of snapshot_of and service.start. The fork
+        is hidden until it is complete. If the server is killed before that, the fork is removed.
         """
         async with self.database.read() as session:
             task = await session.get_one(StartTask, original.id)
@@ -81,10 +78,20 @@ class Forks:
                 session, original.id, through_seq=last, from_event_id=wanted.from_event_id
             )
         archive = await snapshot_of(self.database, self.sandboxes, original, None)
+        fork = await self._begin(user, original, self._request(original, task, wanted, archive.id), archive)
+        async with removed_after_failure(self.database, fork.id):
+            async for frames in copied_frames(self.database, original.id, positions):
+                await fill(self.database, fork.id, frames)
+            await self._complete(original, fork.id, wanted.title)
+        return fork
+
+    async def _begin(
+        self, user: User, original: Conversation, request: StartRequest, archive: Archive
+    ) -> StartTask:
+        """Stores the fork, which is hidden and has no events yet, with its files."""
         new_id: UUID | None = None
         try:
             async with self.database.session() as session:
-                request = self._request(original, task, wanted, archive.id)
                 fork = await service.start(
                     session,
                     self.config,
@@ -96,7 +103,9 @@ class Forks:
                 )
                 new_id = fork.id
                 await self._give_files(session, fork, archive)
-                await _copy(session, original, fork.id, positions, wanted.title)
+                row = await session.get_one(Conversation, fork.id)
+                row.forked_from_conversation_id = original.id
+                hide(row)
         except BaseException:
             if new_id is not None:
                 await self.sandboxes.archives.unshare(archive.id, new_id)
@@ -104,6 +113,15 @@ class Forks:
             raise
         await self.sandboxes.archives.unshare(archive.id, archive.sandbox_id)
         return fork
+
+    async def _complete(self, original: Conversation, fork_id: UUID, title: str | None) -> None:
+        async with self.database.session() as session:
+            fork = await revealed(session, fork_id)
+            fork.title = title or original.title or fork.title
+            fork.unsent_title = None
+            fork.tags = original.tags
+            fork.base_commit, fork.more_repositories = original.base_commit, original.more_repositories
+            fork.first_repository = original.first_repository
 
     async def _last_seq(self, original: Conversation) -> int:
         """Returns the present end of the log, after the agent server has reported it. So what was decided
@@ -162,29 +180,6 @@ class Forks:
         await self.sandboxes.archives.share(snapshot, fork.sandbox_id)
         row = await session.get_one(Archive, snapshot.id)
         row.sandbox_id, row.kind, row.conversation_id = fork.sandbox_id, ArchiveKind.ARCHIVE, None
-
-
-async def _copy(
-    session: AsyncSession,
-    original: Conversation,
-    fork_id: UUID,
-    positions: Sequence[int],
-    title: str | None,
-) -> None:
-    fork = await session.get_one(
-        Conversation, fork_id, options=[undefer(Conversation.folded_state)], populate_existing=True
-    )
-    async for frames in copied_frames(session, original.id, positions):
-        appended = await log.append(session, fork_id, frames)
-        take_room(fork, appended)
-        await message_texts.add(session, fork_id, appended.new)
-        project(fork, appended)
-    fork.forked_from_conversation_id = original.id
-    fork.title = title or original.title or fork.title
-    fork.unsent_title = None
-    fork.tags = original.tags
-    fork.base_commit, fork.more_repositories = original.base_commit, original.more_repositories
-    fork.first_repository = original.first_repository
 
 
 async def _require_files(session: AsyncSession, original: Conversation, task: StartTask) -> None:

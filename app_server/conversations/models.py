@@ -45,7 +45,8 @@ class Conversation(Base):
 
     `sandbox_id` equals `id` unless the conversation works in a sandbox that was made for another one, or
     before any conversation. `deleted_at` hides it at once; the worker then removes its rows and its files,
-    and the sandbox with the last conversation in it.
+    and the sandbox with the last conversation in it. While its log is being filled, `deleted_at` is a time in
+    the future (log/filling.py).
     """
 
     __tablename__ = "conversations"

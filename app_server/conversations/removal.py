@@ -16,7 +16,7 @@ from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start import repository
 from app_server.conversations.start.tasks import elsewhere
-from app_server.core.database import Database
+from app_server.core.database import Database, now
 from app_server.core.errors import NotFound
 from app_server.events.log import delete_log
 from app_server.llm_gateway.limits.spending import forget_conversation
@@ -43,7 +43,7 @@ async def deleted_conversations(
         select(Conversation.id)
         .outerjoin(Sandbox, Sandbox.id == Conversation.sandbox_id)
         .where(
-            Conversation.deleted_at.is_not(None),
+            Conversation.deleted_at <= now(),
             or_(~elsewhere(Conversation.sandbox_id, server_id), is_lost(Sandbox.server_id)),
             or_(Sandbox.id.is_(None), Sandbox.status.in_(_REACHABLE), ~others.exists()),
         )

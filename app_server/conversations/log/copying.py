@@ -7,6 +7,8 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations.log.filling import PER_TRANSACTION
+from app_server.core.database import Database
 from app_server.core.errors import NotFound
 from app_server.events import log
 from app_server.events.models import StoredEvent
@@ -22,13 +24,16 @@ _PAGE = 500
 
 
 async def copied_frames(
-    session: AsyncSession, conversation_id: UUID, positions: Sequence[int]
+    database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
-    """Yields the events at these positions in pages, numbered from 1."""
+    """Yields the events at these positions in parts for `filling.fill`, numbered from 1. No transaction is
+    open meanwhile.
+    """
     seq = 0
-    for begin in range(0, len(positions), _PAGE):
-        part = positions[begin : begin + _PAGE]
-        bodies = await _bodies(session, conversation_id, part)
+    for begin in range(0, len(positions), PER_TRANSACTION):
+        part = positions[begin : begin + PER_TRANSACTION]
+        async with database.read() as session:
+            bodies = await _bodies(session, conversation_id, part)
         yield [
             DurableFrame(type="durable", seq=seq + number, event=orjson.loads(body))
             for number, body in enumerate(bodies, start=1)
@@ -92,8 +97,8 @@ async def _bodies(session: AsyncSession, conversation_id: UUID, positions: Seque
     first = positions[0]
     while first <= positions[-1]:
         page = await log.read_bodies(
-            session, conversation_id, from_seq=first, through_seq=positions[-1], limit=_PAGE
+            session, conversation_id, from_seq=first, through_seq=positions[-1], limit=PER_TRANSACTION
         )
         found += [body for seq, body in enumerate(page, start=first) if seq in wanted]
-        first += _PAGE
+        first += PER_TRANSACTION
     return found

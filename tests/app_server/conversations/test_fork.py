@@ -1,12 +1,22 @@
 """A fork has the dialogue and the files of a conversation, and needs it no more."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
+from sqlalchemy import Connection, event, func, select
+
+from app_server.conversations.log import copying, filling
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start.secrets import opened
+from app_server.events.models import StoredEvent
 from app_server.llm_gateway.proof import proof_of
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.conversations.test_archive_in_conversation import finished, send, with_profile
@@ -91,8 +101,8 @@ async def assert_only_its_own_keys(home: Home, copy: str, original: str) -> None
     assert not list((home.config.home / "archives" / original).glob("*")), "the copy of the files is gone"
 
 
-async def test_a_fork_ends_at_the_event_that_is_named(
-    home: Home, scripted_llm: ScriptedLLM, repository: Path
+async def test_a_fork_ends_at_the_event_that_is_named_and_is_hidden_until_its_log_is_complete(
+    home: Home, scripted_llm: ScriptedLLM, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = (await with_profile(home, scripted_llm, repository))["id"]
     for turn in (1, 2):
@@ -100,16 +110,55 @@ async def test_a_fork_ends_at_the_event_that_is_named(
         await finished(home, original, turn)
     (_, answer, *_) = await messages(home, original)
 
-    copy = (await fork(home, original, from_event_id=answer["id"]))["id"]
+    monkeypatch.setattr(copying, "PER_TRANSACTION", 2)
+    with _commits(home) as seen:
+        copy = (await fork(home, original, from_event_id=answer["id"]))["id"]
     unknown = await home.client.post(f"{ROOT}/{original}/fork", json={"from_event_id": uuid4().hex})
 
     assert [text(each) for each in await messages(home, copy)] == ["Turn 1.", "Yes."]
+    while_hidden = [count for is_visible, count in seen if not is_visible]
+    assert {later - earlier for earlier, later in pairwise(while_hidden)} <= {0, 1, 2}
+    assert max(while_hidden) == next(count for is_visible, count in seen if is_visible) > 2
     assert_problem(unknown, 404, "event_not_found")
     await home.client.delete(f"{ROOT}/{copy}")
     await eventually(lambda: _is_gone(home, copy))
     assert len(await messages(home, original)) == 4
+
+    # As after a kill: the time for which it is hidden passes.
+    monkeypatch.setattr(filling, "_HIDDEN", timedelta(0))
+    cut_off = await home.client.post(f"{ROOT}/{original}/fork", json={})
+    assert_problem(cut_off, 503, "copy_cut_off")
+    await eventually(lambda: _is_alone(home, original))
+    assert (await home.client.get(f"/api/v1/sandboxes/{original}/snapshots")).json() == []
+    assert not list((home.config.home / "archives").glob("*/*"))
     async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
         assert_problem(await other.post(f"{ROOT}/{original}/fork", json={}), 404, "not_found")
+
+
+@contextmanager
+def _commits(home: Home) -> Iterator[list[tuple[bool, int]]]:
+    """Yields the list of what each commit leaves of a fork: whether it is visible, and its events."""
+    seen: list[tuple[bool, int]] = []
+    events = select(func.count()).where(StoredEvent.conversation_id == Conversation.id).scalar_subquery()
+    query = select(Conversation.deleted_at, events).where(
+        Conversation.forked_from_conversation_id.is_not(None)
+    )
+
+    def note(connection: Connection) -> None:
+        seen.extend((deleted_at is None, count) for deleted_at, count in connection.execute(query))
+
+    event.listen(home.database.engine.sync_engine, "commit", note)
+    try:
+        yield seen
+    finally:
+        event.remove(home.database.engine.sync_engine, "commit", note)
+
+
+async def _is_alone(home: Home, conversation_id: str) -> bool:
+    async with home.database.read() as session:
+        left = set(await session.scalars(select(Conversation.id)))
+        machines = set(await session.scalars(select(Sandbox.id)))
+    return left == machines == {UUID(conversation_id)}
 
 
 async def _is_gone(home: Home, conversation_id: str) -> bool:

@@ -1,0 +1,101 @@
+"""Fills the log of a new conversation from events that exist already, in short transactions.
+
+Other writers can write between two of them. The conversation is hidden until its log is complete: its
+`deleted_at` is a time in the future, which each transaction moves on. After a crash that time passes, and the
+conversation is removed like a deleted one.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import undefer
+
+from app_server.conversations.log import message_texts
+from app_server.conversations.log.full_log import take_room
+from app_server.conversations.log.ingest import project
+from app_server.conversations.models import Conversation
+from app_server.core.database import UNAVAILABLE, Database, now
+from app_server.core.errors import Unavailable
+from app_server.events import log
+from app_server.events.schemas import DurableFrame
+from app_server.users.models import User
+
+PER_TRANSACTION = 100
+_HIDDEN = timedelta(minutes=2)
+"""Much longer than one transaction takes, so that only a copy that has ended is removed."""
+
+
+def hide(conversation: Conversation) -> None:
+    """Hides the conversation until `revealed`, or until it is removed because its filling was cut off."""
+    conversation.deleted_at = now() + _HIDDEN
+
+
+@asynccontextmanager
+async def removed_after_failure(database: Database, conversation_id: UUID) -> AsyncIterator[None]:
+    """Removes the hidden conversation if the block fails."""
+    try:
+        yield
+    except BaseException:
+        # Without a database, its time passes.
+        with suppress(*UNAVAILABLE):
+            async with database.session() as session:
+                await session.execute(
+                    update(Conversation).where(*_is_hidden(conversation_id)).values(deleted_at=now())
+                )
+        raise
+
+
+async def fill(database: Database, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
+    """Appends the frames to the log of a hidden conversation, in one transaction.
+
+    frames: at most PER_TRANSACTION. Raises Unavailable `copy_cut_off`, LogFull, and the errors of log.append.
+    """
+    async with database.session() as session:
+        conversation = await _hidden(session, conversation_id)
+        appended = await log.append(session, conversation_id, frames)
+        take_room(conversation, appended)
+        await message_texts.add(session, conversation_id, appended.new)
+        project(conversation, appended)
+        hide(conversation)
+
+
+async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    """Returns the conversation, whose log is complete and which is visible from the commit on.
+
+    Raises Unavailable `copy_cut_off`.
+    """
+    conversation = await _hidden(session, conversation_id)
+    conversation.deleted_at = None
+    return conversation
+
+
+def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
+    """Yields the frames in parts for one transaction each."""
+    for begin in range(0, len(frames), PER_TRANSACTION):
+        yield frames[begin : begin + PER_TRANSACTION]
+
+
+async def _hidden(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    query = (
+        select(Conversation)
+        .join(User, User.id == Conversation.user_id)
+        .where(*_is_hidden(conversation_id), User.deleting_at.is_(None))
+        .options(undefer(Conversation.folded_state))
+        .with_for_update(of=Conversation)
+    )
+    conversation = await session.scalar(query)
+    if conversation is None:
+        raise Unavailable(
+            "Copying the events took too long between two steps. The copy is removed.",
+            code="copy_cut_off",
+            fix="Try again.",
+        )
+    return conversation
+
+
+def _is_hidden(conversation_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return (Conversation.id == conversation_id, Conversation.deleted_at > now())
