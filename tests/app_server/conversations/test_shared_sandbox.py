@@ -88,7 +88,9 @@ async def test_two_conversations_with_one_repository_do_not_tread_on_each_other(
     assert {each["id"] for each in found.json()["items"]} == {first["id"], second["id"]}
 
 
-async def test_each_conversation_pays_for_its_own_calls(home: Home, scripted_llm: ScriptedLLM) -> None:
+async def test_each_conversation_pays_for_its_own_calls_and_is_forked_alone(
+    home: Home, scripted_llm: ScriptedLLM
+) -> None:
     await use_model(home, scripted_llm, input_cost_per_token=0, output_cost_per_token=0.01)
     scripted_llm.fallback = say("Yes.", completion_tokens=10)
     await share(home)
@@ -114,6 +116,16 @@ async def test_each_conversation_pays_for_its_own_calls(home: Home, scripted_llm
         return [await spent(first), await spent(second)] == [100_000, 200_000]
 
     await eventually(both_have_paid)
+    for each in (first, second):
+        await home.shell(each["id"], f"echo {each['id']} > mine")
+
+    fork = (await home.client.post(f"{ROOT}/{second['id']}/fork", json={})).json()
+    ended = await home.ended(fork["id"])
+    assert ended["status"] == "READY", ended["error"]
+    assert fork["sandbox_id"] == fork["id"]
+    assert await home.shell(fork["id"], "ls; cat mine") == f"mine\n{second['id']}"
+    assert await replies(home, fork["id"]) == ["Yes.", "Yes."]
+    assert await spent(fork) == 0
 
 
 async def test_deleting_one_leaves_the_others_and_the_last_takes_the_sandbox_along(
