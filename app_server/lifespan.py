@@ -98,6 +98,7 @@ from app_server.sign_in.passwords import throttle
 from app_server.sign_in.passwords.hashing import PasswordHashing
 from app_server.sign_in.refused import RefusedSignIns
 from app_server.sign_in.saml.providers import SamlProviders
+from app_server.skill_catalogue import update_check
 from app_server.triggers import handling, progress, retention
 from app_server.triggers.handling import Handling
 from app_server.triggers.places import places_of
@@ -321,6 +322,8 @@ async def _open_jobs(
     jobs.schedule(retention.KIND, retention.forgetter(database), retention.EVERY)
     keep = retainer(database, pubsub, sandboxes, start_worker.wake)
     jobs.schedule(RETAIN_KIND, keep, RETAIN_EVERY)
+    check_skills = update_check.checker(database, config)
+    jobs.schedule(update_check.KIND, check_skills, update_check.EVERY, update_check.POLICY)
     await jobs.open()
     stack.push_async_callback(jobs.close)
     return jobs

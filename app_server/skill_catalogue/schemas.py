@@ -29,7 +29,8 @@ class CatalogueSkill(BaseModel):
     """A skill that can be installed.
 
     marketplace: the registered repository that has it; None for a public skill of the product. is_installed:
-    for the current user. is_installed_for_everyone: for everyone here.
+    for the current user. is_installed_for_everyone: for everyone here. has_update: whether an installed one
+    has another text than its source.
     """
 
     name: str
@@ -39,6 +40,7 @@ class CatalogueSkill(BaseModel):
     path: str
     is_installed: bool
     is_installed_for_everyone: bool
+    has_update: bool
 
 
 class SkillRepositoryInfo(BaseModel):
@@ -86,6 +88,8 @@ class InstalledSkillInfo(BaseModel):
 
     source: the address of its repository; None for a public skill of the product. commit: the commit that it
     was read from. other_files: the number of further files in its directory; agents do not get them.
+    has_update: whether its source had another text at checked_at; the server looks once a day, and updates
+    nothing. check_problem: why the last look failed.
     """
 
     id: Id
@@ -100,6 +104,9 @@ class InstalledSkillInfo(BaseModel):
     is_for_everyone: bool
     installed_at: Timestamp
     updated_at: Timestamp
+    has_update: bool
+    checked_at: Timestamp | None
+    check_problem: str | None
 
 
 class InstalledSkillWithText(InstalledSkillInfo):
@@ -153,4 +160,7 @@ def fields_of(row: InstalledSkill) -> dict[str, object]:
         "is_for_everyone": row.user_id is None,
         "installed_at": row.installed_at,
         "updated_at": row.updated_at,
+        "has_update": row.has_update,
+        "checked_at": row.checked_at,
+        "check_problem": row.check_problem,
     }

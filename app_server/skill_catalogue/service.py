@@ -1,7 +1,7 @@
 """Installs, updates and removes skills."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,7 +14,12 @@ from app_server.core.errors import AppError, Conflict, NotFound
 from app_server.http.guarded_client import Guard
 from app_server.marketplaces.index import UnreadableMarketplace
 from app_server.marketplaces.schemas import Marketplace
-from app_server.skill_catalogue.repositories import KnownRepository, known_repositories, read_repository
+from app_server.skill_catalogue.repositories import (
+    KnownRepository,
+    Read,
+    known_repositories,
+    read_repository,
+)
 from app_server.skill_catalogue.schemas import CatalogueSkill, InstallSkill
 from app_server.skills.models import InstalledSkill
 from app_server.skills.shipped import ShippedSkill, shipped_skills
@@ -55,7 +60,17 @@ def catalogue(
     query: str,
 ) -> list[CatalogueSkill]:
     """Returns the skills whose name or description has all words of the query, the product's first."""
-    has = {(row.marketplace, row.source is None, row.name, row.user_id is None) for row in installed}
+    rows = {(row.marketplace, row.source is None, row.name, row.user_id is None): row for row in installed}
+
+    def state(marketplace: str | None, name: str) -> dict[str, bool]:
+        key = (marketplace, marketplace is None, name)
+        own, everyones = rows.get((*key, False)), rows.get((*key, True))
+        return {
+            "is_installed": own is not None,
+            "is_installed_for_everyone": everyones is not None,
+            "has_update": any(row.has_update for row in (own, everyones) if row is not None),
+        }
+
     skills = [
         CatalogueSkill(
             name=one.name,
@@ -63,8 +78,7 @@ def catalogue(
             marketplace=None,
             scope=None,
             path=one.path,
-            is_installed=(None, True, one.name, False) in has,
-            is_installed_for_everyone=(None, True, one.name, True) in has,
+            **state(None, one.name),
         )
         for one in shipped
     ]
@@ -75,8 +89,7 @@ def catalogue(
                 **one,
                 marketplace=name,
                 scope=each.registration.scope,
-                is_installed=(name, False, one["name"], False) in has,
-                is_installed_for_everyone=(name, False, one["name"], True) in has,
+                **state(name, one["name"]),
             )
             for one in (each.found.skills if each.found else ())
         ]
@@ -107,25 +120,39 @@ async def read_content(place: SkillOrigin, name: str, guard: Guard | None) -> Co
     """Reads a skill at its source.
 
     guard: keeps the user from reaching hosts in the server's private network; None allows every host.
-    Raises NotFound `skill_not_found`, RefusedSkill `skill_refused` and `skill_repository_unreadable`.
+    Raises the errors of `version_at` and `content_in`.
+    """
+    return content_in(await version_at(place, guard), name)
+
+
+async def version_at(place: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
+    """Returns the present skills of a source. guard: see read_content.
+
+    Raises RefusedSkill `skill_repository_unreadable`.
     """
     if place.repository is None:
-        for one in await asyncio.to_thread(shipped_skills):
-            if one.name == name:
-                return Content(one.description, one.path, one.text)
-        raise _not_found(name)
+        return await asyncio.to_thread(shipped_skills)
     try:
-        read = await read_repository(place.repository, guard)
+        return await read_repository(place.repository, guard)
     except UnreadableMarketplace as error:
         raise RefusedSkill(
             f"The repository cannot be used. {error}",
             code="skill_repository_unreadable",
             fix="Check its address, branch and directory.",
         ) from error
-    for found in read.folders.skills:
+
+
+def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
+    """Returns one skill of a source. Raises NotFound `skill_not_found`, RefusedSkill `skill_refused`."""
+    if not isinstance(version, Read):
+        for one in version:
+            if one.name == name:
+                return Content(one.description, one.path, one.text)
+        raise _not_found(name)
+    for found in version.folders.skills:
         if found.name == name:
-            return Content(found.description, found.path, found.text, read.commit, found.other_files)
-    if reasons := [problem for problem in read.folders.problems if name in problem]:
+            return Content(found.description, found.path, found.text, version.commit, found.other_files)
+    if reasons := [problem for problem in version.folders.problems if name in problem]:
         raise RefusedSkill(
             f"The skill {name} is refused. {' '.join(reasons)}",
             fix="Correct the skill in its repository, then try again.",
@@ -198,6 +225,7 @@ async def replace(session: AsyncSession, row: InstalledSkill, content: Content) 
 def _set(row: InstalledSkill, content: Content) -> None:
     row.description, row.path, row.text = content.description, content.path, content.text
     row.commit_id, row.other_files = content.commit, content.other_files
+    row.has_update, row.checked_at, row.check_problem = False, now(), None
 
 
 def _belongs_to(user_id: UUID | None) -> ColumnElement[bool]:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, now
@@ -20,6 +20,8 @@ class InstalledSkill(Base):
     `marketplace`: the registered repository that it comes from; None for a public skill of the product and
     for an address that was given. `source`: the address of its repository; None for a public skill of the
     product. `commit_id`: the commit of `text`. `other_files`: files of its directory that are not delivered.
+    `checked_at`: when it was compared with its source; `has_update`: whether the source had another text
+    then; `check_problem`: why the last comparison failed.
     """
 
     __tablename__ = "installed_skills"
@@ -55,6 +57,9 @@ class InstalledSkill(Base):
     other_files: Mapped[int]
     installed_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
+    has_update: Mapped[bool] = mapped_column(default=False, server_default=false())
+    checked_at: Mapped[datetime | None]
+    check_problem: Mapped[str | None] = mapped_column(Text)
 
 
 class SkillChoice(Base):

@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
+from app_server.core.jobs.policy import JobAttempt
 from app_server.marketplaces import fetching
+from app_server.skill_catalogue import update_check
 from app_server.skills.shipped import shipped_skills
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
@@ -122,8 +126,17 @@ async def has_triggered(home: Home, conversation_id: str, names: list[str]) -> b
     return triggered == names and status == "finished"
 
 
+async def hint(app: App, client: httpx.AsyncClient, route: str) -> tuple[bool, str]:
+    """Runs the check for updates, and returns what is shown about the skill."""
+    run = update_check.checker(app.database, app.config)
+    attempt = JobAttempt(uuid4(), update_check.KIND, {}, None, 1, is_last=False)
+    assert await run(attempt) == {"skills": 1}
+    shown = (await client.get(route)).json()
+    return shown["has_update"], shown["check_problem"]
+
+
 async def test_a_skill_of_a_repository_is_found_installed_updated_and_removed(
-    client: httpx.AsyncClient, host: GitHost, tmp_path: Path
+    app: App, client: httpx.AsyncClient, host: GitHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = publish(
         host,
@@ -162,15 +175,23 @@ async def test_a_skill_of_a_repository_is_found_installed_updated_and_removed(
     route = f"{INSTALLED}/{knots['id']}"
     unchanged = (await client.post(f"{route}/update")).json()
     second = publish(host, tmp_path / "work", {"a/knots/SKILL.md": skill("knots", "Tie a bowline.")})
-    # A new version arrives only by an update.
+    # A new version arrives only by an update. The check once a day tells that there is one.
+    monkeypatch.setattr(update_check, "_DUE_AFTER", timedelta(0))
+    assert await hint(app, client, route) == (True, None)
+    assert [one["has_update"] for one in (await get(client, "catalogue", query="knots"))["items"]] == [True]
     assert "bowline" not in (await client.get(route)).json()["text"]
     updated = (await client.post(f"{route}/update")).json()
     assert (unchanged["is_changed"], updated["is_changed"], updated["commit"]) == (False, True, second)
+    assert not updated["has_update"]
+    assert await hint(app, client, route) == (False, None)
     assert "bowline" in (await client.get(route)).json()["text"]
 
     (tmp_path / "work/a/knots/SKILL.md").unlink()
     (tmp_path / "work/a/knots/SKILL.md").symlink_to("/etc/passwd")
     publish(host, tmp_path / "work", {})
+    has_update, problem = await hint(app, client, route)
+    assert not has_update
+    assert "a/knots/SKILL.md is a link" in problem
     refused = await client.post(f"{route}/update")
     assert "a/knots/SKILL.md is a link" in detail(refused, "skill_refused")
     assert "bowline" in (await client.get(route)).json()["text"]

@@ -1,0 +1,103 @@
+"""Compares installed skills with their sources, so that the catalogue shows which can be updated.
+
+It never installs anything. What it does is noted with each skill: a run that is cut off continues with the
+others.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import or_, select
+
+from app_server.core.config import Config
+from app_server.core.database import Database, now
+from app_server.core.errors import AppError
+from app_server.core.jobs.policy import Handler, JobAttempt, RetryPolicy
+from app_server.git.pinned_git import guard_for
+from app_server.http.guarded_client import Guard
+from app_server.skill_catalogue.service import Content, content_in, source_of, version_at
+from app_server.skills.models import InstalledSkill
+from app_server.users.models import Role, User
+
+KIND: Final = "skills.check"
+EVERY: Final = timedelta(hours=1)
+POLICY: Final = RetryPolicy(attempts=3, timeout=timedelta(minutes=30))
+_DUE_AFTER = timedelta(days=1)
+_MOST = 200
+"""The skills of one run. The next run continues."""
+
+Due = tuple[InstalledSkill, Role | None]
+
+
+def checker(database: Database, config: Config) -> Handler:
+    """Returns the handler of the job."""
+
+    async def check(_attempt: JobAttempt) -> dict[str, Any]:
+        due = await _due(database)
+        for group in _by_source(due):
+            guard = _guard(config, group[0][1])
+            await _compare(database, [row for row, _ in group], guard)
+        return {"skills": len(due)}
+
+    return check
+
+
+async def _due(database: Database) -> Sequence[Due]:
+    """Returns the skills whose last comparison is the oldest, with the roles of their users. The role is None
+    for skills of everyone.
+    """
+    query = (
+        select(InstalledSkill, User.role)
+        .outerjoin(User, User.id == InstalledSkill.user_id)
+        .where(
+            User.disabled_at.is_(None),
+            or_(InstalledSkill.checked_at.is_(None), InstalledSkill.checked_at <= now() - _DUE_AFTER),
+        )
+        .order_by(InstalledSkill.checked_at.asc().nulls_first(), InstalledSkill.id)
+        .limit(_MOST)
+    )
+    async with database.read() as session:
+        return [(row, role) for row, role in await session.execute(query)]
+
+
+def _by_source(due: Sequence[Due]) -> list[list[Due]]:
+    """Groups the skills, so that each repository is read once for those who may reach the same hosts."""
+    groups: dict[tuple[object, ...], list[Due]] = {}
+    for row, role in due:
+        groups.setdefault((row.source, row.ref, row.repo_path, role), []).append((row, role))
+    return list(groups.values())
+
+
+def _guard(config: Config, role: Role | None) -> Guard | None:
+    # Only administrators install skills for everyone.
+    return guard_for(config, Role.ADMIN if role is None else role)
+
+
+async def _compare(database: Database, rows: Sequence[InstalledSkill], guard: Guard | None) -> None:
+    try:
+        version = await version_at(source_of(rows[0]), guard)
+    except AppError as error:
+        for row in rows:
+            await _note(database, row.id, error.detail)
+        return
+    for row in rows:
+        try:
+            found: Content | str = content_in(version, row.name)
+        except AppError as error:
+            found = error.detail
+        await _note(database, row.id, found)
+
+
+async def _note(database: Database, skill_id: UUID, found: Content | str) -> None:
+    """found: the content at the source, or why there is none."""
+    async with database.session() as session:
+        row = await session.get(InstalledSkill, skill_id, with_for_update=True)
+        if row is None:
+            return  # removed meanwhile
+        row.checked_at = now()
+        if isinstance(found, str):
+            row.check_problem = found
+        else:
+            row.check_problem, row.has_update = None, row.text != found.text
