@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.core.errors import NotFound
 from app_server.core.pubsub import Frame
 from app_server.events import log
 from app_server.events.models import StoredEvent
@@ -51,6 +52,24 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
     query = _sizes(conversation_id).where(StoredEvent.seq >= begin).order_by(StoredEvent.seq)
     fitting = _fitting(await session.scalars(query.limit(limit)))
     return await _read(session, conversation_id, begin, begin + fitting - 1, log_seq)
+
+
+async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
+    """Returns the events around one event, which is among them. The size is at most that of two windows.
+
+    Raises NotFound `event_not_found`.
+    """
+    query = select(StoredEvent.seq).where(
+        StoredEvent.conversation_id == conversation_id, StoredEvent.event_id == event_id
+    )
+    seq = await session.scalar(query)
+    if seq is None:
+        raise NotFound("The conversation has no such event.", code="event_not_found")
+    through = await before(session, conversation_id, seq + 1, (limit + 1) // 2)
+    if limit == 1:
+        return through
+    later = await after(session, conversation_id, seq, limit // 2)
+    return Window(through.first_seq, later.last_seq, later.log_seq, [*through.frames, *later.frames])
 
 
 async def read_at(session: AsyncSession, conversation_id: UUID, positions: Collection[int]) -> list[Frame]:

@@ -99,23 +99,31 @@ async def get_blob(
     return Response(blob.content, headers={"Content-Type": blob.media_type + charset, **_HARMLESS})
 
 
-@router.get("/window", responses={200: {"model": EventWindow}})
+@router.get("/window", responses={200: {"model": EventWindow}, 404: {"description": "No such event"}})
 async def get_window(
     database: ServerDatabase,
     conversation_id: SeenConversationId,
     session: ReadSession,
     before_seq: Position | None = None,
     after_seq: Position | None = None,
+    around_event_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=windows.MAX_EVENTS)] = 200,
 ) -> Response:
     """Returns the newest events with the events before them that make up the folded state; or the events
-    before or after a position, without the state. A window holds up to `limit` events and about 192 KiB, at
-    least one event unless there is none.
+    before or after a position or around an event, without the state. A window holds up to `limit` events and
+    about 192 KiB (around an event, twice as much), at least one event unless there is none.
 
-    400 `one_side_only` if both positions are given.
+    400 `one_side_only` if more than one place is given; 404 `event_not_found`.
     """
-    if before_seq is not None and after_seq is not None:
-        raise BadRequest("Give before_seq or after_seq, not both.", code="one_side_only")
+    if sum(place is not None for place in (before_seq, after_seq, around_event_id)) > 1:
+        raise BadRequest(
+            "Give one of before_seq, after_seq and around_event_id.",
+            code="one_side_only",
+            fix="Leave the others out.",
+        )
+    if around_event_id is not None:
+        found = await windows.around(session, conversation_id, around_event_id, limit)
+        return _json(window.to_json(found, None))
     if after_seq is not None:
         return _json(window.to_json(await windows.after(session, conversation_id, after_seq, limit), None))
     if before_seq is not None:

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { fakeConversation, fakeStartTask } from '@/test/factories'
 import { emptyView, type ConversationView } from '@/events/fold/reduce'
+import { NO_PAGES } from './pages'
 import { agentStatus, runningSince } from './status'
 
 const state = (view: Partial<ConversationView>) => ({
   view: { ...emptyView, ...view },
   connection: { state: 'open' as const },
   outgoing: [],
-  older: { isLoading: false, error: null },
+  ...NO_PAGES,
 })
 const running = { value: 'running' as const, seq: 5, since: '2026-01-02T03:04:05' }
 

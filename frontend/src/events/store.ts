@@ -3,12 +3,13 @@
  * However many frames arrive, the view changes at most once per animation frame.
  */
 import { createStore, type StoreApi } from 'zustand/vanilla'
-import { olderEvents, wholeEvent } from '@/api/conversations/events'
-import { emptyView, fold, withOlder, type ConversationView } from '@/events/fold/reduce'
+import { wholeEvent } from '@/api/conversations/events'
+import { emptyView, fold } from '@/events/fold/reduce'
+import { NO_PAGES, pagesOf, type PagedState, type Pages } from '@/events/pages'
 import type { Connection, EventSocket, SocketEnvironment } from '@/events/stream/frame-socket'
 import { openEventSocket } from '@/events/stream/socket'
 import { withWhole } from '@/events/fold/shortened'
-import { eventIs, type ConversationEvent, type DurableFrame, type Frame } from '@/events/wire/types'
+import { eventIs, type ConversationEvent, type Frame } from '@/events/wire/types'
 import { readable } from '@/events/wire/well-formed'
 
 /** A message of the user that the log does not contain yet. `id` is that of the event it will become. */
@@ -19,20 +20,15 @@ export interface OutgoingMessage {
   error: string | null
 }
 
-export interface ConversationState {
-  view: ConversationView
+export interface ConversationState extends PagedState {
   connection: Connection
   outgoing: readonly OutgoingMessage[]
-  /** How it stands with the events before those of the view. */
-  older: { isLoading: boolean; error: unknown }
 }
 
-export interface ConversationStore extends StoreApi<ConversationState> {
+export interface ConversationStore extends StoreApi<ConversationState>, Pages {
   /** Opens the stream; the function returned closes it. The state stays, so that it can be opened again. */
   connect: () => () => void
   retryNow: () => void
-  /** Adds a page of events before those of the view, if there are any and none is under way. */
-  loadOlder: () => Promise<void>
   /** Puts the whole of a shortened event in its place. Throws what the request throws. */
   loadWhole: (eventId: string) => Promise<void>
   /** Folds a frame in; the stream's go this way, and what a reply already tells before the stream does. */
@@ -58,8 +54,9 @@ export function createConversationStore(
     view: emptyView,
     connection: { state: 'connecting' },
     outgoing: options.outgoing ?? [],
-    older: { isLoading: false, error: null },
+    ...NO_PAGES,
   }))
+  const pages = pagesOf(conversationId, store)
   const schedule = options.schedule ?? nextFrame
   const arrived = new Set<string>()
   let queue: Frame[] = []
@@ -97,37 +94,31 @@ export function createConversationStore(
     return () => opened.close()
   }
 
-  async function loadOlder() {
-    const { view, older } = store.getState()
-    if (view.firstSeq <= 1 || older.isLoading) return
-    store.setState({ older: { isLoading: true, error: null } })
-    try {
-      const page = await olderEvents<DurableFrame>(conversationId, view.firstSeq)
-      store.setState((state) => ({
-        view: withOlder(state.view, page.events),
-        older: { isLoading: false, error: null },
-      }))
-    } catch (error) {
-      store.setState({ older: { isLoading: false, error } })
-    }
-  }
-
   async function loadWhole(eventId: string) {
     const event = await wholeEvent<ConversationEvent>(conversationId, eventId)
-    const seq = store.getState().view.history.find((each) => each.event.id === eventId)?.seq
+    const { view, passage } = store.getState()
+    const history = [...view.history, ...(passage?.view.history ?? [])]
+    const seq = history.find((each) => each.event.id === eventId)?.seq
     if (event === null || seq === undefined) return
-    store.setState((state) => ({ view: withWhole(state.view, readable(event, seq)) }))
+    const whole = readable(event, seq)
+    store.setState((state) => ({
+      view: withWhole(state.view, whole),
+      passage: state.passage && { ...state.passage, view: withWhole(state.passage.view, whole) },
+    }))
   }
 
   return {
     ...store,
+    ...pages,
     connect,
-    loadOlder,
     loadWhole,
     receive,
     retryNow: () => socket?.retryNow(),
-    putOutgoing: (message) =>
-      store.setState(({ outgoing }) => ({ outgoing: withoutArrived(upsert(outgoing, message), arrived) })),
+    putOutgoing: (message) => {
+      // Who sends a message wants to see it, so what happens now is shown again.
+      if (message.state === 'sending') pages.leavePassage()
+      store.setState(({ outgoing }) => ({ outgoing: withoutArrived(upsert(outgoing, message), arrived) }))
+    },
     dropOutgoing: (id) =>
       store.setState(({ outgoing }) => ({ outgoing: outgoing.filter((message) => message.id !== id) })),
   }
@@ -139,13 +130,16 @@ export function createStillStore(): ConversationStore {
     view: emptyView,
     connection: { state: 'closed' },
     outgoing: [],
-    older: { isLoading: false, error: null },
+    ...NO_PAGES,
   }))
   const ignore = () => undefined
   return {
     ...store,
     connect: () => ignore,
     loadOlder: () => Promise.resolve(),
+    loadNewer: () => Promise.resolve(),
+    openPassage: () => Promise.resolve(),
+    leavePassage: ignore,
     loadWhole: () => Promise.resolve(),
     retryNow: ignore,
     receive: ignore,

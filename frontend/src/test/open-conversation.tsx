@@ -17,6 +17,8 @@ export interface Given {
   task?: Partial<StartTask>
   profiles?: LLMProfile[]
   events?: ConversationEvent[]
+  /** The position of the first event that the stream brings. */
+  windowFrom?: number
   patch?: () => Response
   pushes?: GitPush[]
   /** Routes in place of those of the page's server. */
@@ -35,6 +37,7 @@ export function openConversation({
   task,
   profiles = [fakeDemoProfile()],
   events = [],
+  windowFrom,
   patch = () => new HttpResponse(''),
   pushes = [],
   extra = [],
@@ -48,6 +51,7 @@ export function openConversation({
     conversation: known,
     task: fakeStartTask({ id: ID, status: 'READY', ...task }),
     events,
+    windowFrom,
   })
   const sent: Record<string, unknown[]> = {}
   const note = async (request: Request) => {

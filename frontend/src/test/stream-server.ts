@@ -8,19 +8,23 @@ export interface StreamWorld {
   conversation: AppConversation
   task: StartTask
   events?: ConversationEvent[]
+  /** The position from which a page gets events that has none yet; the whole log without one. */
+  windowFrom?: number
 }
 
 const stream = ws.link('*/api/v1/conversation/:id/events/stream')
 
-export function streamServer({ conversation, task, events = [] }: StreamWorld) {
+export function streamServer({ conversation, task, events = [], windowFrom = 1 }: StreamWorld) {
   const log = [...events]
   const positions: number[] = []
   const send = (frame: Frame) => stream.broadcast(JSON.stringify(frame))
 
   const handler = stream.addEventListener('connection', ({ client }) => {
-    const afterSeq = Number(client.url.searchParams.get('after_seq'))
-    positions.push(afterSeq)
+    const known = Number(client.url.searchParams.get('after_seq'))
+    positions.push(known)
     const reply = (frame: Frame) => client.send(JSON.stringify(frame))
+    const afterSeq = known === 0 ? windowFrom - 1 : known
+    if (afterSeq > known) reply({ type: 'window', first_seq: windowFrom, last_seq: log.length, state: [] })
     reply({ type: 'sync', from_seq: afterSeq + 1, through_seq: log.length })
     reply({ type: 'start_task', task })
     reply({ type: 'conversation', conversation })

@@ -55,7 +55,7 @@ STORY = [
 FOLDED = [1, 3, 7, 8, 11]
 
 
-async def window(feed: Feed, **params: int) -> Any:
+async def window(feed: Feed, **params: int | str) -> Any:
     url = f"/api/v1/conversation/{feed.id}/events/window"
     reply = await feed.home.client.get(url, params=params)
     assert reply.status_code == 200, reply.text
@@ -92,9 +92,19 @@ async def test_pages_lead_to_both_ends_of_the_log(feed: Feed) -> None:
     assert (await window(feed, after_seq=99))["events"] == []
     assert (await window(feed, before_seq=99, limit=1))["last_seq"] == 10
 
+
+    for limit, seqs in ((1, [5]), (2, [5, 6]), (5, [3, 4, 5, 6, 7]), (50, [*range(1, 11)])):
+        around = await window(feed, around_event_id=durable(5)["event"]["id"], limit=limit)
+        assert (around["first_seq"], around["last_seq"]) == (seqs[0], seqs[-1])
+        assert (positions(around["events"]), around["log_seq"], around["state"]) == (seqs, 10, None)
+    at_end = await window(feed, around_event_id=durable(10)["event"]["id"], limit=3)
+    assert positions(at_end["events"]) == [9, 10]
+
     url = f"/api/v1/conversation/{feed.id}/events/window"
     both = await feed.home.client.get(url, params={"before_seq": 1, "after_seq": 1})
     assert (both.status_code, both.json()["code"]) == (400, "one_side_only")
+    unknown = await feed.home.client.get(url, params={"around_event_id": "elsewhere"})
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "event_not_found")
 
 
 async def test_large_events_make_a_window_shorter_but_never_empty(feed: Feed) -> None:

@@ -9,10 +9,12 @@ export interface EventPage<F> {
 
 const PAGE_EVENTS = 200
 
-/** The events right before a position. */
-export function olderEvents<F>(conversationId: string, beforeSeq: number): Promise<EventPage<F>> {
+/** A place in a log: beside a position, or around an event. */
+export type EventPlace = { before_seq: number } | { after_seq: number } | { around_event_id: string }
+
+export function eventsAt<F>(conversationId: string, place: EventPlace): Promise<EventPage<F>> {
   return request<EventPage<F>>(`/api/v1/conversation/${conversationId}/events/window`, {
-    query: { before_seq: beforeSeq, limit: PAGE_EVENTS },
+    query: { ...place, limit: PAGE_EVENTS },
   })
 }
 

@@ -18,7 +18,7 @@ import { outputsAfter, withoutOutput } from './output'
 import { readable } from '@/events/wire/well-formed'
 import { unreadAfter } from './unread'
 import { asRecord, sumUsage } from './usage'
-import type { ConversationView, TimelineItem } from './view'
+import { emptyView, type ConversationView, type TimelineItem } from './view'
 import type { ExecutionStatus } from '@/api/types'
 import {
   eventIs,
@@ -143,6 +143,20 @@ export function withOlder(view: ConversationView, frames: readonly DurableFrame[
   const { items, history, openActions } = draft
   const shortened = shortenedAfter(view.shortened, older)
   return { ...view, firstSeq, earlierActions, shortened, items, history, openActions }
+}
+
+/** The view of a part of the log, without the state before it. */
+export function passageOf(frames: readonly DurableFrame[]): ConversationView {
+  const first_seq = frames[0]?.seq ?? 1
+  const last_seq = frames.at(-1)?.seq ?? 0
+  return fold(emptyView, [{ type: 'window', first_seq, last_seq, state: [] }, ...frames])
+}
+
+/** The view with the events of a passage that reaches up to it. */
+export function withPassage(view: ConversationView, passage: ConversationView): ConversationView {
+  const frames = passage.history.map(({ seq, event }): DurableFrame => ({ type: 'durable', seq, event }))
+  const shortened = new Set([...view.shortened, ...passage.shortened])
+  return { ...withOlder(view, frames), shortened }
 }
 
 function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {

@@ -2,6 +2,7 @@ import { http, HttpResponse } from 'msw'
 import { describe, expect, it } from 'vitest'
 import { emptyView, fold, withOlder, type ConversationView } from './reduce'
 import { withWhole } from './shortened'
+import { shownView } from '@/events/pages'
 import { createConversationStore } from '@/events/store'
 import { eventIs, type ConversationEvent, type DurableFrame, type Frame } from '@/events/wire/types'
 import {
@@ -132,6 +133,81 @@ describe('the store', () => {
     await store.loadOlder()
     expect(asked).toEqual(['41', '41', '11'])
     expect(store.getState().view.items).toEqual(whole.items)
+  })
+})
+
+describe('a passage around an event that a link leads to', () => {
+  const asked: string[] = []
+  const opened = () => {
+    asked.length = 0
+    const store = createConversationStore('c', { schedule: (callback) => callback() })
+    store.receive({ type: 'window', first_seq: 61, last_seq: log.length, state: stateBefore(61) })
+    frames.slice(60).forEach((frame) => store.receive(frame))
+    return store
+  }
+  const answers = (page: number) =>
+    server.use(
+      http.get('*/api/v1/conversation/c/events/window', ({ request }) => {
+        const params = new URL(request.url).searchParams
+        const [before, after, around] = ['before_seq', 'after_seq', 'around_event_id'].map((name) =>
+          params.get(name),
+        )
+        asked.push(`${before ?? ''}-${after ?? ''}-${around ?? ''}`)
+        const place = frames.findIndex(({ event }) => event.id === around)
+        if (around && place === -1)
+          return HttpResponse.json({ code: 'event_not_found', detail: 'No.' }, { status: 404 })
+        const begin = around ? place - page / 2 : before ? Number(before) - 1 - page : Number(after)
+        const events = frames.slice(Math.max(0, begin), before ? Number(before) - 1 : begin + page)
+        return HttpResponse.json({ first_seq: events[0]?.seq, last_seq: events.at(-1)?.seq, events })
+      }),
+    )
+
+  it('grows both ways until it is one with what happens now', async () => {
+    answers(10)
+    const store = opened()
+    const linked = frames[30]!.event.id
+    await store.openPassage(linked)
+    const span = () => [store.getState().passage?.view.firstSeq, store.getState().passage?.view.lastSeq]
+    expect(span()).toEqual([26, 35])
+    expect(shownView(store.getState()).history.some(({ event }) => event.id === linked)).toBe(true)
+    await store.loadOlder()
+    await Promise.all([store.loadNewer(), store.loadNewer()])
+    expect(span()).toEqual([16, 45])
+    // What happens meanwhile belongs to the view, not to the passage.
+    const next: DurableFrame = { type: 'durable', seq: log.length + 1, event: userMessage('now', 'Now') }
+    store.receive(next)
+    expect(span()).toEqual([16, 45])
+    await store.loadNewer()
+    await store.loadNewer()
+    expect(asked).toEqual([`--${linked}`, '26--', '-35-', '-45-', '-55-'])
+    expect(store.getState()).toMatchObject({ passage: null, view: { firstSeq: 16 } })
+    await store.loadOlder()
+    await store.loadOlder()
+    expect(store.getState().view.items).toEqual(fold(whole, [next]).items)
+  })
+
+  it('is not needed where it reaches up to the view, and ends when a message is sent', async () => {
+    answers(20)
+    const store = opened()
+    await store.openPassage(frames[55]!.event.id)
+    expect(store.getState()).toMatchObject({ passage: null, view: { firstSeq: 46 } })
+    await store.openPassage(frames[20]!.event.id)
+    expect(store.getState().passage).not.toBeNull()
+    store.putOutgoing({ id: 'mine', text: 'Go on', state: 'sending', error: null })
+    expect(store.getState().passage).toBeNull()
+  })
+
+  it('says that the log does not have the event, and why a page did not come', async () => {
+    answers(10)
+    const store = opened()
+    await store.openPassage('elsewhere')
+    expect(store.getState()).toMatchObject({ absent: 'elsewhere', passage: null, older: { error: null } })
+    await store.openPassage(frames[30]!.event.id)
+    server.use(http.get('*/api/v1/conversation/c/events/window', () => HttpResponse.error()))
+    await store.loadNewer()
+    expect(store.getState().passage?.newer.error).not.toBeNull()
+    store.leavePassage()
+    expect(shownView(store.getState())).toBe(store.getState().view)
   })
 })
 

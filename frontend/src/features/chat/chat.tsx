@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { isImported, isWithoutSandbox } from '@/api/conversations/conversation-status'
 import { conversationQuery, useAccess } from '@/api/conversations/conversations'
 import { currentUserQuery, mayWork } from '@/api/people/users'
+import { shownView } from '@/events/pages'
 import { useConversation } from '@/events/use-conversation'
 import { Notice } from '@/ui/feedback/notice'
 import { Composer } from './composer/composer'
@@ -54,7 +55,7 @@ export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = 
   const isOwn = access === 'own'
   const [choice, setShowsTechnical] = useState<boolean | null>(null)
   useWaitingMessages(conversationId)
-  const items = useConversation((state) => state.view.items)
+  const items = useConversation((state) => shownView(state).items)
   // A link to a technical event shows them.
   const leadsToTechnical = useMemo(() => isTechnicalEvent(items, linkedEventId), [items, linkedEventId])
   const showsTechnical = choice ?? leadsToTechnical
@@ -106,12 +107,17 @@ const NO_SLOTS: ChatSlots = {}
 const START_ROW: Row = { type: 'start', key: 'start' }
 
 function useRows(showsTechnical: boolean): Row[] {
-  const { items, history, streaming, startTask, firstSeq } = useConversation((state) => state.view)
+  const { items, history, firstSeq } = useConversation(shownView)
+  const { streaming, startTask } = useConversation((state) => state.view)
   const outgoing = useConversation((state) => state.outgoing)
+  const isNow = useConversation((state) => state.passage === null)
   const settled = useMemo(() => {
     // The start and the first message stand before the first event, which may not be loaded yet.
     const before = firstSeq > 1 ? [] : [START_ROW, ...firstMessageRow(startTask, history)]
     return [...before, ...itemRows(items, showsTechnical)]
   }, [startTask, history, items, firstSeq, showsTechnical])
-  return useMemo(() => [...settled, ...liveRows(streaming, outgoing)], [settled, streaming, outgoing])
+  return useMemo(
+    () => (isNow ? [...settled, ...liveRows(streaming, outgoing)] : settled),
+    [isNow, settled, streaming, outgoing],
+  )
 }

@@ -3,9 +3,10 @@ import { ArrowDown } from 'lucide-react'
 import clsx from 'clsx'
 import { useLayoutEffect, useMemo, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useConversation, useConversationStore } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 import { KeptRow } from './kept-state'
-import { OlderEvents, useOlderEvents } from './older-events'
+import { MoreEvents, useMoreEvents } from './more-events'
 import { rowOfEvent, type Row } from './rows'
 import { TimelineRow } from './timeline-row'
 import { AT_END_PX, useFollowedEnd } from './use-followed-end'
@@ -24,6 +25,8 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
   const { t } = useTranslation()
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
+  const store = useConversationStore()
+  const isAtNow = useConversation((state) => state.passage === null)
   // eslint-disable-next-line react-hooks/incompatible-library -- the list re-renders through the virtualizer's own state
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -35,20 +38,28 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
     paddingStart: 20,
     paddingEnd: 20,
     anchorTo: 'end',
-    followOnAppend: true,
+    followOnAppend: isAtNow,
     scrollEndThreshold: AT_END_PX,
     initialRect: { width: 800, height: 900 },
   })
 
   const lastKey = rows.at(-1)?.key ?? ''
-  const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, lastKey)
-  const loadNear = useOlderEvents(scroller, rows)
+  const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, lastKey, isAtNow)
+  const loadNear = useMoreEvents(scroller, rows)
 
   // Who sends a message wants to see it arrive, wherever they had scrolled to.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
   useLayoutEffect(() => {
     if (lastSent !== undefined) virtualizer.scrollToEnd()
   }, [lastSent, virtualizer])
+
+  // From a part of the log, the end is reached when the rows are those of now.
+  const goesToEnd = useRef(false)
+  useLayoutEffect(() => {
+    if (!isAtNow || !goesToEnd.current) return
+    goesToEnd.current = false
+    virtualizer.scrollToEnd()
+  }, [isAtNow, virtualizer])
 
   const linkedIndex = useMemo(() => rowOfEvent(rows, linkedEventId), [rows, linkedEventId])
   const shownLink = useRef<string | null>(null)
@@ -107,15 +118,19 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
           })}
         </div>
       </div>
-      <OlderEvents />
-      {leftAt !== null && (
+      <MoreEvents />
+      {(leftAt !== null || !isAtNow) && (
         <Button
           size="sm"
           className="absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-overlay"
           icon={<ArrowDown aria-hidden className="size-3.5" />}
-          onClick={() => virtualizer.scrollToEnd()}
+          onClick={() => {
+            goesToEnd.current = !isAtNow
+            if (isAtNow) virtualizer.scrollToEnd()
+            else store.leavePassage()
+          }}
         >
-          {t(lastKey !== leftAt ? 'chat.new_messages' : 'chat.to_end')}
+          {t(isAtNow && lastKey !== leftAt ? 'chat.new_messages' : 'chat.to_end')}
         </Button>
       )}
     </div>

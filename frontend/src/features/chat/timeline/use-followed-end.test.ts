@@ -4,7 +4,7 @@ import { useFollowedEnd } from './use-followed-end'
 
 const box = { scrollTop: 0, scrollHeight: 1000, clientHeight: 200 }
 
-function follow() {
+function follow(isAtNow = true) {
   const resized = new Map<Element, () => void>()
   vi.stubGlobal(
     'ResizeObserver',
@@ -19,7 +19,7 @@ function follow() {
     Object.defineProperty(scroller, name, { get: () => box[name] })
   const scrollToEnd = vi.fn()
   const hook = renderHook(() =>
-    useFollowedEnd({ current: scroller }, { current: content }, { scrollToEnd } as never, 'last'),
+    useFollowedEnd({ current: scroller }, { current: content }, { scrollToEnd } as never, 'last', isAtNow),
   )
   const scrollTo = (scrollTop: number, scrollHeight = box.scrollHeight) => {
     Object.assign(box, { scrollTop, scrollHeight })
@@ -47,4 +47,12 @@ it('leaves the reader alone who has scrolled up', () => {
   resize('content')
   expect(scrollToEnd).not.toHaveBeenCalled()
   expect(hook.result.current.leftAt).toBe('last')
+})
+
+it('does not follow the end of a part of the log', () => {
+  const { scrollTo, scrollToEnd, resize } = follow(false)
+  scrollTo(800, 1000)
+  box.scrollHeight = 2000 // the next part
+  resize('content')
+  expect(scrollToEnd).not.toHaveBeenCalled()
 })

@@ -16,13 +16,15 @@ export interface FollowedEnd {
  * Keeps a list at its end until the user scrolls up. Only going up is leaving: when the window is resized, rows are
  * measured anew, or some go and come back, the end moves away from the reader, not the reader from the end.
  *
- * content: what the scroller scrolls. Its height changes where the scroller's own does not.
+ * content: what the scroller scrolls. Its height changes where the scroller's own does not. isAtNow: whether the
+ * last row is the newest event. The end of a part of the log is not followed.
  */
 export function useFollowedEnd(
   scroller: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
   virtualizer: Virtualizer<HTMLDivElement, Element>,
   lastKey: string,
+  isAtNow: boolean,
 ): FollowedEnd {
   const [leftAt, setLeftAt] = useState<string | null>(null)
   const isFollowing = useRef(true)
@@ -35,7 +37,7 @@ export function useFollowedEnd(
     // Read from the page: the virtualizer hears of this scroll only after us.
     const top = element.scrollTop
     const isAtEnd = element.scrollHeight - element.clientHeight - top <= AT_END_PX
-    if (isAtEnd) isFollowing.current = true
+    if (isAtEnd) isFollowing.current = isAtNow
     // When it has become shorter, the browser or the list has moved it, not the reader.
     else if (top < lastTop.current && element.scrollHeight >= lastHeight.current) isFollowing.current = false
     lastTop.current = top

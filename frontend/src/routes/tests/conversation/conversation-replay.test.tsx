@@ -1,4 +1,5 @@
 import { screen, waitFor, within } from '@testing-library/react'
+import { http, HttpResponse } from 'msw'
 import { describe, expect, it, vi } from 'vitest'
 import { ID, openConversation, timeline } from '@/test/open-conversation'
 import { action, agentMessage, observation, statusChange, userMessage } from '@/test/sample-log'
@@ -72,6 +73,29 @@ describe('a link to an event', () => {
     openConversation({ events: EVENTS, url: `?event=${eventId}` })
     const found = await within(await timeline()).findByText(text)
     expect(found.closest('[aria-current=location]')).not.toBeNull()
+  })
+
+  it('far before the newest shows the events around it, and leads to the end', async () => {
+    const long = Array.from({ length: 40 }, (_, index) => userMessage(`m${index}`, `Ship number ${index}`))
+    const { user } = openConversation({
+      events: [...long, ...EVENTS],
+      windowFrom: 41,
+      url: '?event=m5',
+      extra: [
+        http.get('*/events/window', ({ request }) => {
+          if (!new URL(request.url).searchParams.has('around_event_id')) return HttpResponse.error()
+          const events = long.slice(0, 10).map((event, index) => ({ type: 'durable', seq: index + 1, event }))
+          return HttpResponse.json({ first_seq: 1, last_seq: 10, events })
+        }),
+      ],
+    })
+    const found = await within(await timeline()).findByText('Ship number 5')
+    expect(found.closest('[aria-current=location]')).not.toBeNull()
+    expect(screen.queryByText('There are three.')).not.toBeInTheDocument()
+    expect(await screen.findByText('Newer events cannot be loaded.')).toBeVisible()
+    await user.click(screen.getByRole('button', { name: 'Jump to the end' }))
+    expect(await screen.findByText('There are three.')).toBeVisible()
+    expect(screen.queryByText('Ship number 5')).not.toBeInTheDocument()
   })
 
   it('says that the conversation does not contain it', async () => {
