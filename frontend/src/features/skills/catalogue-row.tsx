@@ -22,6 +22,7 @@ export function CatalogueRow({ skill, mayShare }: { skill: CatalogueSkill; maySh
             {skill.is_installed_for_everyone && (
               <Badge tone="success">{t('skills.installed_for_everyone')}</Badge>
             )}
+            {skill.has_update && <Badge tone="warning">{t('skills.has_update')}</Badge>}
           </p>
           <p className="text-sm wrap-anywhere text-muted">{skill.description}</p>
         </div>

@@ -37,12 +37,18 @@ export function KnownSkillRow({ skill, installed, repository, mayShare }: KnownS
               {t(isLoaded ? 'skills.loaded' : 'skills.not_loaded')}
             </Badge>
             <Badge>{t(`skills.origin_${skill.origin}`)}</Badge>
+            {installed?.has_update && <Badge tone="warning">{t('skills.has_update')}</Badge>}
           </p>
           <p className="text-sm wrap-anywhere">{skill.reason}</p>
           <p className="text-xs wrap-anywhere text-muted">{installed ? origin(installed) : skill.path}</p>
           {installed !== undefined && installed.other_files > 0 && (
             <p className="text-xs text-warning">
               {t('skills.other_files', { count: installed.other_files })}
+            </p>
+          )}
+          {installed?.check_problem && (
+            <p className="text-xs wrap-anywhere text-warning">
+              {t('skills.check_failed', { problem: installed.check_problem })}
             </p>
           )}
           {update.isSuccess && (

@@ -17,6 +17,9 @@ const KNOTS: InstalledSkill = {
   is_for_everyone: false,
   installed_at: '2026-11-27T10:00:00Z',
   updated_at: '2026-11-27T10:00:00Z',
+  has_update: true,
+  checked_at: '2026-11-27T10:00:00Z',
+  check_problem: 'git took too long.',
 }
 
 test('a skill is searched, installed, read, switched off in a repository, updated and removed', async () => {
@@ -35,6 +38,7 @@ test('a skill is searched, installed, read, switched off in a repository, update
           path: 'knots/SKILL.md',
           is_installed: installed.length > 0,
           is_installed_for_everyone: false,
+          has_update: installed[0]?.has_update ?? false,
         }
         const isFound = 'knots'.includes(new URL(request.url).searchParams.get('query') ?? '')
         return HttpResponse.json({ items: isFound ? [offered] : [], next_page_id: null })
@@ -59,9 +63,10 @@ test('a skill is searched, installed, read, switched off in a repository, update
         installed = [KNOTS]
         return HttpResponse.json(KNOTS, { status: 201 })
       }),
-      http.post('*/api/v1/skills/installed/a1/update', () =>
-        HttpResponse.json({ ...KNOTS, is_changed: false }),
-      ),
+      http.post('*/api/v1/skills/installed/a1/update', () => {
+        installed = [{ ...KNOTS, has_update: false, check_problem: null }]
+        return HttpResponse.json({ ...installed[0], is_changed: true })
+      }),
       http.delete('*/api/v1/skills/installed/a1', () => {
         installed = []
         return new HttpResponse(null, { status: 204 })
@@ -101,6 +106,8 @@ test('a skill is searched, installed, read, switched off in a repository, update
   expect(await within(known).findByText('It is listed by its description.')).toBeVisible()
   expect(within(known).getByText('2 other files of it are not delivered to agents.')).toBeVisible()
   expect(within(known).getByText(/Commit 0123456789$/)).toBeVisible()
+  expect(await screen.findAllByText('Update available')).toHaveLength(2)
+  expect(within(known).getByText('The last look for an update failed. git took too long.')).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Show the text of knots' }))
   expect(await screen.findByText('A bowline holds.')).toBeVisible()
   await user.keyboard('{Escape}')
@@ -115,6 +122,7 @@ test('a skill is searched, installed, read, switched off in a repository, update
 
   await user.click(screen.getByRole('button', { name: 'Update knots' }))
   expect(await screen.findByText('knots is up to date.')).toBeVisible()
+  await waitFor(() => expect(screen.queryByText('Update available')).not.toBeInTheDocument())
   await user.click(screen.getByRole('button', { name: 'Remove knots' }))
   await user.click(await screen.findByRole('button', { name: 'Remove' }))
   await waitFor(() => expect(screen.getByText('No skills yet')).toBeVisible())
