@@ -39,6 +39,8 @@ class ConversationFilter:
     """Each is `key`, or `key:value`. A conversation must have all of them."""
     archived: bool | None = None
     """Only those that were put aside (true), or only the others (false). None: both."""
+    owner_id: UUID | None = None
+    """Only the conversations of this user, as far as they are shared with the user who asks."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def _conditions(
         (Conversation.selected_branch, criteria.branch),
         (Conversation.llm_model, criteria.llm_model),
         (Conversation.execution_status, criteria.execution_status),
+        (Conversation.user_id, criteria.owner_id),
     )
     conditions += [column == value for column, value in exact if value is not None]
     times = (

@@ -76,6 +76,7 @@ def _filter(
     execution_status__eq: Annotated[PlainText | None, Query(max_length=50)] = None,
     tag: Annotated[list[TagFilter], Query(max_length=MAX_TAGS)] = [],  # noqa: B006 - FastAPI copies it
     archived: bool | None = None,
+    created_by_user_id__eq: UUID | None = None,
 ) -> ConversationFilter:
     return ConversationFilter(
         title__contains,
@@ -93,6 +94,7 @@ def _filter(
         execution_status__eq,
         tag,
         archived,
+        created_by_user_id__eq,
     )
 
 
@@ -114,7 +116,8 @@ async def search_conversations(
     `shared`: true for conversations that others share with the user, false for the user's own; left out,
     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
     `tag`: a key, or `key:value`; a conversation must have all tags that are given. `archived`: true for
-    conversations that were put aside, false for the others; left out, both.
+    conversations that were put aside, false for the others; left out, both. `created_by_user_id__eq`: only
+    conversations of this user, as far as the current user may see them.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)

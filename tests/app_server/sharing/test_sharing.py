@@ -99,6 +99,10 @@ async def test_lists_and_counts_show_what_is_shared(
     await share(client, conversation_id, guest, "view")
     assert await counts(guest) == [1, 1, 0]
     assert await counts(client) == [1, 0, 1]
+    (seen,) = (await guest.get(f"{ROOT}/search")).json()["items"]
+    for owner, count in ((seen["created_by_user_id"], 1), (guest.headers["X-Test-User"], 0)):
+        found = await guest.get(f"{ROOT}/count", params={"created_by_user_id__eq": owner})
+        assert found.json() == count
 
 
 async def test_a_viewer_of_the_installation_does_not_steer(
