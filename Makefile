@@ -91,12 +91,13 @@ api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents
 bench: $(VENV)/.dev ## Measure the agent server beside its peer (ARGS="--quick | --only steps | --ours-only")
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-app: $(VENV)/.dev frontend/dist/index.html ## Measure starts of the app server and of sandboxes, the LLM gateway, long conversations, floods and webhooks
+bench-app: $(VENV)/.dev frontend/dist/index.html ## Measure starts of the app server and of sandboxes, the LLM gateway, long conversations, searches, floods and webhooks
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.sandboxes
 	$(BIN)/python -m benchmarks.llm_gateway
 	$(BIN)/python -m benchmarks.long_run
 	$(BIN)/python -m benchmarks.long_conversation
+	$(BIN)/python -m benchmarks.searches
 	$(BIN)/python -m benchmarks.floods
 	$(BIN)/python -m benchmarks.webhooks
 
