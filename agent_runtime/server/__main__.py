@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_runtime.server.startup.lazy_modules import leave_out_unused, loading
+from agent_runtime.server.startup.lazy_modules import build_models_late, leave_out_unused, loading
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -31,6 +31,7 @@ def main() -> None:
         _open_room(arguments.room)
     leave_out_unused()
     with loading():
+        build_models_late()
         app, default_host = _prepare(arguments)
     if isinstance(app, str):
         _serve_anew(app, arguments, default_host)

@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -25,6 +26,20 @@ def loading() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def build_models_late() -> None:
+    """Makes pydantic build the validator of a model when the model is first used.
+
+    Call this before the models are defined, those of FastAPI included. A server uses few of its models when
+    it starts. To build all of them takes a tenth of the processor time of the start, and 3.5 MB.
+    """
+    from pydantic import BaseModel
+    from pydantic.warnings import UnsupportedFieldAttributeWarning
+
+    BaseModel.model_config["defer_build"] = True
+    # FastAPI gives bodies of routes an alias. It ignores the warning itself, but only at the declaration.
+    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
 
 
 def leave_out_unused() -> None:

@@ -34,20 +34,22 @@ HEAVY = [
 
 _START = """
 import asyncio, os, sys
-from agent_runtime.server.startup.lazy_modules import leave_out_unused
+from agent_runtime.server.startup.lazy_modules import build_models_late, leave_out_unused
 leave_out_unused()
+build_models_late()
 from agent_runtime.server.config import read_config
 from agent_runtime.server.main import create_app
 async def start(app):
     async with app.router.lifespan_context(app):
         print([name for name in sys.argv[1:] if name in sys.modules])
+    app.openapi()
 asyncio.run(start(create_app(read_config(os.environ))))
 """
 
 
-def test_nothing_heavy_is_imported_by_a_start(tmp_path: Path):
+def test_a_start_imports_nothing_heavy_and_models_built_late_give_no_warning(tmp_path: Path):
     found = subprocess.run(
-        [sys.executable, "-c", _START, *HEAVY],
+        [sys.executable, "-W", "default", "-c", _START, *HEAVY],
         env={**os.environ, "OH_CONVERSATIONS_PATH": str(tmp_path), "OH_WORKSPACE_PATH": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -55,6 +57,7 @@ def test_nothing_heavy_is_imported_by_a_start(tmp_path: Path):
     )
 
     assert found.stdout.strip() == "[]"
+    assert found.stderr == ""
 
 
 def test_keys_are_taken_out_of_the_environment():
