@@ -1,7 +1,7 @@
 """The definitions of sub-agents: files of the project and the user, and built-in ones."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -83,16 +83,16 @@ class LeftOut(BaseModel):
 
 
 def find_sub_agents(
-    project: Path | None, home: Path | None, *, with_built_in: bool = True
+    projects: Sequence[Path], home: Path | None, *, with_built_in: bool = True
 ) -> tuple[list[SubAgent], list[LeftOut]]:
-    """Returns the definitions: the project's first, then the user's, then the built-in ones. If two have one
-    name, the first is used.
+    """Returns the definitions: those of the projects in their order, then the user's, then the built-in ones.
+    If two have one name, the first is used.
 
     Blocking, but bounded. Files that cannot be used are left out.
     """
     found: dict[str, SubAgent] = {}
     left_out: list[LeftOut] = []
-    for path, root, level in _files(project, home, with_built_in=with_built_in):
+    for path, root, level in _files(projects, home, with_built_in=with_built_in):
         try:
             agent = parse_agent(path, read_text(path, root), level)
         except UnusableFileError as error:
@@ -107,10 +107,11 @@ def find_sub_agents(
 
 
 def _files(
-    project: Path | None, home: Path | None, *, with_built_in: bool
+    projects: Sequence[Path], home: Path | None, *, with_built_in: bool
 ) -> Iterator[tuple[Path, Path, Level]]:
-    roots: list[tuple[Path | None, Level]] = [(project, "project"), (home, "user")]
-    places = [(root / name, root, level) for root, level in roots if root for name in DIRECTORIES]
+    roots: list[tuple[Path, Level]] = [(project, "project") for project in projects]
+    roots += [(home, "user")] if home else []
+    places = [(root / name, root, level) for root, level in roots for name in DIRECTORIES]
     if with_built_in:
         places.append((BUILT_IN, BUILT_IN, "builtin"))
     for directory, root, level in places:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.skills import SkillDiscovery
@@ -16,21 +17,31 @@ from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
 from agent_runtime.project_executables.approved import ApprovedExecutables
+from agent_runtime.project_executables.consents import (
+    consent_to,
+    consents_of,
+    is_name_taken,
+    project_named,
+    with_consents,
+)
 from agent_runtime.tools.mcp.config import named_servers
 
 
-def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str | None = None) -> None:
+def add_plugin(
+    conversation: ConversationEngine, plugin: Plugin, *, consent: tuple[Path, str] | None = None
+) -> None:
     """Adds the parts of a plugin to the conversation, from the next turn on and also after a restart. The
     agent is told what is new.
 
     If a name is already taken, the earlier part keeps it. Raises HookConfigError or pydantic.ValidationError
-    for bad parts. `consent`: the hash of the project's offer, if the plugin is one.
+    for bad parts. `consent`: the project and the hash of its offer, if the plugin is one.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
     if consent is not None:
-        consents = [*before.request.consent, consent]
-        after = after.model_copy(update={"request": after.request.model_copy(update={"consent": consents})})
+        project, hash_ = consent
+        consents = [*consents_of(after.request), (project, [hash_])]
+        after = after.model_copy(update={"request": with_consents(after.request, consents)})
     servers = {**named_servers(plugin.mcp_config or {}), **named_servers(agent.mcp_config)}
     _adopt(conversation, after, agent.model_copy(update={"mcp_config": servers}))
     known = {skill.name for skill in before.project.skills}
@@ -49,15 +60,25 @@ def add_plugin(conversation: ConversationEngine, plugin: Plugin, *, consent: str
 
 
 async def take_up(
-    conversation: ConversationEngine, offers: ApprovedExecutables, hashes: Sequence[str]
+    conversation: ConversationEngine,
+    offers: ApprovedExecutables,
+    hashes: Sequence[str],
+    directory: str | None = None,
 ) -> None:
-    """Adds the project's offers with these hashes. The user has consented to them. Raises PluginError, and
-    the errors of `add_plugin`.
+    """Adds a project's offers with these hashes. The user has consented to them. An MCP server is not added
+    if its name is taken.
+
+    `directory`: of a further project; None for the conversation's own. Raises PluginError, and the errors of
+    `add_plugin`.
     """
-    fresh = [one for one in hashes if one not in conversation.spec.request.consent]
-    for offer, plugin in await offers.take(conversation.spec.working_dir, fresh):
+    request = conversation.spec.request
+    project = project_named(request, directory)
+    fresh = set(hashes) - set(consent_to(request, project))
+    for offer, plugin in await offers.take(request, project, fresh):
+        if is_name_taken(offer, conversation.spec.agent):
+            continue
         named = replace(plugin, manifest=plugin.manifest.model_copy(update={"name": offer.name}))
-        add_plugin(conversation, named, consent=offer.hash)
+        add_plugin(conversation, named, consent=(project, offer.hash))
 
 
 async def take_plugin_keys(
@@ -67,7 +88,7 @@ async def take_plugin_keys(
     PluginError.
     """
     request = conversation.spec.request
-    if conversation.keys.are_lacking and (request.plugins or request.consent):
+    if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):
         bare = request.model_copy(update={"agent": {**request.agent, "mcp_config": {}}})
         conversation.keys.take((await offers.again(await store.expand(bare))).agent)
 

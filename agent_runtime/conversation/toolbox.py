@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.plugins.apply import sub_agents_of
+from agent_runtime.project_executables.consents import further_projects
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.tools.arguments import Asked, model_schema
 from agent_runtime.tools.delegation import ALONE, Delegation
@@ -52,6 +53,7 @@ class Toolbox:
             sub_agents_of(spec.request),
             spec.id,
             live or LiveOutputs(),
+            further_projects(spec.request),
         )
         self._own = _make_tools(spec, agent, self._context)
         self._filter = agent.filter_tools_regex

@@ -12,15 +12,15 @@ from agent_runtime.events.base import JsonObject
 logger = logging.getLogger(__name__)
 
 
-def kinds_for(working_dir: Path, given: Sequence[JsonObject]) -> list[SubAgent]:
-    """Returns the definitions. If several have one name, the first in this order counts: the client's, the
-    project's, the user's, the built-in ones.
+def kinds_for(projects: Sequence[Path], given: Sequence[JsonObject]) -> list[SubAgent]:
+    """Returns the definitions. If several have one name, the first in this order counts: the client's, those
+    of the projects in their order, the user's, the built-in ones.
 
     `given`: the client's. Built-in definitions that the client sends along still count as built-in. Blocking,
     bounded.
     """
     sent = list(_sent(given))
-    found, _ = find_sub_agents(working_dir, Path.home())
+    found, _ = find_sub_agents(projects, Path.home())
     own = [one for one in sent if not one.is_builtin]
     return _named_once([*own, *found, *sent])
 

@@ -55,8 +55,8 @@ class SubAgents:
         # One after the other: each merges with what the ones before have brought.
         self._merging = asyncio.Lock()
 
-    def kinds(self, working_dir: Path, given: Sequence[JsonObject]) -> Sequence[SubAgent]:
-        self._kinds = {one.name: one for one in kinds_for(working_dir, given)}
+    def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgent]:
+        self._kinds = {one.name: one for one in kinds_for(projects, given)}
         return list(self._kinds.values())
 
     async def work(self, wanted: Assignment) -> Result:

@@ -45,6 +45,11 @@ class HookDefinition(BaseModel):
         exclude_if=lambda files: not files,
         description="SHA-256 by absolute path: it runs only while these files are what they were",
     )
+    project_dir: str | None = Field(
+        default=None,
+        exclude_if=lambda directory: directory is None,
+        description="The absolute path where it runs; without it, where the agent works",
+    )
 
     @property
     def text(self) -> str:

@@ -88,25 +88,28 @@ class Hooks:
         self._emit(_event(hook, occasion, await self._run(hook, occasion)))
 
     async def _run(self, hook: HookDefinition, occasion: Occasion) -> Outcome:
-        told = self._told(occasion)
+        place = Path(hook.project_dir) if hook.project_dir else self._working_dir
+        told = self._told(occasion, place)
         if (changed := await asyncio.to_thread(objection, hook.approved_files)) is not None:
             return failed(changed)
         if hook.type == "command":
-            return await self._run_command(hook, occasion, told)
+            return await self._run_command(hook, occasion, told, place)
         try:
             async with asyncio.timeout(hook.timeout):
                 return await self._ask_model(hook.text, told)
         except TimeoutError:
             return _too_late(hook)
 
-    async def _run_command(self, hook: HookDefinition, occasion: Occasion, told: JsonObject) -> Outcome:
+    async def _run_command(
+        self, hook: HookDefinition, occasion: Occasion, told: JsonObject, place: Path
+    ) -> Outcome:
         try:
             done = await run_program(
                 bash_path(),
                 "-c",
                 hook.command,
-                cwd=self._working_dir,
-                environment=command_environment(self._variables(occasion)),
+                cwd=place,
+                environment=command_environment(self._variables(occasion, place)),
                 timeout_seconds=hook.timeout,
                 stdin=orjson.dumps(told),
                 max_output_bytes=MAX_OUTPUT_BYTES,
@@ -117,27 +120,27 @@ class Hooks:
             return failed(f"It could not be started: {error}.")
         return of_command(done.exit_code, done.stdout, done.stderr)
 
-    def _told(self, occasion: Occasion) -> JsonObject:
+    def _told(self, occasion: Occasion, place: Path) -> JsonObject:
         """Returns the data that a hook gets. The last three fields are for hooks that were written for Claude
-        Code.
+        Code. `place`: the directory where the hook runs.
         """
         return {
             "event_type": occasion.point.value,
             "session_id": self._session_id,
-            "working_dir": str(self._working_dir),
+            "working_dir": str(place),
             "metadata": {},
             **occasion.input,
             "hook_event_name": occasion.point.value,
-            "cwd": str(self._working_dir),
+            "cwd": str(place),
             **({"prompt": occasion.input["message"]} if "message" in occasion.input else {}),
         }
 
-    def _variables(self, occasion: Occasion) -> dict[str, str]:
+    def _variables(self, occasion: Occasion, place: Path) -> dict[str, str]:
         return {
-            "OPENHANDS_PROJECT_DIR": str(self._working_dir),
+            "OPENHANDS_PROJECT_DIR": str(place),
             "OPENHANDS_SESSION_ID": self._session_id,
             "OPENHANDS_EVENT_TYPE": occasion.point.value,
-            "CLAUDE_PROJECT_DIR": str(self._working_dir),
+            "CLAUDE_PROJECT_DIR": str(place),
             **({"OPENHANDS_TOOL_NAME": occasion.tool_name} if occasion.tool_name else {}),
         }
 

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,6 +20,12 @@ from agent_runtime.hooks.config import HookConfig, known_points
 from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.plugin import Manifest, Plugin, PluginError, load
 from agent_runtime.plugins.sub_agent_parts import checked
+from agent_runtime.project_executables.consents import (
+    consents_of,
+    further_projects,
+    is_name_taken,
+    with_consents,
+)
 from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.tools.mcp.config import named_servers
 from agent_runtime.wire import Offer, OfferedFile, StartConversationRequest
@@ -43,47 +49,63 @@ class ApprovedExecutables:
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns the request with the offers that it consents to. Offers that have changed or are missing
-        are left out.
+        are left out, and so are MCP servers whose name is taken. Raises UnknownProjectError.
         """
-        if not request.consent:
-            return request
-        project = Path(request.workspace.working_dir)
-        offers = await asyncio.to_thread(find_executables, project)
-        wanted = [offer for offer in offers if offer.hash in request.consent and _joins(offer)]
-        plugins = [await asyncio.to_thread(self._take, offer, project) for offer in wanted]
-        taken = [offer.hash for offer in wanted]
-        return with_plugins(request.model_copy(update={"consent": taken}), plugins)
+        taken: list[tuple[Path, list[str]]] = []
+        for project, hashes in consents_of(request):
+            used: list[str] = []
+            for offer in await asyncio.to_thread(find_executables, project) if hashes else []:
+                if offer.hash in hashes and _joins(offer) and not is_name_taken(offer, request.agent):
+                    place = _place_of(project, request)
+                    plugin = await asyncio.to_thread(self._take, offer, project, place)
+                    request = with_plugins(request, [plugin])
+                    used.append(offer.hash)
+            taken.append((project, used))
+        return with_consents(request, taken)
 
-    async def take(self, project: Path, hashes: Collection[str]) -> list[tuple[Offer, Plugin]]:
-        """Stores the offers with these hashes, and returns each with its content as a plugin.
+    async def take(
+        self, request: StartConversationRequest, project: Path, hashes: Collection[str]
+    ) -> list[tuple[Offer, Plugin]]:
+        """Stores the offers with these hashes of one project of a conversation, and returns each with its
+        content as a plugin.
 
-        Raises ExecutableChangedError if the project does not offer one of them now; nothing is stored then.
+        `request`: of the conversation. Raises ExecutableChangedError if the project does not offer one of
+        them now; nothing is stored then.
         """
         offers = {offer.hash: offer for offer in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
         if unknown:
             raise ExecutableChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
         wanted = [offer for offer in offers.values() if offer.hash in hashes]
-        return [(offer, await asyncio.to_thread(self._take, offer, project)) for offer in wanted]
+        place = _place_of(project, request)
+        return [(offer, await asyncio.to_thread(self._take, offer, project, place)) for offer in wanted]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns the request with the offers that it consented to earlier, as they were then. Raises
         ExecutableChangedError.
         """
-        project = Path(request.workspace.working_dir)
-        homes = [self._home(project, one) for one in request.consent]
-        return with_plugins(request, [await asyncio.to_thread(_kept, home, project) for home in homes])
+        kept = [
+            await asyncio.to_thread(_kept, self._home(project, one), project, _place_of(project, request))
+            for project, hashes in consents_of(request)
+            for one in hashes
+        ]
+        return with_plugins(request, kept)
 
-    def _take(self, offer: Offer, project: Path) -> Plugin:
+    def _take(self, offer: Offer, project: Path, place: Path | None) -> Plugin:
         if offer.problem is not None:
             raise PluginError(f"{offer.path} cannot be consented to: {offer.problem}")
         home = self._home(project, offer.hash)
         if not home.exists():
             _copy(offer, project, home)
-        return _kept(home, project)
+        return _kept(home, project, place)
 
     def _home(self, project: Path, hash_: str) -> Path:
         return self._directory / hashlib.sha256(str(project).encode()).hexdigest()[:16] / hash_
+
+
+def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
+    """Returns the directory of a further project, and None for the conversation's own project."""
+    return project if project in further_projects(request) else None
 
 
 def _joins(offer: Offer) -> bool:
@@ -117,12 +139,26 @@ def _copy(offer: Offer, project: Path, home: Path) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _kept(home: Path, project: Path) -> Plugin:
+@dataclass(frozen=True)
+class _Terms:
+    """The terms on which commands of an offer run. `files`: the hash of each file that must not change, by
+    the path under which commands find it. `place`: the directory where they run; None for that of the
+    conversation.
+    """
+
+    files: Mapping[str, str]
+    place: Path | None
+
+
+def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
+    """Returns the stored offer as a plugin. `place`: where its commands run; None for the directory of the
+    conversation. Raises ExecutableChangedError.
+    """
     try:
         offer = Offer.model_validate_json((home / _OFFER).read_bytes())
     except (OSError, ValidationError) as error:
         raise ExecutableChangedError("What was consented to is not kept here any more.") from error
-    guard = _guard(offer, home / _CONTENT, project.resolve())
+    terms = _Terms(_guard(offer, home / _CONTENT, project.resolve()), place)
     if offer.kind == "plugin":
         plugin = load(home / _CONTENT / offer.path)
     elif offer.kind == "sub_agent":
@@ -137,9 +173,9 @@ def _kept(home: Path, project: Path) -> Plugin:
         )
     return replace(
         plugin,
-        mcp_config=_guarded_servers(plugin.mcp_config, guard),
-        hook_config=_guarded_hooks(plugin.hook_config, guard),
-        agents=tuple(_guarded_agent(agent, guard) for agent in plugin.agents),
+        mcp_config=_guarded_servers(plugin.mcp_config, terms),
+        hook_config=_guarded_hooks(plugin.hook_config, terms),
+        agents=tuple(_guarded_agent(agent, terms) for agent in plugin.agents),
     )
 
 
@@ -172,29 +208,34 @@ def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
     return {str(place / file.path): file.sha256 for place, file in places}
 
 
-def _guarded_agent(agent: SubAgent, guard: Mapping[str, str]) -> SubAgent:
-    servers = _guarded_servers(agent.own_servers, guard) if agent.own_servers else None
-    parts = {"hooks": _guarded_hooks(agent.hooks, guard), "mcp_servers": servers, "mcp_config": None}
+def _guarded_agent(agent: SubAgent, terms: _Terms) -> SubAgent:
+    servers = _guarded_servers(agent.own_servers, terms) if agent.own_servers else None
+    parts = {"hooks": _guarded_hooks(agent.hooks, terms), "mcp_servers": servers, "mcp_config": None}
     return agent.model_copy(update=parts)
 
 
-def _guarded_servers(config: JsonObject | None, guard: Mapping[str, str]) -> JsonObject | None:
+def _guarded_servers(config: JsonObject | None, terms: _Terms) -> JsonObject | None:
     if config is None:
         return None
-    return {name: {**server, "approved_files": dict(guard)} for name, server in named_servers(config).items()}
+    return {name: _guarded_server(server, terms) for name, server in named_servers(config).items()}
 
 
-def _guarded_hooks(config: JsonObject | None, guard: Mapping[str, str]) -> JsonObject | None:
+def _guarded_server(server: JsonObject, terms: _Terms) -> JsonObject:
+    guarded = {**server, "approved_files": dict(terms.files)}
+    if terms.place is not None and server.get("command") is not None:
+        guarded["cwd"] = str(terms.place / (server.get("cwd") or ""))
+    return guarded
+
+
+def _guarded_hooks(config: JsonObject | None, terms: _Terms) -> JsonObject | None:
     if config is None:
         return None
     hooks = HookConfig.model_validate(known_points(config))
+    place = None if terms.place is None else str(terms.place)
+    update = {"approved_files": dict(terms.files), "project_dir": place}
     guarded = {
         field: [
-            matcher.model_copy(
-                update={
-                    "hooks": [one.model_copy(update={"approved_files": dict(guard)}) for one in matcher.hooks]
-                }
-            )
+            matcher.model_copy(update={"hooks": [one.model_copy(update=update) for one in matcher.hooks]})
             for matcher in getattr(hooks, field)
         ]
         for field in HookConfig.model_fields

@@ -100,7 +100,7 @@ def _sub_agents(project: Path) -> Iterator[Offer]:
     """Yields an offer for each sub-agent that brings commands. The offer covers the whole file, because all
     of the file decides when the commands run and with what.
     """
-    agents, _ = find_sub_agents(project, None, with_built_in=False)
+    agents, _ = find_sub_agents([project], None, with_built_in=False)
     for agent, reasons in map(checked, agents):
         if agent.runs_commands:
             file = Path(agent.source)

@@ -33,6 +33,7 @@ _UNPLUGGED = {
     "plugin_fetch_timeout": 504,
     "consent_required": 409,
     "offer_changed": 409,
+    "project_not_in_conversation": 404,
 }
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _CODES = {401: "not_authenticated", 404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}

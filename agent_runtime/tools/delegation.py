@@ -65,10 +65,11 @@ class Result:
 class Tasks(Protocol):
     """The sub-agents of one conversation."""
 
-    def kinds(self, working_dir: Path, given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
+    def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
         """Returns the sub-agents that can be chosen. Blocking, bounded.
 
-        given: definitions that the client has sent.
+        projects: the directories of the conversation's repositories, its working directory first. given:
+        definitions that the client has sent.
         """
 
     async def work(self, wanted: Assignment) -> Result:

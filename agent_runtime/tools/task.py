@@ -76,7 +76,8 @@ class TaskTool(Tool[TaskAction]):
         if context.delegation.tasks is None:
             raise ValueError("sub-agents do not work here")
         self._tasks = context.delegation.tasks
-        kinds = self._tasks.kinds(context.working_dir, context.agent_definitions)
+        projects = (context.working_dir, *context.further_projects)
+        kinds = self._tasks.kinds(projects, context.agent_definitions)
         self._description = _DESCRIPTION.format(agents="\n".join(map(_line, kinds)))
 
     @property

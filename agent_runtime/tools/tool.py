@@ -153,6 +153,7 @@ class ToolContext:
     restart.
 
     agent_definitions: definitions of sub-agents that the client has sent.
+    further_projects: the directories of the conversation's further repositories.
     conversation_id: None outside of a conversation.
     live: where calls show their output while they run.
     """
@@ -164,6 +165,7 @@ class ToolContext:
     agent_definitions: Sequence[JsonObject] = ()
     conversation_id: UUID | None = None
     live: LiveOutputs = field(default_factory=LiveOutputs)
+    further_projects: Sequence[Path] = ()
 
     def command_environment(self) -> dict[str, str]:
         """Returns the environment for commands.

@@ -79,6 +79,7 @@ from agent_runtime.wire.offers import (
     OfferKind,
     OffersRequest,
     OffersResponse,
+    ProjectConsent,
 )
 from agent_runtime.wire.plugins import (
     FetchedPlugin,
@@ -202,6 +203,7 @@ __all__ = [
     "PluginsRequest",
     "PluginsResponse",
     "PortsResponse",
+    "ProjectConsent",
     "ReplaceSessionKeyRequest",
     "Restored",
     "RewindRequest",

@@ -19,7 +19,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.events.state import ExecutionStatus
-from agent_runtime.wire.offers import OfferHash
+from agent_runtime.wire.offers import OfferHash, ProjectConsent
 from agent_runtime.wire.plugins import PluginSource
 
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -115,6 +115,8 @@ class StartConversationRequest(BaseModel):
     expects_finish: true if the agent works through a task alone, so that a reply without a call, such as "Now
     I will run the tests.", is not the end: the agent is told once to go on or to call `finish`.
     consent: the hashes of the offers (hooks, MCP servers and plugins of the project) that may run.
+    further_consent: the same for the agent's `further_projects`. Their hooks and commands run in their own
+    directories. If two MCP servers have one name, the first one is used.
     mcp_approved: MCP tools that were approved in other conversations, by server and tool name, as in
     `agent_state.mcp_approved` of their logs.
     autotitle: if there is no `title`, a title is made from the first message, by the model of
@@ -150,6 +152,7 @@ class StartConversationRequest(BaseModel):
     runtime_plugins: list[str] = Field(default=[], max_length=20)
     hook_config: JsonObject | None = None
     consent: list[OfferHash] = Field(default=[], max_length=200)
+    further_consent: list[ProjectConsent] = Field(default=[], max_length=50)
     tags: dict[str, str] = {}
     title: str | None = Field(default=None, max_length=200)
     autotitle: bool = True

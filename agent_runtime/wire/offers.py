@@ -83,13 +83,30 @@ class OffersRequest(BaseModel):
 
 
 class OffersResponse(BaseModel):
-    """The offers of a project. consented: the hashes of the offers that a conversation uses."""
+    """The offers of a project. consented: the hashes of the offers that a conversation uses. name_taken: the
+    hashes of MCP servers that the conversation does not use because another of its servers has the same name.
+    """
 
     offers: list[Offer]
     consented: list[str] = []
+    name_taken: list[str] = []
 
 
 class ConsentRequest(BaseModel):
-    """The user's consent: the hashes of the offers that may run, as the user was shown them."""
+    """The user's consent: the hashes of the offers that may run, as the user was shown them. project_dir: the
+    further project that offers them; null for the conversation's own.
+    """
 
     hashes: Annotated[list[OfferHash], Field(min_length=1, max_length=200)]
+    project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
+
+
+class ProjectConsent(BaseModel):
+    """The hashes of the offers of one further project that may run. project_dir: one of the agent's
+    `further_projects`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project_dir: str = Field(min_length=1, max_length=4096)
+    hashes: list[OfferHash] = Field(max_length=200)

@@ -8,7 +8,7 @@ from agent_runtime.tools.delegation import Assignment, DelegationError, Result, 
 
 
 class NoSubAgents:
-    def kinds(self, working_dir: Path, given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
+    def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
         del working_dir, given
         return ()
 

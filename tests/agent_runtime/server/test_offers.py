@@ -99,3 +99,46 @@ def test_a_place_must_be_named_in_full(server: AgentServer):
         refused = http.post("/api/offers", json={"project_dir": "work"})
 
     assert refused.status_code == 422
+
+
+def test_what_a_further_project_offers_runs_there_and_a_name_that_is_taken_is_told(
+    own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, repository: HostileRepository
+):
+    own_server.start()
+    lamp, place = HostileRepository(tmp_path / "lamp"), str(tmp_path / "lamp")
+    offers, of_lamp = offers_of(own_server, repository), offers_of(own_server, lamp)
+    assert offers["mcp_server"]["hash"] == of_lamp["mcp_server"]["hash"], "the same content in both"
+    body = start_request(scripted_llm, tmp_path, consent=[offers["mcp_server"]["hash"]])
+    body["agent"]["agent_context"] = {"further_projects": [place]}
+    hashes = [of_lamp[kind]["hash"] for kind in ("hooks", "mcp_server")]
+    further = [{"project_dir": place, "hashes": hashes}]
+    info = own_server.call("POST", "/api/conversations", json={**body, "further_consent": further})
+    conversation = f"/api/conversations/{info['id']}"
+    scripted_llm.script(say("Done."), call("add", a=1, b=2), say("3"))
+    say_to(own_server, info["id"])
+    assert (repository.ran(), lamp.ran()) == ({"mcp_server"}, {"hooks"})
+
+    before = own_server.call("GET", f"{conversation}/offers", params={"project_dir": place})
+    assert before["consented"] == hashes[:1]
+    assert before["name_taken"] == hashes[1:]
+    file = lamp.path / ".mcp.json"
+    file.write_text(file.read_text().replace('"sums"', '"lamp_sums"'))
+    renamed, plugin = (offers_of(own_server, lamp)[kind]["hash"] for kind in ("mcp_server", "plugin"))
+    asked = {"hashes": [renamed, plugin], "project_dir": place}
+    after = own_server.call("POST", f"{conversation}/consent", json=asked)
+    assert after["consented"] == [hashes[0], renamed, plugin]
+    assert after["name_taken"] == []
+    own_server.kill()
+    own_server.start()
+    lamp.forget()
+    say_to(own_server, info["id"])
+    assert lamp.ran() == {"hooks", "mcp_server", "plugin"}
+    assert own_server.call("GET", f"{conversation}/offers")["consented"] == [offers["mcp_server"]["hash"]]
+
+    with own_server.http as http:
+        unknown = http.get(f"{conversation}/offers", params={"project_dir": str(tmp_path)})
+        refused = http.post(
+            "/api/conversations", json={**body, "further_consent": [{**further[0], "project_dir": "/"}]}
+        )
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "project_not_in_conversation")
+    assert (refused.status_code, refused.json()["code"]) == (404, "project_not_in_conversation")

@@ -4,11 +4,12 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from pydantic import ValidationError
 
 from agent_runtime.conversation.add_plugin import take_up
 from agent_runtime.project_executables.approved import ApprovedExecutables
+from agent_runtime.project_executables.consents import consent_to, is_name_taken, project_named
 from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.server.errors import ServerProblem, invalid
 from agent_runtime.server.routers.router import Router
@@ -39,10 +40,19 @@ async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
 
 
 @router.get("/conversations/{conversation_id}/offers")
-async def of_conversation(conversation: Found) -> OffersResponse:
-    """Returns what the conversation's project offers now, and the hashes to which consent was given."""
-    offers = await asyncio.to_thread(find_executables, conversation.spec.working_dir)
-    return OffersResponse(offers=offers, consented=conversation.spec.request.consent)
+async def of_conversation(
+    conversation: Found, project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None
+) -> OffersResponse:
+    """Returns what a project of the conversation offers now, and the hashes to which consent was given.
+
+    `project_dir`: one of its further projects; without it, the project where the agent works.
+    """
+    request = conversation.spec.request
+    project = project_named(request, project_dir)
+    offers = await asyncio.to_thread(find_executables, project)
+    consented = consent_to(request, project)
+    taken = [one.hash for one in offers if one.hash not in consented and is_name_taken(one, request.agent)]
+    return OffersResponse(offers=offers, consented=list(consented), name_taken=taken)
 
 
 @router.post(
@@ -55,10 +65,11 @@ async def of_conversation(conversation: Found) -> OffersResponse:
 async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> OffersResponse:
     """Adds the hooks, MCP servers, sub-agents and plugins with these hashes to the conversation.
 
+    An MCP server is not added if another server of the conversation has its name; `name_taken` lists it then.
     409 if the project does not offer one of them in this version.
     """
     try:
-        await take_up(conversation, approved, given.hashes)
+        await take_up(conversation, approved, given.hashes, given.project_dir)
     except ValidationError as error:
         raise invalid(error, "offer") from error
-    return await of_conversation(conversation)
+    return await of_conversation(conversation, given.project_dir)

@@ -39,7 +39,7 @@ async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
     home = Path.home() if wanted.load_user else None
     agents, left_out = await asyncio.to_thread(
-        find_sub_agents, project, home, with_built_in=wanted.load_builtin
+        find_sub_agents, [project] if project else [], home, with_built_in=wanted.load_builtin
     )
     return SubAgentsResponse(agents=agents, report=[*left_out, *_about_commands(agents)])
 

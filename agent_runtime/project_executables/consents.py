@@ -1,0 +1,71 @@
+"""What a conversation's request says about consents: the projects, and the offers of each that may run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_runtime.events.base import JsonObject
+from agent_runtime.plugins.plugin import PluginError
+from agent_runtime.tools.mcp.config import named_servers
+from agent_runtime.wire import Offer, ProjectConsent, StartConversationRequest
+
+
+class UnknownProjectError(PluginError):
+    """A directory is not one of the conversation's further projects."""
+
+    code = "project_not_in_conversation"
+
+
+def further_projects(request: StartConversationRequest) -> list[Path]:
+    """Returns the directories of the further projects as the client named them, each once."""
+    named = (request.agent.get("agent_context") or {}).get("further_projects") or []
+    own = Path(request.workspace.working_dir).resolve()
+    return [one for one in dict.fromkeys(map(Path, named)) if one.resolve() != own]
+
+
+def project_named(request: StartConversationRequest, directory: str | None) -> Path:
+    """Returns the directory of one of the conversation's projects. `directory`: None for its own project.
+    Raises UnknownProjectError.
+    """
+    if directory is None:
+        return Path(request.workspace.working_dir)
+    if Path(directory) not in further_projects(request):
+        raise UnknownProjectError(f"{directory} is not one of the conversation's further projects.")
+    return Path(directory)
+
+
+def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
+    """Returns the hashes that may run for each project, the conversation's own project first. Raises
+    UnknownProjectError.
+    """
+    return [
+        (Path(request.workspace.working_dir), request.consent),
+        *((project_named(request, one.project_dir), one.hashes) for one in request.further_consent),
+    ]
+
+
+def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str]:
+    """Returns the hashes of this project's offers that may run."""
+    return [one for place, hashes in consents_of(request) if place == project for one in hashes]
+
+
+def with_consents(
+    request: StartConversationRequest, consents: Sequence[tuple[Path, Sequence[str]]]
+) -> StartConversationRequest:
+    """Returns the request with these consents in place of its own, without empty and repeated ones."""
+    merged: dict[Path, dict[str, None]] = {}
+    for project, hashes in consents:
+        merged.setdefault(project, {}).update(dict.fromkeys(hashes))
+    own = list(merged.pop(Path(request.workspace.working_dir), {}))
+    further = [
+        ProjectConsent(project_dir=str(project), hashes=list(hashes))
+        for project, hashes in merged.items()
+        if hashes
+    ]
+    return request.model_copy(update={"consent": own, "further_consent": further})
+
+
+def is_name_taken(offer: Offer, agent: JsonObject) -> bool:
+    """Whether the offer is an MCP server whose name another server of the agent has. `agent`: its
+    specification.
+    """
+    return offer.kind == "mcp_server" and offer.name in named_servers(agent.get("mcp_config") or {})
