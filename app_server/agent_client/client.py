@@ -353,14 +353,22 @@ class AgentClient(AgentFiles, AgentPages):
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers
 
-    async def offers_of(self, conversation_id: UUID) -> OffersResponse:
-        """Returns what the conversation's project would run, and which of it the conversation has loaded."""
-        route = f"/api/conversations/{conversation_id}/offers"
-        return parse(OffersResponse, await self._call("GET", route, timeout_seconds=OFFERS_TIMEOUT_SECONDS))
+    async def offers_of(self, conversation_id: UUID, directory: str | None = None) -> OffersResponse:
+        """Returns what a project of the conversation would run, and which of it the conversation has loaded.
 
-    async def consent(self, conversation_id: UUID, hashes: Sequence[str]) -> None:
-        """Adds the offers with these hashes to the conversation. Raises Conflict `offer_changed`."""
-        body = {"hashes": list(hashes)}
+        `directory`: of a further project; None for the one where the agent works.
+        """
+        route, params = f"/api/conversations/{conversation_id}/offers", to_params(project_dir=directory)
+        reply = await self._call("GET", route, params=params, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
+        return parse(OffersResponse, reply)
+
+    async def consent(
+        self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
+    ) -> None:
+        """Adds the offers with these hashes to the conversation. `directory`: as for `offers_of`. Raises
+        Conflict `offer_changed`.
+        """
+        body = {"hashes": list(hashes), "project_dir": directory}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
 
     async def git_changes(self, path: str, ref: str | None = None) -> list[GitChange]:

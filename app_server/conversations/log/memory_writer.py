@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.events import log
 from app_server.events.schemas import DurableFrame
 from app_server.git.address import parse_address
@@ -49,11 +50,13 @@ async def take_over_approvals(
         return
     repository = repository_identity(conversation.selected_repository, conversation.git_provider)
     servers = {server.name for server in await servers_for(session, conversation.user_id)}
-    servers |= {
-        consent.name
-        for consent in await of_repository(session, conversation.user_id, repository)
-        if consent.kind == "mcp_server" and consent.decision is Decision.ALLOWED
-    }
+    further = (one.address.identity for one in KeptRepository.all_of(conversation.more_repositories))
+    for identity in (repository, *further):
+        servers |= {
+            consent.name
+            for consent in await of_repository(session, conversation.user_id, identity)
+            if consent.kind == "mcp_server" and consent.decision is Decision.ALLOWED
+        }
     # In their order: an answer is about the change from one to the next.
     for approved in told:
         await mcp_approvals.take_over(

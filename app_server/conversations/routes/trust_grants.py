@@ -1,12 +1,13 @@
 """Routes for what a conversation's repositories offer to run, and for the user's decisions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from agent_runtime.wire import Offer
+from agent_runtime.wire import Offer, OfferKind, OffersResponse
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import service
@@ -36,13 +37,19 @@ from app_server.users.models import User
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
 
+EVERY_KIND: Collection[OfferKind] = get_args(OfferKind)
+
+
 @dataclass(frozen=True)
 class _Offered:
-    """What one repository of a conversation offers now, as far as the conversation uses such offers."""
+    """What one repository of a conversation offers now."""
 
     checkout: Checkout
-    offers: Sequence[Offer]
-    loaded: Sequence[str] = ()
+    found: OffersResponse
+
+    @property
+    def offers(self) -> Sequence[Offer]:
+        return self.found.offers
 
 
 @router.get("/consent")
@@ -131,12 +138,8 @@ async def run_setup_script(
             "The conversation has not started.", code="not_ready", fix="Wait for the start, or retry it."
         )
     wanted = named(place.checkouts, body.repository)
-    offered = [
-        replace(one, offers=[offer for offer in one.offers if offer.kind == "setup_script"])
-        for one in await _offered(place, task)
-        if one.checkout == wanted
-    ]
-    [(checkout, [script])] = _chosen(offered, [body.hash])
+    offered = [one for one in await _offered(place, task) if one.checkout == wanted]
+    [(checkout, [script])] = _chosen(offered, [body.hash], kinds={"setup_script"})
     async with database.read() as session:
         word = await word_of(session, user.id, checkout.identity)
     if not word.allows(script):
@@ -154,7 +157,7 @@ async def _carry_out(
 ) -> None:
     joining = [offer.hash for offer in allowed if offer.kind in JOINING]
     if joining:
-        await place.client.consent(conversation_id, joining)
+        await place.client.consent(conversation_id, joining, _further_directory(place, checkout))
     for offer in allowed:
         if offer.kind == "git_hook":
             await scripts.install_git_hook(place.client, checkout.directory, offer)
@@ -188,24 +191,23 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
     """Returns what each repository offers, the first one first."""
-    first, *further = place.checkouts
+    return [_Offered(checkout, await _found(place, task, checkout)) for checkout in place.checkouts]
+
+
+async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> OffersResponse:
     if task.status == StartStatus.READY:
-        found = await place.client.offers_of(task.id)
-        offered = [_Offered(first, found.offers, found.consented)]
-    else:
-        offered = [_Offered(first, await place.client.offers(first.directory))]
-    for checkout in further:
-        offers = await place.client.offers(checkout.directory)
-        offered.append(_Offered(checkout, [offer for offer in offers if offer.kind not in JOINING]))
-    return offered
+        return await place.client.offers_of(task.id, _further_directory(place, checkout))
+    return OffersResponse(offers=await place.client.offers(checkout.directory))
+
+
+def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
+    """Returns the directory of a further repository. Returns None for the first one."""
+    return None if checkout == place.checkouts[0] else checkout.directory
 
 
 async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offered]) -> ConversationConsent:
     async with database.read() as session:
-        items = [
-            show(one.offers, one.loaded, await word_of(session, user.id, one.checkout.identity))
-            for one in offered
-        ]
+        items = [show(one.found, await word_of(session, user.id, one.checkout.identity)) for one in offered]
     return ConversationConsent(
         directory=offered[0].checkout.name,
         repository=offered[0].checkout.identity,
@@ -218,12 +220,15 @@ async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offere
     )
 
 
-def _chosen(offered: Sequence[_Offered], hashes: Sequence[str]) -> list[tuple[Checkout, list[Offer]]]:
+def _chosen(
+    offered: Sequence[_Offered], hashes: Sequence[str], kinds: Collection[OfferKind] = EVERY_KIND
+) -> list[tuple[Checkout, list[Offer]]]:
     """Returns the offers with these hashes by repository. Raises Conflict `offer_changed`."""
-    chosen = [
-        (one.checkout, [offer for offer in one.offers if offer.problem is None and offer.hash in hashes])
-        for one in offered
-    ]
+
+    def is_chosen(offer: Offer) -> bool:
+        return offer.kind in kinds and offer.problem is None and offer.hash in hashes
+
+    chosen = [(one.checkout, list(filter(is_chosen, one.offers))) for one in offered]
     if not {offer.hash for _, offers in chosen for offer in offers} >= set(hashes):
         raise Conflict(
             "The repository does not offer this any more.",

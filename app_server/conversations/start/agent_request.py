@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from agent_runtime.catalogue.lookup import facts_of
-from agent_runtime.wire import PluginSource, StartConversationRequest, WorkingDirectory
+from agent_runtime.wire import PluginSource, ProjectConsent, StartConversationRequest, WorkingDirectory
 from app_server.conversations.confirmation_policy import analyzer_of, policy_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import secrets as own_secrets
@@ -52,6 +52,7 @@ TIMEOUTS = ("timeout", "stream_idle_timeout")
 GRACE_SECONDS = 15.0
 
 NO_APPROVALS: Mapping[str, Any] = {}
+NO_CONSENTS: Mapping[str, Sequence[str]] = {}
 NO_SECRETS: Mapping[str, str | None] = {}
 NO_SERVERS: Mapping[str, Definition] = {}
 
@@ -72,6 +73,7 @@ def build(
     mode: ConfirmationMode = ConfirmationMode.NEVER,
     secrets: Mapping[str, str | None] = NO_SECRETS,
     consent: Sequence[str] = (),
+    further_consent: Mapping[str, Sequence[str]] = NO_CONSENTS,
     usable_tools: Collection[str] = (),
     mcp_approved: Mapping[str, Any] = NO_APPROVALS,
     mcp_servers: Mapping[str, Definition] = NO_SERVERS,
@@ -84,8 +86,9 @@ def build(
     fallbacks: profiles that are asked, in this order, if the model stays unavailable. further_projects: the
     directories of the conversation's further repositories. disabled_skills: names of skills that the user
     has switched off, wherever they are found. secrets: descriptions by name; the values stay here until a
-    command uses one. consent: hashes of the repository's offers that the user has allowed. usable_tools: the
-    tools whose requirements the sandbox meets. mcp_approved: tools of MCP servers as the user has approved
+    command uses one. consent: hashes of the repository's offers that the user has allowed. further_consent:
+    the same for the further repositories, by directory. usable_tools: the tools whose requirements the
+    sandbox meets. mcp_approved: tools of MCP servers as the user has approved
     them, by server and name. mcp_servers: the user's servers by name. The sandbox runs servers that are
     commands, and reaches the others through the inner listener, which adds their credentials. has_own_tools:
     whether the agent also gets our own MCP server.
@@ -154,6 +157,11 @@ def build(
         confirmation_policy=policy_of(mode),
         security_analyzer=analyzer_of(mode),
         consent=list(consent),
+        further_consent=[
+            ProjectConsent(project_dir=directory, hashes=list(hashes))
+            for directory, hashes in further_consent.items()
+            if hashes
+        ],
         ask_when_stuck=request.ask_when_stuck,
         # Without a person who reads along, a reply such as "Now I will run the tests." must not be the end.
         expects_finish=not request.ask_when_stuck or request.goal is not None,

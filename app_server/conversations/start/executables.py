@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer, OfferHash, OfferKind
+from agent_runtime.wire import Offer, OfferHash, OfferKind, OffersResponse
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision, TrustGrant
 
@@ -20,18 +20,20 @@ class OfferInfo(BaseModel):
     """An offer and the user's decision.
 
     approved: the version that the user allowed last, if this version has no decision yet. is_loaded: whether
-    the conversation has loaded it; null for scripts, which the stages of the start report.
+    the conversation has loaded it; null for scripts, which the stages of the start report. is_name_taken:
+    whether it is an MCP server that the conversation does not use because another of its servers has the same
+    name.
     """
 
     offer: Offer
     state: Literal["pending", "allowed", "refused"]
     approved: Offer | None = None
     is_loaded: bool | None = None
+    is_name_taken: bool = False
 
 
 class FurtherConsent(BaseModel):
-    """The offers of a further repository with the user's decisions: set-up scripts and Git hooks. Its other
-    offers are not used.
+    """The offers of a further repository with the user's decisions. They run in its own directory.
 
     directory: its name beside that of the first one. repository: the key under which answers are stored.
     """
@@ -103,16 +105,15 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
     return Word(await consents.of_repository(session, user_id, repository))
 
 
-def show(offers: Sequence[Offer], loaded: Sequence[str], word: Word) -> list[OfferInfo]:
-    """Returns the offers of one repository with the user's decisions. loaded: the hashes of the offers that
-    the conversation has loaded.
-    """
+def show(found: OffersResponse, word: Word) -> list[OfferInfo]:
+    """Returns the offers of one repository with the user's decisions."""
     return [
         OfferInfo(
             offer=offer,
             state=(word.of(offer) or "pending"),
             approved=word.approved_before(offer),
-            is_loaded=offer.hash in loaded if offer.kind in JOINING else None,
+            is_loaded=offer.hash in found.consented if offer.kind in JOINING else None,
+            is_name_taken=offer.hash in found.name_taken,
         )
-        for offer in offers
+        for offer in found.offers
     ]

@@ -25,7 +25,7 @@ from app_server.conversations.repositories.more_repositories import KeptReposito
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
-from app_server.conversations.start.executables import JOINING
+from app_server.conversations.start.joining_offers import joining_of, left_out_of
 from app_server.conversations.start.log_reconciliation import reason_of, reconcile_log
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.script_steps import run_setup_script, set_up_git_hooks
@@ -151,8 +151,8 @@ async def start_conversation(start: Start) -> StepOutcome:
         files = await skill_files(session, start.config, start.user_id)
         disabled = disabled_in(await choices_of(session, start.user_id), identity)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
-    first, *further = await start.checkouts()
-    offers, word = await start.offers(first)
+    joining = [await joining_of(start, checkout) for checkout in await start.checkouts()]
+    first, *further = joining
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
     suffix = "\n\n".join(
@@ -172,12 +172,13 @@ async def start_conversation(start: Start) -> StepOutcome:
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
             working_dir=directory,
-            further_projects=[checkout.directory for checkout in further],
+            further_projects=[one.checkout.directory for one in further],
             skill_files=(*files, *market.skills),
             disabled_skills=sorted(disabled),
             mode=mode or default_mode(is_isolated=start.sandboxes.describe().is_isolated),
             secrets={secret.name: secret.description for secret in secrets},
-            consent=[each.hash for each in offers if each.kind in JOINING and word.allows(each)],
+            consent=first.allowed,
+            further_consent={one.checkout.directory: one.allowed for one in further},
             usable_tools=tools_offered(sandbox, await client.usable_tools()),
             mcp_approved=approved,
             mcp_servers=mcp_servers,
@@ -198,8 +199,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         await client.start_goal(start.id, goal)
     if new_title is not None:
         await send_title(start.database, client, start.id, new_title)
-    waiting = [each.path for each in offers if each.kind in JOINING and not word.allows(each)]
-    told = [f"Without {', '.join(dict.fromkeys(waiting))}: not allowed."] if waiting else []
+    told = await left_out_of(client, start.id, joining)
     return StepOutcome(detail=" ".join((*told, *market.problems, *left_out)) or None)
 
 

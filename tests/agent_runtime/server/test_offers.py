@@ -110,6 +110,9 @@ def test_what_a_further_project_offers_runs_there_and_a_name_that_is_taken_is_to
     assert offers["mcp_server"]["hash"] == of_lamp["mcp_server"]["hash"], "the same content in both"
     body = start_request(scripted_llm, tmp_path, consent=[offers["mcp_server"]["hash"]])
     body["agent"]["agent_context"] = {"further_projects": [place]}
+    body["agent"]["tools"] = [*body["agent"]["tools"], {"name": "task_tool_set"}]
+    (lamp.path / ".agents/agents").mkdir()
+    (lamp.path / ".agents/agents/scribe.md").write_text("---\nname: scribe\n---\nWrite.\n")
     hashes = [of_lamp[kind]["hash"] for kind in ("hooks", "mcp_server")]
     further = [{"project_dir": place, "hashes": hashes}]
     info = own_server.call("POST", "/api/conversations", json={**body, "further_consent": further})
@@ -117,6 +120,7 @@ def test_what_a_further_project_offers_runs_there_and_a_name_that_is_taken_is_to
     scripted_llm.script(say("Done."), call("add", a=1, b=2), say("3"))
     say_to(own_server, info["id"])
     assert (repository.ran(), lamp.ran()) == ({"mcp_server"}, {"hooks"})
+    assert "scribe" in str(scripted_llm.requests[0].body["tools"])
 
     before = own_server.call("GET", f"{conversation}/offers", params={"project_dir": place})
     assert before["consented"] == hashes[:1]

@@ -1,5 +1,6 @@
 """A conversation on several repositories: their set-up scripts, their skills and their changes."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ def lamp(tmp_path: Path) -> Path:
 SCRIPT = 'echo "set up $(basename "$PWD")" | tee -a ../order; test ! -e ../broken-$(basename "$PWD")\n'
 
 
+HOOKS = '{"hooks": {"SessionStart": [{"hooks": [{"command": "touch .git/greeted"}]}]}}'
+SERVER = '{"mcpServers": {"sums": {"command": "false"}}}'
+
+
 def stage_of(task: dict[str, Any]) -> dict[str, Any]:
     return next(each for each in task["stages"] if each["status"] == STAGE)
 
@@ -33,13 +38,34 @@ async def setup_ended(home: Home, conversation_id: str) -> Any:
     return found if found["state"] in {"done", "failed"} else None
 
 
+def by_kind(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {item["offer"]["kind"]: item for item in items}
+
+
+async def check_what_joins(
+    post: Callable[..., Awaitable[Any]], first: str, of_lamp: dict[str, dict[str, Any]]
+) -> None:
+    """Both repositories offer the same MCP server, and the first one's is allowed first."""
+    hook, server = (of_lamp[kind]["offer"]["hash"] for kind in ("hooks", "mcp_server"))
+    await post("consent", allow=[server], repository=first)
+    joined = (await post("consent", allow=[hook, server], repository="lamp")).json()
+    of_lamp = by_kind(joined["further"][0]["items"])
+    assert [of_lamp[kind]["is_loaded"] for kind in ("hooks", "mcp_server")] == [True, False]
+    assert [of_lamp[kind]["is_name_taken"] for kind in ("hooks", "mcp_server")] == [False, True]
+    assert by_kind(joined["items"])["mcp_server"]["is_loaded"]
+
+
 async def test_scripts_skills_and_changes_of_each_repository(
     home: Home, repository: Path, lamp: Path
 ) -> None:
-    (repository / ".openhands").mkdir(exist_ok=True)
-    (repository / ".openhands" / "setup.sh").write_text(SCRIPT)
-    commit(repository, "A set-up script")
     first = repository.name
+    for path in (repository, lamp):
+        (path / ".openhands").mkdir(exist_ok=True)
+        (path / ".openhands" / "setup.sh").write_text(SCRIPT)
+        (path / ".mcp.json").write_text(SERVER)
+        commit(path, "What would run")
+    (lamp / ".openhands" / "hooks.json").write_text(HOOKS)
+    commit(lamp, "A hook")
     task = await home.ready(
         selected_repository=str(repository), more_repositories=[{"repository": str(lamp)}]
     )
@@ -94,15 +120,31 @@ async def test_scripts_skills_and_changes_of_each_repository(
     elsewhere = await home.client.get(f"{route}/git/patch", params={"repository": "../lamp"})
     assert elsewhere.status_code == 400
 
+    await check_what_joins(post, first, by_kind(further["items"]))
 
-async def test_a_script_that_fails_in_a_start_is_named_with_its_repository(
+
+async def test_what_a_start_makes_of_the_offers_of_each_repository(
     home: Home, repository: Path, lamp: Path
 ) -> None:
     (lamp / ".openhands" / "setup.sh").write_text("echo dark; exit 3\n")
     commit(lamp, "It fails")
+    (lamp / ".openhands" / "hooks.json").write_text(HOOKS)
+    (lamp / ".mcp.json").write_text(SERVER)
+    (repository / ".mcp.json").write_text(SERVER)
+    commit(lamp, "A hook and a server")
+    commit(repository, "A server")
     asked = {"selected_repository": str(repository), "more_repositories": [{"repository": str(lamp)}]}
     seen = await home.ready(**asked)
     [further] = (await home.client.get(f"{ROOT}/{seen['id']}/consent")).json()["further"]
+    hook, server = (by_kind(further["items"])[kind]["offer"]["hash"] for kind in ("hooks", "mcp_server"))
+    task = await home.ready(**asked, consent=[hook, server])
+    [last] = [
+        one for one in (await home.task(task["id"]))["stages"] if one["status"] == "STARTING_CONVERSATION"
+    ]
+    assert last["detail"] == "Without the MCP server sums of lamp/.mcp.json: another server has this name."
+    [again] = (await home.client.get(f"{ROOT}/{task['id']}/consent")).json()["further"]
+    assert by_kind(again["items"])["hooks"]["is_loaded"]
+
     task = await home.start(**asked, consent=[further["items"][0]["offer"]["hash"]])
     ended = await home.ended(task["id"])
     assert ended["error"]["code"] == "setup_script_failed"
