@@ -1,4 +1,4 @@
-"""Keys with which the app server signs the commits of a user's agents."""
+"""Keys with which the app server signs the commits of a user's agents, and counts of signatures."""
 
 from datetime import datetime
 from uuid import UUID
@@ -23,3 +23,13 @@ class CommitSigningKey(Base):
     public_key: Mapped[str] = mapped_column(Text)
     private_key_encrypted: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class CommitSignatureCount(Base):
+    """The number of signatures for a sandbox within the hour that began at `began_at`."""
+
+    __tablename__ = "commit_signature_counts"
+
+    sandbox_id: Mapped[UUID] = mapped_column(ForeignKey("sandboxes.id", ondelete="CASCADE"), primary_key=True)
+    began_at: Mapped[datetime]
+    signatures: Mapped[int]

@@ -1,24 +1,18 @@
 """Signs commits and tags for the agents of users who have turned this on."""
 
-import time
-from collections import defaultdict, deque
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.commit_signing import signature
+from app_server.commit_signing.hourly_limit import count_signature
 from app_server.commit_signing.models import CommitSigningKey
 from app_server.commit_signing.payload import UnsignablePayloadError, read
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
-from app_server.core.errors import BadRequest, Conflict, Forbidden, TooManyRequests
+from app_server.core.errors import BadRequest, Conflict, Forbidden
 from app_server.settings.models import UserSettings
-
-MAX_PER_HOUR = 1000
-"""Signatures for one sandbox. Each is an entry of the audit log."""
-_HOUR_SECONDS = 3600.0
-_signed: defaultdict[UUID, deque[float]] = defaultdict(deque)
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ async def sign(
                 code="not_the_committer",
                 fix="Set user.name and user.email. For a commit of another author, use --no-gpg-sign.",
             )
-    _count(sandbox_id)
+    await count_signature(session, sandbox_id)
     text = signature.sign(cipher.decrypt(key.private_key_encrypted), payload)
     return Signed(text, asked.kind, signature.fingerprint(key.public_key))
 
@@ -120,19 +114,3 @@ async def _add_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> Comm
     session.add(key)
     await session.flush()
     return key
-
-
-def _count(sandbox_id: UUID) -> None:
-    present = time.monotonic()
-    for idle in [one for one, moments in _signed.items() if moments[-1] < present - _HOUR_SECONDS]:
-        del _signed[idle]
-    moments = _signed[sandbox_id]
-    while moments and moments[0] < present - _HOUR_SECONDS:
-        moments.popleft()
-    if len(moments) >= MAX_PER_HOUR:
-        raise TooManyRequests(
-            f"More than {MAX_PER_HOUR} commits in an hour.",
-            code="too_many_signatures",
-            fix="Wait, or commit with --no-gpg-sign.",
-        )
-    moments.append(present)

@@ -13,10 +13,14 @@ export type OfferedFile = Sent<Schemas['OfferedFile']>
  */
 export type Offer = Omit<Sent<Schemas['Offer']>, 'definition'> & Pick<Schemas['Offer'], 'definition'>
 
-/** `approved`: the version that was allowed last, if this is another. */
-export type OfferInfo = Omit<Schemas['OfferInfo'], 'offer' | 'approved'> & {
+/**
+ * `approved`: the version that was allowed last, if this is another. `is_name_taken`: an MCP server that is not used
+ * because another one has its name.
+ */
+export type OfferInfo = Omit<Schemas['OfferInfo'], 'offer' | 'approved' | 'is_name_taken'> & {
   offer: Offer
   approved?: Offer | null
+  is_name_taken?: boolean
 }
 
 export type FurtherConsent = Omit<Schemas['FurtherConsent'], 'items'> & { items: OfferInfo[] }

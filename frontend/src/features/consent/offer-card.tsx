@@ -18,7 +18,7 @@ export interface OfferCardProps {
 
 /** One thing that a repository would run, in full, and the answer to it. */
 export function OfferCard({
-  item: { offer, state, approved },
+  item: { offer, state, approved, is_name_taken: isNameTaken },
   remark,
   isBusy,
   onAllow,
@@ -39,6 +39,7 @@ export function OfferCard({
         </header>
         <div className="mt-3 flex flex-col gap-3">
           {approved && <Notice tone="warning" title={t('offer.changed')} />}
+          {isNameTaken && <Notice tone="warning" title={t('consent.name_taken')} />}
           {offer.problem && (
             <Notice tone="danger" title={t('consent.problem')}>
               {offer.problem}

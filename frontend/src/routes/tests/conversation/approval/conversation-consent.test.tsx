@@ -167,11 +167,19 @@ it('asks nothing of a repository that has nothing to run', async () => {
 it('groups what several repositories would run, and says which one is meant', async () => {
   const answers: unknown[] = []
   const item = (state: OfferInfo['state']): OfferInfo => ({ offer: script(), state })
+  const server = {
+    ...script(),
+    kind: 'mcp_server' as const,
+    name: 'sums',
+    path: '.mcp.json',
+    hash: 'b'.repeat(64),
+  }
+  const taken: OfferInfo = { offer: server, state: 'allowed', is_name_taken: true }
   const body = (state: OfferInfo['state']) => ({
     directory: 'engine',
     repository: 'github.com/ada/engine',
     items: [item('pending')],
-    further: [{ directory: 'lamp', repository: 'lab.example/crew/lamp', items: [item(state)] }],
+    further: [{ directory: 'lamp', repository: 'lab.example/crew/lamp', items: [item(state), taken] }],
   })
   const { user } = openConversation({
     ...RUNNING,
@@ -193,6 +201,7 @@ it('groups what several repositories would run, and says which one is meant', as
   const dialog = within(await screen.findByRole('dialog'))
   expect(dialog.getByText('.openhands/setup.sh failed with exit code 7.')).toBeVisible()
   const lamp = within(await screen.findByRole('region', { name: 'lab.example/crew/lamp' }))
+  expect(lamp.getByText(/Another MCP server of this conversation has this name/)).toBeVisible()
   await user.click(lamp.getByRole('button', { name: 'Allow Set-up script' }))
   await user.click(await lamp.findByRole('button', { name: 'Run again' }))
   const hash = 'a'.repeat(64)

@@ -1,0 +1,46 @@
+"""Limits the signatures of a sandbox. The counts are in the database, so all app servers share them."""
+
+import math
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import case
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.commit_signing.models import CommitSignatureCount
+from app_server.core.database import now
+from app_server.core.errors import TooManyRequests
+
+MAX_PER_HOUR = 1000
+"""Signatures for one sandbox. Each is an entry of the audit log."""
+_HOUR = timedelta(hours=1)
+
+
+async def count_signature(session: AsyncSession, sandbox_id: UUID) -> None:
+    """Counts one signature. An hour begins with the first signature after the hour before.
+
+    Signatures that are made at the same time are counted one after the other, because the row stays locked
+    until the transaction ends. Raises TooManyRequests `too_many_signatures` with `Retry-After`.
+    """
+    moment = now()
+    stored = CommitSignatureCount
+    is_over = stored.began_at <= moment - _HOUR
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    row = insert(stored).values(sandbox_id=sandbox_id, began_at=moment, signatures=1)
+    counted = row.on_conflict_do_update(
+        index_elements=["sandbox_id"],
+        set_={
+            "began_at": case((is_over, moment), else_=stored.began_at),
+            "signatures": case((is_over, 1), else_=stored.signatures + 1),
+        },
+    ).returning(stored.began_at, stored.signatures)
+    began_at, signatures = (await session.execute(counted)).one()
+    if signatures > MAX_PER_HOUR:
+        seconds = max(1, math.ceil((began_at + _HOUR - moment).total_seconds()))
+        raise TooManyRequests(
+            f"More than {MAX_PER_HOUR} commits in an hour.",
+            code="too_many_signatures",
+            fix=f"Wait {math.ceil(seconds / 60)} minutes, or commit with --no-gpg-sign.",
+            headers={"Retry-After": str(seconds)},
+        )
