@@ -8,13 +8,16 @@ from pydantic import BaseModel
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.core.database import Id, ReadSession, Session, Timestamp
+from app_server.core.database import Id, ReadSession, Session, Timestamp, now
 from app_server.core.jobs import administration
+from app_server.core.jobs.administration import JobTrouble
 from app_server.core.jobs.models import Job, JobState
 from app_server.core.jobs.worker import Jobs
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 
 router = APIRouter(prefix="/api/v1/administration/jobs", tags=["Administration"])
+
+_COMPUTED = frozenset(("has_handler", "trouble"))
 
 Kind = Annotated[str | None, Query(max_length=80)]
 
@@ -22,6 +25,8 @@ Kind = Annotated[str | None, Query(max_length=80)]
 class JobInfo(BaseModel):
     """One job. `attempts`: attempts that have begun. `error`: why the last attempt failed. `every_seconds`:
     the pause between repetitions; null if it runs once. `has_handler`: this server can do jobs of this kind.
+    `trouble`: `silent` if its server does not report any more, `late` if it was due more than ten minutes
+    ago; else null.
     """
 
     id: Id
@@ -37,6 +42,7 @@ class JobInfo(BaseModel):
     created_at: Timestamp
     finished_at: Timestamp | None
     has_handler: bool
+    trouble: JobTrouble | None
 
 
 class JobCount(BaseModel):
@@ -47,9 +53,12 @@ class JobCount(BaseModel):
 
 
 class JobPage(Page[JobInfo]):
-    """Jobs, and how many there are of each kind in each state, without the filter."""
+    """Jobs, and how many there are of each kind in each state, without the filter. `troubled`: how many are
+    silent or late.
+    """
 
     counts: list[JobCount]
+    troubled: int
 
 
 @router.get("")
@@ -74,6 +83,7 @@ async def search_jobs(
             JobCount(kind=each, state=its_state, count=number, has_handler=each in known)
             for each, its_state, number in await administration.counts(session)
         ],
+        troubled=await administration.troubled(session, now()),
     )
 
 
@@ -103,5 +113,5 @@ def _kinds(request: Request) -> frozenset[str]:
 
 
 def _info(job: Job, known: frozenset[str]) -> JobInfo:
-    shown = {name: getattr(job, name) for name in JobInfo.model_fields if name != "has_handler"}
-    return JobInfo(**shown, has_handler=job.kind in known)
+    shown = {name: getattr(job, name) for name in JobInfo.model_fields if name not in _COMPUTED}
+    return JobInfo(**shown, has_handler=job.kind in known, trouble=administration.trouble_of(job, now()))

@@ -1,15 +1,43 @@
 """The queries and commands of administrators for jobs."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 from uuid import UUID
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import and_, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import now
 from app_server.core.errors import Conflict, NotFound
 from app_server.core.jobs.models import LONG_AGO, Job, JobState
 from app_server.core.jobs.queue import wake_after_commit
+
+LATE_AFTER = timedelta(minutes=10)
+
+
+class JobTrouble(StrEnum):
+    """`silent`: it runs, but its server does not renew the lease. `late`: it waits for more than LATE_AFTER
+    since the time when it was due.
+    """
+
+    SILENT = "silent"
+    LATE = "late"
+
+
+def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
+    """Returns what is wrong with a job that has not ended. Returns None if nothing is."""
+    if job.state == JobState.RUNNING and job.lease_until < moment:
+        return JobTrouble.SILENT
+    if job.state == JobState.WAITING and job.run_at < moment - LATE_AFTER:
+        return JobTrouble.LATE
+    return None
+
+
+async def troubled(session: AsyncSession, moment: datetime) -> int:
+    """Returns the number of jobs for which `trouble_of` returns something."""
+    silent = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
+    late = and_(Job.state == JobState.WAITING, Job.run_at < moment - LATE_AFTER)
+    return await session.scalar(select(func.count()).select_from(Job).where(or_(silent, late))) or 0
 
 
 async def search(

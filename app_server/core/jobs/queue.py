@@ -12,6 +12,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    case,
     delete,
     event,
     func,
@@ -33,6 +34,7 @@ WAKE = "wake_jobs"
 _IS_LISTENING = "jobs_will_wake"
 _SCHEDULES = UUID("5d0d2f6e-6a0c-4f0e-9d1b-7f0f5a3d9c11")
 MAX_ERROR = 4000
+CUT_OFF = "The server ended, or was silent, during the attempt before."
 
 _jobs = Job.__table__
 assert isinstance(_jobs, Table)
@@ -165,7 +167,7 @@ async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
     """Leases the most urgent free job of these kinds to `owner` for the time LEASE. Returns None if none is
-    free.
+    free. The error of a job whose lease has expired says so until its next attempt ends.
 
     Raises IntegrityError if another worker has claimed a job with the same key at the same moment.
     """
@@ -183,6 +185,7 @@ async def claim(
             lease_owner=owner,
             lease_until=moment + LEASE,
             attempts=Job.attempts + 1,
+            error=case((Job.state == JobState.RUNNING, CUT_OFF), else_=Job.error),
         )
         .returning(Job)
         .execution_options(synchronize_session=False)
@@ -225,7 +228,7 @@ async def release_all(session: AsyncSession) -> None:
     """Frees all running jobs at once. They belong to a server that was killed. Their attempts count, because
     a job may have caused the end of the server.
     """
-    await _free_held(session)
+    await _free_held(session, error=CUT_OFF)
 
 
 async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values: Any) -> None:

@@ -178,7 +178,7 @@ async def test_a_job_whose_server_is_silent_goes_on_elsewhere_and_the_late_resul
     async with database.session() as session:
         taken = await queue.claim(session, "other", ["work"])
         assert taken is not None
-        assert taken.attempts == 2
+        assert (taken.attempts, taken.error) == (2, queue.CUT_OFF)
         assert not await queue.settle(session, job_id, "silent", state=JobState.DONE)
         assert await queue.renew(session, [job_id], "silent") == set()
         assert await queue.renew(session, [job_id], "other") == {job_id}
@@ -231,6 +231,16 @@ async def test_administrators_see_retry_and_cancel_jobs(app: App, client: httpx.
     assert (shown["id"], shown["error"], shown["has_handler"]) == (job_id.hex, "boom", False)
     assert {"kind": "unknown", "state": "dead", "count": 1, "has_handler": False} in page["counts"]
     assert {one["kind"] for one in page["counts"]} > {"audit_log.trim", "failed_sign_ins.tidy"}
+
+    assert shown["trouble"] is None
+    silent, late = await add(app.database, "silent"), await add(app.database, "late")
+    async with app.database.session() as session:
+        await session.execute(update(Job).where(Job.id == silent).values(state=JobState.RUNNING))
+        due = now() - timedelta(minutes=11)
+        await session.execute(update(Job).where(Job.id == late).values(run_at=due))
+    page = (await client.get(path)).json()
+    troubles = {one["id"]: one["trouble"] for one in page["items"] if one["trouble"]}
+    assert (troubles, page["troubled"]) == ({silent.hex: "silent", late.hex: "late"}, 2)
 
     retried = (await client.post(f"{path}/{job_id}/retry")).json()
     assert (retried["state"], retried["attempts"]) == ("waiting", 0)

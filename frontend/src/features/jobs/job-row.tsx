@@ -22,6 +22,7 @@ export function JobRow({ job }: { job: Job }) {
           <span className="wrap-anywhere">{job.kind}</span>
           <Badge tone={TONES[job.state]}>{t(`jobs.state_${job.state}`)}</Badge>
           {!job.has_handler && <Badge tone="warning">{t('jobs.no_handler')}</Badge>}
+          {job.trouble && <Badge tone="danger">{t(`jobs.trouble_${job.trouble}`)}</Badge>}
         </p>
         <p className="text-xs text-muted">{factsOf(job, t)}</p>
         {job.error && <p className="mt-1 text-xs wrap-anywhere text-danger">{job.error}</p>}

@@ -36,8 +36,14 @@ function Jobs() {
   const query = useInfiniteQuery(jobsQuery(filter))
   const jobs = query.data?.pages.flatMap((page) => page.items) ?? []
   const counts = query.data?.pages[0]?.counts ?? []
+  const troubled = query.data?.pages[0]?.troubled ?? 0
   return (
     <>
+      {troubled > 0 && (
+        <Notice tone="warning" title={t('jobs.troubled', { count: troubled })}>
+          {t('jobs.troubled_hint')}
+        </Notice>
+      )}
       <Filters filter={filter} counts={counts} onChange={setFilter} />
       {query.isPending && <SkeletonList rows={4} label={t('jobs.loading')} className="h-14" />}
       {query.isError && !query.data && (
