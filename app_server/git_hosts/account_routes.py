@@ -11,6 +11,7 @@ from app_server.core.errors import Forbidden
 from app_server.git.provider_routes import checked_origin
 from app_server.git_hosts.connect import ConnectedHost
 from app_server.git_hosts.routes import CurrentGitHosts
+from app_server.git_hosts.schemas import RateLimit
 
 router = APIRouter(prefix="/api/v1/users", tags=["Git"])
 
@@ -19,7 +20,8 @@ _FIRST = ("https://github.com", "https://gitlab.com")
 
 class UserGitInfo(BaseModel):
     """The user at the git host. `id` is a number at most hosts; it is sent as text. `scopes`: what the token
-    may do; null if the host does not say.
+    may do; null if the host does not say. `rate_limit`: how many calls the host still accepts; null if it
+    does not say.
     """
 
     id: str
@@ -29,6 +31,7 @@ class UserGitInfo(BaseModel):
     name: str | None = None
     email: str | None = None
     scopes: list[str] | None = None
+    rate_limit: RateLimit | None = None
 
 
 @router.get(

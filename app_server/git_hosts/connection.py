@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from app_server.git_hosts import errors
 from app_server.git_hosts.rate_limits import RateLimits
+from app_server.git_hosts.schemas import HostUser, RateLimit
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
 from app_server.http.guarded_client import bound_to
 
@@ -88,6 +90,15 @@ class HostConnection:
         """A key for this host and token that does not reveal the token."""
         token = repr(sorted(self.headers.items())).encode()
         return f"{self.host} {hashlib.sha256(token).hexdigest()}"
+
+    def with_rate_limit(self, user: HostUser) -> HostUser:
+        """Returns the user with the limit that the host stated in its last reply to this token."""
+        seen = self.limits.of(self.rate_key)
+        if seen.remaining is None:
+            return user
+        resets_at = None if seen.resets_at is None else datetime.fromtimestamp(seen.resets_at, UTC)
+        stated = RateLimit(limit=seen.limit, remaining=seen.remaining, resets_at=resets_at)
+        return user.model_copy(update={"rate_limit": stated})
 
     async def get(
         self,

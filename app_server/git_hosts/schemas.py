@@ -34,9 +34,20 @@ class Slice(Value, Generic[Item]):
     next_page: str | None = None
 
 
+class RateLimit(Value):
+    """How many calls a git host accepts with a token. `limit`: calls in one period; None if the host does not
+    say. `remaining`: calls that are left. `resets_at`: the end of the period; None if the host does not say.
+    """
+
+    limit: int | None = None
+    remaining: int
+    resets_at: datetime | None = None
+
+
 class HostUser(Value):
     """A user of a git host. `scopes`: what the token may do, in the host's words; None if the host does not
-    say. `expires_at`: when the token ends; None if it does not end or the host does not say.
+    say. `expires_at`: when the token ends; None if it does not end or the host does not say. `rate_limit`: as
+    the host stated it in its last reply; None if it does not say.
     """
 
     id: str
@@ -47,6 +58,7 @@ class HostUser(Value):
     company: str | None = None
     scopes: tuple[str, ...] | None = None
     expires_at: datetime | None = None
+    rate_limit: RateLimit | None = None
 
 
 class OwnerKind(StrEnum):

@@ -90,7 +90,9 @@ def _creating(name: str, host: GitProvider) -> Callable[..., Awaitable[Any]]:
         labels: Names | None = None,
         repository: HostsWhich = None,
     ) -> OpenedPullRequestInfo:
-        """Open a pull request for a branch that you have pushed. Push it with git first."""
+        """Open a pull request for a branch that you have pushed. Push it with git first. If the repository
+        has a template for pull requests, fill it in.
+        """
         agent = current_agent()
         hosted = await _repository_of(agent, repository, host)
         base = target_branch or hosted.branch

@@ -10,13 +10,17 @@ _EDITS = frozenset(("FileEditorAction", "ApplyPatchAction", "WriteFileAction", "
 _READS = frozenset(("view", "view_image"))
 
 
-def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str) -> str:
-    """Returns the text of a pull request: what the agent said at the end, which files changed, which commands
-    ran after the last edit and how they ended, and a link to the conversation.
+def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str, template: str = "") -> str:
+    """Returns the text of a pull request: the repository's template, what the agent said at the end, which
+    files changed, which commands ran after the last edit and how they ended, and a link to the conversation.
 
-    events: the end of the log, the oldest first. statistics: `git diff --stat`.
+    events: the end of the log, the oldest first. statistics: `git diff --stat`. template: empty if there is
+    none. If the agent's words have
+    all of its headings, they stand in its place.
     """
-    sections = [summary_of(events) or "What was changed, and why:"]
+    summary = summary_of(events)
+    sections = [template] if template and not _follows(summary, template) else []
+    sections.append(summary or "What was changed, and why:")
     if statistics:
         sections.append(f"## Changed files\n\n{_fenced(statistics)}")
     if commands := _commands_after_last_edit(events):
@@ -24,6 +28,13 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str) -> str
         sections.append(f"## Commands run after the last edit\n\n{lines}")
     sections.append(f"[The conversation with each step]({link})")
     return "\n\n".join(sections)
+
+
+def _follows(summary: str, template: str) -> bool:
+    """Whether the text has all headings of the template, so that it is the template filled in."""
+    headings = [line.strip() for line in template.splitlines() if line.startswith("#")]
+    lines = {line.strip() for line in summary.splitlines()}
+    return bool(headings) and lines.issuperset(headings)
 
 
 def summary_of(events: Sequence[dict[str, Any]]) -> str:

@@ -14,9 +14,11 @@ async def proposal_of(
     repository: HostedRepository,
     conversation: Conversation,
     tree: WorkingTree,
+    template: str,
 ) -> PullRequestProposal:
     """Returns a draft: title, text and branches. Creates nothing. `base_url`: the address of this server, for
-    the link to the conversation. Raises the errors of git hosts.
+    the link to the conversation. `template`: the repository's template for the text; empty if there is none.
+    Raises the errors of git hosts.
     """
     async with database.read() as session:
         events = await service.latest_events(session, conversation.id)
@@ -30,7 +32,7 @@ async def proposal_of(
         repository=repository.name,
         git_provider=repository.host.provider,
         title=" ".join(title.split())[:200],
-        body=evidence.body_of(events, tree.statistics, link),
+        body=evidence.body_of(events, tree.statistics, link, template),
         head=head,
         base=base,
         uncommitted_files=tree.uncommitted_files,

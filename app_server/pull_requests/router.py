@@ -37,6 +37,7 @@ from app_server.pull_requests.schemas import (
     PullRequestInfo,
     PullRequestProposal,
 )
+from app_server.pull_requests.template import template_of
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/pull-requests", tags=["Pull requests"])
@@ -104,7 +105,8 @@ async def propose_pull_request(
     async with database.read() as session:
         hosted = await repository_of(session, hosts, conversation, repository)
     tree = await working_tree.look_at(hosted.place(place))
-    return await proposal_of(database, config.base_url, hosted, conversation, tree)
+    template = await template_of(hosted.place(place), hosted.host.provider)
+    return await proposal_of(database, config.base_url, hosted, conversation, tree, template)
 
 
 @router.post("", status_code=201)

@@ -21,6 +21,7 @@ from app_server.pull_requests.opening import open_pull_request
 from app_server.pull_requests.proposing import proposal_of
 from app_server.pull_requests.refresh import refresh
 from app_server.pull_requests.repository_of import HostedRepository
+from app_server.pull_requests.template import template_of
 from app_server.pull_requests.working_tree import WorkingTree
 from app_server.triggers import room, texts
 from app_server.triggers.models import Trigger, TriggeredConversation
@@ -167,8 +168,9 @@ class TriggerProgress:
     async def _open(self, case: _Case, tree: WorkingTree, place: Workplace, title: str) -> None:
         setting, branch = self._setting, case.conversation.selected_branch
         repository = HostedRepository(case.host, case.trigger.repository, branch)
+        template = await template_of(place, case.host.provider)
         draft = await proposal_of(
-            setting.database, setting.config.base_url, repository, case.conversation, tree
+            setting.database, setting.config.base_url, repository, case.conversation, tree, template
         )
         new = NewPullRequest(
             title=title or draft.title,

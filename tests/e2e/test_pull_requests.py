@@ -24,7 +24,7 @@ def test_a_task_becomes_a_pull_request_that_is_reviewed_and_merged(
         say("Addressed."),
     )
     with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
-        host.git.make("team/harbour")
+        host.git.make("team/harbour", PULL_REQUEST_TEMPLATE=b"## Why\n\n## Tests\n")
         host.git.tokens[CANARY] = "write"
         client.post("/settings/git-credentials", json=host.credential).raise_for_status()
         clone_url = found_by_typing(client)
@@ -76,7 +76,7 @@ def opened(client: httpx.Client, host: GitHubHost, conversation: str) -> dict[st
     route = f"/app-conversations/{conversation}/pull-requests"
     draft = client.get(f"{route}/proposal").raise_for_status().json()
     assert (draft["base"], draft["uncommitted_files"], draft["is_pushed"]) == ("main", 1, False)
-    assert "The depth is measured now." in draft["body"]
+    assert draft["body"].startswith("## Why\n\n## Tests\n\nThe depth is measured now.")
     assert conversation in draft["body"]
 
     refused = client.post(route, json={"title": "Measure", "head": "main", "base": "main"})

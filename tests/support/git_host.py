@@ -92,14 +92,18 @@ class GitHost:
     def bare(self, name: str) -> Path:
         return self.directory / f"{name}.git"
 
-    def make(self, name: str) -> Path:
-        """A repository with a commit on main; returns where it lies."""
+    def make(self, name: str, **more: bytes) -> Path:
+        """A repository with a commit on main; returns where it lies. more: the content of Markdown files by
+        name, beside its README.
+        """
         path = self.bare(name)
         path.mkdir(parents=True)
         git(path, "init", "-q", "--bare", "-b", "main")
         for key in ("http.receivepack", "uploadpack.allowFilter", "receive.advertisePushOptions"):
             git(path, "config", key, "true")
-        tree = git(path, "mktree", stdin=f"100644 blob {self.blob(path, b'harbour')}\tREADME.md\n")
+        files = {"README": b"harbour", **more}
+        lines = [f"100644 blob {self.blob(path, content)}\t{file}.md\n" for file, content in files.items()]
+        tree = git(path, "mktree", stdin="".join(lines))
         git(path, "update-ref", "refs/heads/main", git(path, "commit-tree", "-m", "Begin", tree))
         return path
 

@@ -81,7 +81,8 @@ class BitbucketCloud:
             emails = (await self._api.get("/user/emails")).json()["values"]
         except AppError:
             emails = []  # The token may not read them.
-        return parsing.user(reply.json(), emails, reply.headers.get("x-oauth-scopes"))
+        user = parsing.user(reply.json(), emails, reply.headers.get("x-oauth-scopes"))
+        return self._api.with_rate_limit(user)
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         found, next_page = await self._page("/user/workspaces", {"pagelen": limit}, page)

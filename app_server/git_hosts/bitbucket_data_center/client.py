@@ -73,8 +73,8 @@ class BitbucketDataCenter:
         if not name:
             raise errors.token_refused(self._api.host)
         if found := await self._api.find(f"{API}/users/{part(name)}"):
-            return parsing.user(found.json())
-        return parsing.user(await self._user(name) or {"name": name})
+            return self._api.with_rate_limit(parsing.user(found.json()))
+        return self._api.with_rate_limit(parsing.user(await self._user(name) or {"name": name}))
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         found, next_page = await self._page(f"{API}/projects", {}, page, limit)

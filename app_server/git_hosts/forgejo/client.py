@@ -58,7 +58,7 @@ class Forgejo:
         self._api = connection
 
     async def me(self) -> HostUser:
-        return parsing.user((await self._api.get("/user")).json())
+        return self._api.with_rate_limit(parsing.user((await self._api.get("/user")).json()))
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         reply = await self._api.get(page or "/user/orgs", None if page else _page_of(limit))

@@ -69,11 +69,12 @@ class GitHub:
     async def me(self) -> HostUser:
         reply = await self._api.get("/user")
         scopes = reply.headers.get("x-oauth-scopes")
-        return parsing.user(
+        user = parsing.user(
             reply.json(),
             None if scopes is None else tuple(one.strip() for one in scopes.split(",") if one.strip()),
             _moment(reply.headers.get("github-authentication-token-expiration")),
         )
+        return self._api.with_rate_limit(user)
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         reply = await self._api.get(page or "/user/orgs", None if page else {"per_page": limit})

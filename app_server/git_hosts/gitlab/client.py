@@ -68,7 +68,7 @@ class GitLab:
             token = (await self._api.get("/personal_access_tokens/self")).json()
         except AppError:
             token = None  # OAuth tokens may not ask, and old servers do not answer.
-        return parsing.user(found, token)
+        return self._api.with_rate_limit(parsing.user(found, token))
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         query: Query = {"min_access_level": parsing.DEVELOPER, "per_page": limit}

@@ -66,7 +66,12 @@ async def test_a_git_host_says_whose_the_token_is(app: App, client: httpx.AsyncC
         start: dict[str, Any] = {
             "type": "http.response.start",
             "status": 200 if known else 401,
-            "headers": [(b"content-type", b"application/json")],
+            "headers": [
+                (b"content-type", b"application/json"),
+                (b"x-ratelimit-limit", b"5000"),
+                (b"x-ratelimit-remaining", b"4987"),
+                (b"x-ratelimit-reset", b"2000000000"),
+            ],
         }
         await send(start)
         body = b'{"id": 7, "login": "ada", "full_name": "Ada", "avatar_url": "", "email": "ada@acme.dev"}'
@@ -94,6 +99,7 @@ async def test_a_git_host_says_whose_the_token_is(app: App, client: httpx.AsyncC
         "name": "Ada",
         "email": "ada@acme.dev",
         "scopes": None,
+        "rate_limit": {"limit": 5000, "remaining": 4987, "resets_at": "2033-05-18T03:33:20Z"},
     }
     assert asked[0] == ("/api/v1/user", "token token-1")
     assert_problem(refused, 502, "git_token_refused")

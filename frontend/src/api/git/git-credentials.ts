@@ -47,6 +47,8 @@ export interface GitCredentialInput {
 
 export const gitCredentialKeys = { all: ['git-credentials'] as const }
 
+export type RateLimit = Schemas['RateLimit']
+
 /** The user of the host that a stored token belongs to. Asks the host. A change of `version` asks again. */
 export function hostUserQuery(host: string, version: string) {
   return queryOptions({

@@ -9,9 +9,11 @@ import {
   hostUserQuery,
   PUSH_SCOPES,
   type PushScope,
+  type RateLimit,
   useChangePushScope,
   useDeleteGitCredential,
 } from '@/api/git/git-credentials'
+import { formatDateTime } from '@/lib/text/time'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
@@ -132,8 +134,20 @@ function HostUser({ credential }: { credential: GitCredential }) {
   return (
     <p className="truncate text-sm text-muted">
       {t('git_hosts.connected_as', { kind, login: query.data.login })}
+      {query.data.rate_limit && ` · ${callsLeft(query.data.rate_limit, t)}`}
     </p>
   )
+}
+
+/** How many calls the host still accepts. */
+function callsLeft(calls: RateLimit, t: ReturnType<typeof useTranslation>['t']): string {
+  const { remaining: count, limit, resets_at: end } = calls
+  return [
+    limit === null ? t('git_hosts.calls_left', { count }) : t('git_hosts.calls_left_of', { count, limit }),
+    end && t('git_hosts.calls_until', { date: formatDateTime(end) }),
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
 /** What the host has granted, and whether it has to be granted again. */

@@ -28,7 +28,14 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
         })
         return HttpResponse.json(stored[0], { status: 201 })
       }),
-      http.get('*/api/v1/users/git-info', () => HttpResponse.json({ id: '7', login: 'ada', avatar_url: '' })),
+      http.get('*/api/v1/users/git-info', () =>
+        HttpResponse.json({
+          id: '7',
+          login: 'ada',
+          avatar_url: '',
+          rate_limit: { limit: 5000, remaining: 4987, resets_at: null },
+        }),
+      ),
       http.patch('*/api/v1/settings/git-credentials/c1', async ({ request }) => {
         const body = (await request.json()) as Partial<GitCredential>
         sent.push(body)
@@ -60,7 +67,7 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
   const scope = await screen.findByLabelText('What agents may push to at github.com')
   const added = { provider: 'github', host: 'github.com', token: 'abcd-token', api_url: null }
   expect(sent).toEqual([{ ...added, username: '', push_scope: 'own' }])
-  expect(await screen.findByText('GitHub · connected as ada')).toBeVisible()
+  expect(await screen.findByText('GitHub · connected as ada · 4987 of 5000 calls left')).toBeVisible()
   await waitFor(() => expect(screen.getByLabelText('Token')).toHaveValue(''))
 
   await user.selectOptions(scope, 'Any branch')

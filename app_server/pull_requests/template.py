@@ -1,0 +1,42 @@
+"""Finds the repository's template for the text of pull requests.
+
+Names and places, each in any case: GitHub "Creating a pull request template for your repository", GitLab
+"Description templates" (the one that is named Default), Azure DevOps "Improve pull request descriptions
+using templates", Forgejo "Issue and pull request templates". Bitbucket keeps its default text in the
+settings of the repository and puts it only into its own form.
+"""
+
+import shlex
+from collections.abc import Mapping
+from typing import Final
+
+from app_server.conversations.repositories.workplaces import Workplace
+from app_server.git.providers import GitProvider
+
+MAX_CHARACTERS: Final = 20_000
+_LOOK_SECONDS: Final = 30
+_FILES: Final[Mapping[GitProvider, str]] = {
+    GitProvider.GITHUB: r"(\.github/|docs/)?pull_request_template(\.md|\.txt)?",
+    GitProvider.GITLAB: r"\.gitlab/merge_request_templates/default\.md",
+    GitProvider.FORGEJO: r"(\.forgejo/|\.gitea/|\.github/|docs/)?pull_request_template\.md",
+    GitProvider.AZURE_DEVOPS: r"(\.azuredevops/|\.vsts/|docs/)?pull_request_template\.(md|txt)",
+}
+
+
+async def template_of(place: Workplace, provider: GitProvider) -> str:
+    """Returns the template as it was when the conversation's work began, at most MAX_CHARACTERS. Returns an
+    empty text if there is none. If there are several, the first one in the order of their paths is used.
+    """
+    pattern = _FILES.get(provider)
+    if pattern is None or place.base_commit is None:
+        return ""
+    since = shlex.quote(place.base_commit)
+    # Only the folders that hosts look into are listed, so that a large repository takes no longer.
+    script = (
+        f"(git ls-tree --name-only {since}; git ls-tree --name-only {since} .github/ .forgejo/ .gitea/ "
+        ".gitlab/merge_request_templates/ .azuredevops/ .vsts/ docs/) | "
+        f"grep -ixE {shlex.quote(pattern)} | head -n 1 | "
+        f'while read -r file; do git cat-file blob {since}:"$file" | head -c {4 * MAX_CHARACTERS}; done'
+    )
+    output = await place.client.execute_command(script, cwd=place.directory, timeout_seconds=_LOOK_SECONDS)
+    return (output.stdout or "").strip()[:MAX_CHARACTERS] if output.exit_code == 0 else ""
