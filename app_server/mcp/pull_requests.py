@@ -94,7 +94,7 @@ def _creating(name: str, host: GitProvider) -> Callable[..., Awaitable[Any]]:
         has a template for pull requests, fill it in.
         """
         agent = current_agent()
-        hosted = await _repository_of(agent, repository, host)
+        hosted = await hosted_repository(agent, repository, host)
         base = target_branch or hosted.branch
         if base is None:
             base = (await hosted.host.client.repository(hosted.name)).default_branch or "main"
@@ -118,7 +118,7 @@ async def get_pull_request_feedback(
     number: Annotated[int, Field(ge=1)], repository: Which = None
 ) -> PullRequestFeedback:
     """Read the state, the checks and the unresolved review comments of a pull request."""
-    hosted = await _repository_of(current_agent(), repository)
+    hosted = await hosted_repository(current_agent(), repository)
     client = hosted.host.client
     found = await client.pull_request(hosted.name, number)
     checks = await client.checks(hosted.name, found)
@@ -142,9 +142,14 @@ async def _open(
     )
 
 
-async def _repository_of(
+async def hosted_repository(
     agent: CallingAgent, wanted: str | None, at: GitProvider | None = None
 ) -> HostedRepository:
+    """Returns a repository of the agent's conversation with the client for its host.
+
+    `wanted`: its directory, name or URL; None for the first one. `at`: only repositories at this kind of host
+    count. Raises BadRequest, Forbidden `no_git_credential`.
+    """
     request = caller.current_request()
     state = request.state
     http = http_of(request, agent.user)

@@ -155,3 +155,15 @@ class PullRequestFeedback(BaseModel):
     pull_request: PullRequest
     checks: list[Check]
     unresolved_threads: list[ReviewThread]
+
+
+class IssueText(BaseModel):
+    """An issue with its first comments. `text`: written by people at the git host, between marks."""
+
+    number: int
+    url: str
+    is_open: bool
+    labels: list[str]
+    assignees: list[str]
+    text: str
+    has_more_comments: bool

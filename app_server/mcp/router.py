@@ -19,7 +19,7 @@ from app_server.core.errors import Forbidden, NotFound
 from app_server.core.server_objects import ServerConfig
 from app_server.http.middleware import allowed_host_names
 from app_server.llm_gateway.proof import is_proof
-from app_server.mcp import agent_tools, conversations, memory, pull_requests, web_search
+from app_server.mcp import agent_tools, conversations, issues, memory, pull_requests, web_search
 from app_server.mcp.tool import McpTool
 from app_server.mcp_broker.own_server import PREFIX
 from app_server.sandboxes.auth import CurrentSandbox
@@ -34,6 +34,9 @@ INSTRUCTIONS = (
 # Not part of the REST API: the protocol describes itself.
 router = APIRouter(prefix="/mcp", tags=["MCP server"], include_in_schema=False)
 inner_router = APIRouter(prefix=PREFIX, tags=["MCP server"])
+
+for _tool in issues.TOOLS:
+    agent_tools.add(_tool, issues.are_offered)
 
 
 @router.post("")

@@ -101,13 +101,13 @@ def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "
     """
     parts = [
         sentence,
-        _quiet(summary[:_MAX_SUMMARY_CHARACTERS]),
+        quiet(summary[:_MAX_SUMMARY_CHARACTERS]),
         f"[Follow the work]({link})",
         mark(conversation_id),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _quiet(text: str) -> str:
+def quiet(text: str) -> str:
     """Returns the text without mentions, because an agent must not notify people."""
     return text.replace("@", "@\u200b")

@@ -9,7 +9,7 @@ from tests.support.github_host import GitHubHost
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import AppServerProcess, events, start_conversation, wait_for_status
-from tests.support.standing_host import OpenThread
+from tests.support.standing_host import OpenIssue, OpenThread
 
 CANARY = "canary-token-91aa"
 
@@ -114,11 +114,14 @@ def test_the_agent_opens_a_pull_request_with_its_own_tool(
         ),
         call("create_pr", title="Measure the depth", body="It is 4.", source_branch="depth"),
         call("get_pull_request_feedback", number=1),
+        call("get_issue", number=4),
+        call("comment_on_issue", number=4, body="It is 4, @grace."),
         call("create_pr", title="Again", body="", source_branch="never-pushed"),
         say("Opened."),
     )
     with GitHubHost(tmp_path / "host") as host, scripted_server.client() as client:
         host.git.make("team/harbour")
+        host.issues.open[4] = OpenIssue(4, "The depth is missing", "How deep is it?")
         host.git.tokens[CANARY] = "write"
         client.post("/settings/git-credentials", json=host.credential).raise_for_status()
         options = {"selected_repository": host.git.url("team/harbour"), "confirmation_mode": "never"}
@@ -131,6 +134,9 @@ def test_the_agent_opens_a_pull_request_with_its_own_tool(
     assert host.pulls[0].body["body"].startswith("It is 4.\n\n[The conversation")
     answers = [str(event["observation"]["content"]) for event in log if event["kind"] == "ObservationEvent"]
     assert "git_host_refused" in answers[-1], "a branch that was not pushed"
+    assert "The depth is missing" in answers[3]
+    [(at, _, said)] = host.issues.comments.values()
+    assert (at, said.splitlines()[0]) == (4, "It is 4, @\u200bgrace.")
     assert len(entries) == 1
     assert host.violations == []
     assert CANARY not in str(log)
