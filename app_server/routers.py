@@ -21,7 +21,7 @@ from app_server.access.route_access import (
     WORK,
     RouteAccess,
 )
-from app_server.all_settings import commit_signing, item_routes
+from app_server.all_settings import commit_signing, item_routes, signing_key_at_hosts
 from app_server.all_settings import router as all_settings
 from app_server.audit_stream import router as audit_stream
 from app_server.callbacks import router as callbacks
@@ -135,6 +135,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (secrets.router, SETTINGS),
     (git_credentials.router, SETTINGS),
     (commit_signing.router, SETTINGS),
+    (signing_key_at_hosts.router, SETTINGS),
     (git_apps.router, ADMINISTER),
     (git_sign_ins.router, SETTINGS),
     (git_search.router, SETTINGS),

@@ -157,6 +157,7 @@ def _environment(home: Path, credentials: Credentials | None, way: GitConnection
         **secrets,
         **_as_environment(settings),
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        **_authorities(),
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -168,6 +169,14 @@ def _environment(home: Path, credentials: Credentials | None, way: GitConnection
         "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
         "GIT_SSH_COMMAND": _SSH + way.ssh_options,
     }
+
+
+def _authorities() -> dict[str, str]:
+    """Makes git trust the authorities that the HTTP clients of this server trust. git does not read the
+    variable of OpenSSL.
+    """
+    file = os.environ.get("GIT_SSL_CAINFO") or os.environ.get("SSL_CERT_FILE")
+    return {"GIT_SSL_CAINFO": file} if file else {}
 
 
 def _as_environment(settings: dict[str, str]) -> dict[str, str]:

@@ -43,6 +43,13 @@ class GitHostClient(Protocol):
         """Returns the user that the token belongs to."""
         ...
 
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        """Adds a public key of OpenSSH to the user's account, only for the verification of signatures.
+        Returns False if the account has the key already. Raises `git_host_cannot` if the host has no such
+        call.
+        """
+        ...
+
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         """Returns the namespaces in which the user may see repositories."""
         ...

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from app_server.core.errors import BadRequest, Conflict
 from app_server.git.providers import GitProvider
+from app_server.git_hosts import errors
 from app_server.git_hosts.azure_devops import checks, parsing, work_items
 from app_server.git_hosts.azure_devops.api import AzureApi, AzureRepository, azure_api
 from app_server.git_hosts.connection import HostAccess, Query, all_at_once
@@ -70,6 +71,10 @@ class AzureDevOps:
         if found := await self._api.me():
             return parsing.user_of_connection(found)
         return parsing.user_of_profile(await self._api.profile())
+
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        del title, public_key
+        raise errors.cannot(self._api.host, "take a signing key by its API")
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         names = await self._api.organizations()

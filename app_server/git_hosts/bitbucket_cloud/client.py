@@ -84,6 +84,10 @@ class BitbucketCloud:
         user = parsing.user(reply.json(), emails, reply.headers.get("x-oauth-scopes"))
         return self._api.with_rate_limit(user)
 
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        del title, public_key
+        raise errors.cannot(self._api.host, "take a signing key by its API")
+
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         found, next_page = await self._page("/user/workspaces", {"pagelen": limit}, page)
         slugs = [one["workspace"]["slug"] for one in found]

@@ -76,6 +76,10 @@ class BitbucketDataCenter:
             return self._api.with_rate_limit(parsing.user(found.json()))
         return self._api.with_rate_limit(parsing.user(await self._user(name) or {"name": name}))
 
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        del title, public_key
+        raise errors.cannot(self._api.host, "take a signing key by its API")
+
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         found, next_page = await self._page(f"{API}/projects", {}, page, limit)
         items = tuple(Organization(id=one["key"], name=one["name"]) for one in found)

@@ -60,6 +60,10 @@ class Forgejo:
     async def me(self) -> HostUser:
         return self._api.with_rate_limit(parsing.user((await self._api.get("/user")).json()))
 
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        del title, public_key
+        raise errors.cannot(self._api.host, "take a signing key by its API")
+
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         reply = await self._api.get(page or "/user/orgs", None if page else _page_of(limit))
         return Slice(items=tuple(map(parsing.organization, reply.json())), next_page=reply.next_link)

@@ -9,8 +9,9 @@ from typing import Any
 
 import httpx
 
-from app_server.core.errors import AppError
+from app_server.core.errors import AppError, BadRequest, NotFound
 from app_server.git.providers import GitProvider
+from app_server.git_hosts import errors
 from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query
 from app_server.git_hosts.github import graphql, parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
@@ -75,6 +76,19 @@ class GitHub:
             _moment(reply.headers.get("github-authentication-token-expiration")),
         )
         return self._api.with_rate_limit(user)
+
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        try:
+            await self._api.send("POST", "/user/ssh_signing_keys", {"title": title, "key": public_key})
+        except NotFound as error:
+            # GitHub's answer to classic tokens and sign-ins without the scope.
+            scope = "write:ssh_signing_key"
+            raise errors.refused(self._api.host, 403, "", missing_scope=scope) from error
+        except BadRequest as error:
+            if "already in use" not in error.detail:
+                raise
+            return False
+        return True
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         reply = await self._api.get(page or "/user/orgs", None if page else {"per_page": limit})

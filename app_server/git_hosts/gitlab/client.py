@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from app_server.core.errors import AppError, Conflict
+from app_server.core.errors import AppError, BadRequest, Conflict
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query, all_at_once
 from app_server.git_hosts.gitlab import parsing
@@ -69,6 +69,16 @@ class GitLab:
         except AppError:
             token = None  # OAuth tokens may not ask, and old servers do not answer.
         return self._api.with_rate_limit(parsing.user(found, token))
+
+    async def add_signing_key(self, title: str, public_key: str) -> bool:
+        new = {"title": title, "key": public_key, "usage_type": "signing"}
+        try:
+            await self._api.send("POST", "/user/keys", new)
+        except BadRequest as error:
+            if "already been taken" not in error.detail:
+                raise
+            return False
+        return True
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         query: Query = {"min_access_level": parsing.DEVELOPER, "per_page": limit}

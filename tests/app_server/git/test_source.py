@@ -14,9 +14,11 @@ import pytest
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import InvalidRepository, parse_address, without_credentials
+from app_server.git.command import run_git
 from app_server.git.credentials import given_with
 from app_server.git.repository_bundle import pack
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.private_host import private_host
 
 
 @pytest.mark.parametrize(
@@ -255,3 +257,21 @@ def git(path: Path, *arguments: str, stdin: str = "") -> str:
     return subprocess.run(
         command, cwd=path, input=stdin, text=True, check=True, stdout=subprocess.PIPE
     ).stdout
+
+
+async def test_git_trusts_the_authorities_that_the_server_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with private_host(tmp_path) as host:
+
+        async def said() -> str:
+            asked = ("ls-remote", f"{host.url}team/harbour")
+            return (await run_git(*asked, directory=tmp_path, timeout_seconds=PATIENCE_SECONDS)).output
+
+        monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+        monkeypatch.delenv("GIT_SSL_CAINFO", raising=False)
+        assert "certificate" in await said()
+        assert host.seen == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(host.believed))
+        assert "certificate" not in await said()
+        assert host.seen
