@@ -31,3 +31,12 @@ export function useReplaceSigningKey() {
     onSuccess: (signing) => queryClient.setQueryData(commitSigningQuery().queryKey, signing),
   })
 }
+
+/** Adds the key to the user's account at a git host. The panel shows the errors. */
+export function useAddSigningKey() {
+  return useMutation({
+    mutationFn: (host: string) =>
+      request<Schemas['AddedSigningKey']>(`${ROOT}/hosts`, { method: 'POST', body: { host } }),
+    meta: { errorShownInline: true },
+  })
+}

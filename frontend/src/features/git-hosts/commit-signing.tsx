@@ -18,6 +18,7 @@ import { IconButton } from '@/ui/form/icon-button'
 import { Card } from '@/ui/layout/card'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
+import { SigningKeyHosts } from './signing-key-hosts'
 
 /** Whether commits of agents are signed, and the public key for the git host. */
 export function CommitSigningSection() {
@@ -97,6 +98,7 @@ function PublicKey({ signing, line }: { signing: CommitSigning; line: string }) 
         />
       </div>
       <p className="text-xs wrap-anywhere text-muted">{signing.fingerprint}</p>
+      <SigningKeyHosts />
     </div>
   )
 }

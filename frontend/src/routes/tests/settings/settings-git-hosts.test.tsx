@@ -131,6 +131,7 @@ test('signing of commits needs an address, shows the key for the host, and gets 
     created_at: '2026-11-27T08:00:00Z',
   })
   let hasAddress = false
+  let mayAdd = false
   const { user } = renderApp({
     url: '/settings/git-hosts',
     extra: [
@@ -141,6 +142,15 @@ test('signing of commits needs an address, shows the key for the host, and gets 
         return HttpResponse.json({ ...key('first'), is_on })
       }),
       http.post('*/api/v1/settings/commit-signing/new-key', () => HttpResponse.json(key('second'))),
+      http.get('*/api/v1/settings/git-credentials', () =>
+        HttpResponse.json([{ id: 'c1', host: 'github.com', provider: 'github', push_scope: 'own' }]),
+      ),
+      http.post('*/api/v1/settings/commit-signing/hosts', async ({ request }) => {
+        expect(await request.json()).toEqual({ host: 'github.com' })
+        return mayAdd
+          ? HttpResponse.json({ is_new: true })
+          : problem(403, { code: 'git_host_forbidden', detail: 'github.com does not allow this.' })
+      }),
     ],
   })
   const section = within(await screen.findByRole('region', { name: 'Signed commits' }))
@@ -150,6 +160,13 @@ test('signing of commits needs an address, shows the key for the host, and gets 
   hasAddress = true
   await user.click(section.getByRole('button', { name: 'Turn on' }))
   expect(await section.findByText('ssh-ed25519 first')).toBeVisible()
+  const page = section.getByRole('link', { name: 'Your keys at github.com' })
+  expect(page).toHaveAttribute('href', 'https://github.com/settings/ssh/new')
+  await user.click(section.getByRole('button', { name: 'Add to github.com' }))
+  expect(await section.findByText('github.com does not allow this.')).toBeVisible()
+  mayAdd = true
+  await user.click(section.getByRole('button', { name: 'Add to github.com' }))
+  expect(await section.findByText('github.com has the key now.')).toBeVisible()
   await user.click(section.getByRole('button', { name: 'New key' }))
   const dialog = within(await screen.findByRole('dialog', { name: 'Replace the signing key?' }))
   await user.click(dialog.getByRole('button', { name: 'New key' }))

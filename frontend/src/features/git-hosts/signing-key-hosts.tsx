@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { useAddSigningKey } from '@/api/git/commit-signing'
+import { type GitCredential, gitCredentialsQuery } from '@/api/git/git-credentials'
+import { ErrorState } from '@/ui/feedback/error-state'
+import { Button } from '@/ui/form/button'
+
+/** Where users keep their keys at a host. Azure DevOps does not verify signatures. */
+const PAGES: Partial<Record<GitCredential['provider'], string>> = {
+  github: '/settings/ssh/new',
+  gitlab: '/-/user_settings/ssh_keys',
+  forgejo: '/user/settings/keys',
+  bitbucket: '/account/settings/ssh-keys/',
+  bitbucket_data_center: '/plugins/servlet/ssh/account/keys',
+}
+const WITH_CALL: readonly string[] = ['github', 'gitlab']
+
+/** The ways to the user's keys at each host: the call of its API where it has one, and its page. */
+export function SigningKeyHosts() {
+  const hosts = useQuery(gitCredentialsQuery()).data ?? []
+  const known = hosts.filter(({ provider }) => PAGES[provider])
+  if (known.length === 0) return null
+  return (
+    <ul className="flex flex-col gap-2">
+      {known.map((host) => (
+        <Host key={host.id} credential={host} />
+      ))}
+    </ul>
+  )
+}
+
+function Host({ credential: { host, provider } }: { credential: GitCredential }) {
+  const { t } = useTranslation()
+  const add = useAddSigningKey()
+  const page = PAGES[provider]
+  const origin = host.includes('://') ? host : `https://${host}`
+  return (
+    <li className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-3">
+        {WITH_CALL.includes(provider) && (
+          <Button size="sm" isBusy={add.isPending} onClick={() => add.mutate(host)}>
+            {t('commit_signing.add_to', { host })}
+          </Button>
+        )}
+        <a className="text-accent underline" href={`${origin}${page}`} target="_blank" rel="noreferrer">
+          {t('commit_signing.keys_at', { host })}
+        </a>
+        {add.data && (
+          <span role="status" className="text-muted">
+            {t(add.data.is_new ? 'commit_signing.added' : 'commit_signing.was_there', { host })}
+          </span>
+        )}
+      </div>
+      {add.isError && <ErrorState error={add.error} title={t('commit_signing.not_added', { host })} />}
+    </li>
+  )
+}
