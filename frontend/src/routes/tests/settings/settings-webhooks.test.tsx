@@ -53,7 +53,10 @@ const JOB: Job = {
   created_at: '2026-11-26T12:00:00Z',
   finished_at: '2026-11-26T12:01:00Z',
   has_handler: false,
+  trouble: null,
 }
+
+const LATE: Job = { ...JOB, id: 'j2', kind: 'audit_log.trim', state: 'waiting', error: null, trouble: 'late' }
 
 test('a webhook is added, its secret shown once, and a failed delivery sent again', async () => {
   const sent: unknown[] = []
@@ -181,7 +184,9 @@ test('a dead job shows its reason and can be run again', async () => {
   const { user } = renderApp({
     url: '/settings/jobs',
     extra: [
-      http.get('*/api/v1/administration/jobs', () => HttpResponse.json({ items: [JOB], counts })),
+      http.get('*/api/v1/administration/jobs', () =>
+        HttpResponse.json({ items: [JOB, LATE], counts, troubled: 1 }),
+      ),
       http.post('*/api/v1/administration/jobs/j1/:change', ({ params }) => {
         changes.push(params.change)
         return HttpResponse.json({ ...JOB, state: 'waiting' })
@@ -189,7 +194,9 @@ test('a dead job shows its reason and can be run again', async () => {
     ],
   })
   expect(await screen.findByText('OSError: the disk is away')).toBeVisible()
-  expect(screen.getByText('This server cannot run it')).toBeVisible()
+  expect(screen.getAllByText('This server cannot run it')).toHaveLength(2)
+  expect(screen.getByText('Late')).toBeVisible()
+  expect(screen.getByText('1 job is late, or its server is silent')).toBeVisible()
   expect(screen.getByRole('option', { name: 'Dead (3)' })).toBeInTheDocument()
   await user.click(screen.getByRole('button', { name: 'Run callbacks.deliver now' }))
   await waitFor(() => expect(changes).toEqual(['retry']))
