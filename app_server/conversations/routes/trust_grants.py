@@ -27,10 +27,10 @@ from app_server.conversations.start.executables import (
 )
 from app_server.conversations.start.repository_scripts import ScriptRun
 from app_server.conversations.start.setup_script import SetupRun, require_none
-from app_server.conversations.start.trust_record import record_decisions
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
 from app_server.trust_grants import service as consents
+from app_server.trust_grants.decisions import record_decisions
 from app_server.trust_grants.models import Decision
 from app_server.users.models import User
 

@@ -29,7 +29,6 @@ from app_server.conversations.start.joining_offers import joining_of, left_out_o
 from app_server.conversations.start.log_reconciliation import reason_of, reconcile_log
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.script_steps import run_setup_script, set_up_git_hooks
-from app_server.conversations.start.trust_record import record_decisions
 from app_server.conversations.titles import send_title
 from app_server.core.errors import AppError, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
@@ -55,6 +54,7 @@ from app_server.settings.profile_lookup import callable_profile
 from app_server.skills.choices import choices_of, disabled_in
 from app_server.skills.installed import skill_files
 from app_server.trust_grants import service as consents
+from app_server.trust_grants.decisions import record_decisions
 from app_server.trust_grants.models import Decision
 
 

@@ -145,6 +145,7 @@ test('signing of commits needs an address, shows the key for the host, and gets 
       http.get('*/api/v1/settings/git-credentials', () =>
         HttpResponse.json([{ id: 'c1', host: 'github.com', provider: 'github', push_scope: 'own' }]),
       ),
+      http.get('*/api/v1/users/git-info', () => HttpResponse.json({ id: '7', login: 'ada', avatar_url: '' })),
       http.post('*/api/v1/settings/commit-signing/hosts', async ({ request }) => {
         expect(await request.json()).toEqual({ host: 'github.com' })
         return mayAdd
