@@ -1,5 +1,5 @@
-"""Routes for secrets, MCP servers and rules of the network of the organisation and of teams: what the current
-user gets from them, and how administrators change them.
+"""Routes for secrets, MCP servers, rules of the network and sandbox specs of the organisation and of teams:
+what the current user gets from them, and how administrators change them.
 """
 
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from app_server.all_settings.item_views import administered, administered_items,
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
+from app_server.core.server_objects import ServerConfig
 from app_server.egress import rules_of_levels
 from app_server.egress.rules_of_levels import SaveEgressRule
 from app_server.egress.schemas import HostText
@@ -22,6 +23,10 @@ from app_server.levels.models import LevelItemKind
 from app_server.levels.service import LevelOwner
 from app_server.mcp_servers import in_effect as mcp_servers
 from app_server.mcp_servers.schemas import SaveMcpServerOfLevel, ServerNameInPath
+from app_server.sandbox_specs import in_effect as sandbox_specs
+from app_server.sandbox_specs.permission import permission_of, sandbox_specs_not_allowed
+from app_server.sandbox_specs.schemas import SaveSandboxSpecOfLevel, SpecName
+from app_server.sandboxes.service import ServerSandboxes
 from app_server.secrets import in_effect as secrets
 from app_server.secrets.schemas import SaveSecretOfLevel, SecretName
 from app_server.teams.service import find_team
@@ -35,11 +40,13 @@ _TARGETS = {
     LevelItemKind.SECRET: AuditTarget.SECRET,
     LevelItemKind.MCP_SERVER: AuditTarget.MCP_SERVER,
     LevelItemKind.EGRESS_RULE: AuditTarget.NETWORK,
+    LevelItemKind.SANDBOX_SPEC: AuditTarget.SANDBOX_SPEC,
 }
 _DELETED = {
     LevelItemKind.SECRET: AuditAction.SECRET_DELETED,
     LevelItemKind.MCP_SERVER: AuditAction.MCP_SERVER_DELETED,
     LevelItemKind.EGRESS_RULE: AuditAction.EGRESS_CHANGED,
+    LevelItemKind.SANDBOX_SPEC: AuditAction.SANDBOX_SPEC_CHANGED,
 }
 
 
@@ -136,6 +143,39 @@ async def save_egress_rule_of_level(
     target = (AuditTarget.NETWORK, name)
     told = {"allows": body.allows, "enforced": body.enforced, **_whose(owner)}
     trail.record(session, AuditAction.EGRESS_CHANGED, target, **told)
+    return await administered(session, cipher, item)
+
+
+@administration_router.put(
+    "/sandbox_spec/{name}",
+    responses={
+        400: {"description": "What it would be built from cannot be used"},
+        403: {"description": "Sandboxes of this server cannot be built on other images"},
+    },
+)
+async def save_sandbox_spec_of_level(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    cipher: ServerCipher,
+    config: ServerConfig,
+    sandboxes: ServerSandboxes,
+    name: Annotated[SpecName, Path()],
+    body: SaveSandboxSpecOfLevel,
+    team_id: UUID | None = None,
+) -> AdministeredItem:
+    """Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. Sandboxes
+    that start from now on can use it. The first one builds the image.
+
+    400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+    """
+    if reason := permission_of(config, sandboxes.describe(), user.role).why_not_own:
+        raise sandbox_specs_not_allowed(reason)
+    owner = await _owner(session, team_id)
+    item = await sandbox_specs.save_for_level(session, owner, name, body, user.id)
+    target = (AuditTarget.SANDBOX_SPEC, name)
+    told = {"is_default": body.is_default, "enforced": body.enforced, **_whose(owner)}
+    trail.record(session, AuditAction.SANDBOX_SPEC_CHANGED, target, **told)
     return await administered(session, cipher, item)
 
 

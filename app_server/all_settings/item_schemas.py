@@ -5,21 +5,24 @@ from pydantic import BaseModel
 from app_server.core.database import Id, Timestamp
 from app_server.levels.models import Level, LevelItemKind
 from app_server.mcp_servers.schemas import McpServerInfo
+from app_server.sandbox_specs.schemas import GivenSandboxSpec
 
 
 class GivenItem(BaseModel):
-    """A secret, an MCP server or a rule of the network that the organisation or a team gives to the current
-    user.
+    """A secret, an MCP server, a rule of the network or a sandbox spec that the organisation or a team gives
+    to the current user.
 
-    `allows`: whether a rule of the network allows the host or denies it; null for other kinds. `team_name`:
-    null for the organisation's. `enforced`: an own one of this name does not override it.
-    `overridden_by`: the level whose item of this name holds instead; null if this one holds.
+    `allows`: whether a rule of the network allows the host or denies it; null for other kinds.
+    `sandbox_spec`: null for other kinds. `team_name`: null for the organisation's. `enforced`: an own one of
+    this name does not override it. `overridden_by`: the level whose item of this name holds instead; null if
+    this one holds.
     """
 
     kind: LevelItemKind
     name: str
     description: str | None
     allows: bool | None
+    sandbox_spec: GivenSandboxSpec | None
     level: Level
     team_name: str | None
     enforced: bool
@@ -29,10 +32,10 @@ class GivenItem(BaseModel):
 class AdministeredItem(BaseModel):
     """An item of the organisation or a team, as administrators see it.
 
-    `allows`: as in GivenItem. `mcp_server`: null for other kinds; without the values of headers and
-    variables. `set_by`: the name of the administrator; null if the account is deleted. `overriding_teams`:
-    the teams with an item of this name that holds instead. `overriding_people`: how many people have added
-    one of this name that holds instead.
+    `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: null for other kinds; without the values of
+    headers and variables. `set_by`: the name of the administrator; null if the account is deleted.
+    `overriding_teams`: the teams with an item of this name that holds instead. `overriding_people`: how many
+    people have added one of this name that holds instead.
     """
 
     kind: LevelItemKind
@@ -44,6 +47,7 @@ class AdministeredItem(BaseModel):
     team_name: str | None
     enforced: bool
     mcp_server: McpServerInfo | None
+    sandbox_spec: GivenSandboxSpec | None
     set_by: str | None
     updated_at: Timestamp
     overriding_teams: list[str]

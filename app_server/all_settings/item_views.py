@@ -1,7 +1,7 @@
 """What members and administrators see of the items of the organisation and of teams."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import select
@@ -14,11 +14,20 @@ from app_server.levels.items import LevelItem, all_items, items_for
 from app_server.levels.models import Level, LevelItemKind
 from app_server.mcp_servers.in_effect import given_info
 from app_server.mcp_servers.models import McpServer
+from app_server.sandbox_records.models import SandboxSpec
+from app_server.sandbox_specs.schemas import GivenSandboxSpec
 from app_server.secrets.models import Secret
 from app_server.teams.models import TeamMember
 from app_server.users.models import User
 
 _Key = tuple[LevelItemKind, str]
+
+_TABLES: Mapping[LevelItemKind, type[Secret] | type[McpServer] | type[SandboxSpec]] = {
+    LevelItemKind.SECRET: Secret,
+    LevelItemKind.MCP_SERVER: McpServer,
+    LevelItemKind.SANDBOX_SPEC: SandboxSpec,
+}
+"""The tables of what people add themselves."""
 
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
@@ -31,6 +40,7 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
             name=item.name,
             description=_description(item),
             allows=_allows(item),
+            sandbox_spec=_sandbox_spec(item),
             level=item.level_value.level,
             team_name=item.level_value.team_name,
             enforced=item.level_value.enforced,
@@ -71,6 +81,7 @@ async def _administered(
             team_name=item.level_value.team_name,
             enforced=item.level_value.enforced,
             mcp_server=given_info(cipher, item) if item.kind is LevelItemKind.MCP_SERVER else None,
+            sandbox_spec=_sandbox_spec(item),
             set_by=names.get(item.set_by) if item.set_by else None,
             updated_at=item.updated_at,
             overriding_teams=_overriding_teams(item, items),
@@ -111,7 +122,7 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
     """Returns who has added a thing of a kind and a name. user_id: only what this person has added."""
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
-    for kind, table in ((LevelItemKind.SECRET, Secret), (LevelItemKind.MCP_SERVER, McpServer)):
+    for kind, table in _TABLES.items():
         query = select(table.name, table.user_id)
         if user_id is not None:
             query = query.where(table.user_id == user_id)
@@ -129,6 +140,12 @@ async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key,
 def _allows(item: LevelItem) -> bool | None:
     allows: bool | None = item.level_value.value.get("allows")
     return allows
+
+
+def _sandbox_spec(item: LevelItem) -> GivenSandboxSpec | None:
+    if item.kind is not LevelItemKind.SANDBOX_SPEC:
+        return None
+    return GivenSandboxSpec.model_validate(item.level_value.value)
 
 
 def _description(item: LevelItem) -> str | None:

@@ -10,10 +10,7 @@ from app_server.all_settings.schemas import CurrentUserInfo, Saved, SaveSettings
 from app_server.all_settings.service import SettingsStore
 from app_server.core.database import ReadSession, Session
 from app_server.core.errors import Forbidden
-from app_server.core.server_objects import ServerConfig
-from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
-from app_server.sandbox_specs.service import DEFAULT
-from app_server.sandboxes.service import ServerSandboxes
+from app_server.sandbox_specs.permission import permission_of
 from app_server.settings.confirmation import default_mode
 from app_server.users.models import User
 from app_server.users.schemas import UserInfo
@@ -53,8 +50,6 @@ async def save_settings(
     trail: CurrentTrail,
     session: Session,
     body: SaveSettings,
-    config: ServerConfig,
-    sandboxes: ServerSandboxes,
     request: Request,
 ) -> Saved:
     """Changes the settings that are given; the others stay.
@@ -64,10 +59,6 @@ async def save_settings(
     instead. The same happens if no profile is active. A setting that cannot be changed is refused,
     unless it is sent with its current value.
     """
-    if body.default_sandbox_spec_id not in {None, DEFAULT}:
-        reason = why_not(config, sandboxes.describe(), user.role)
-        if reason:
-            raise sandbox_specs_not_allowed(reason)
     await _keeper(request, session, user).save(body, trail)
     return Saved(message="The settings are saved.")
 
@@ -88,5 +79,6 @@ async def get_current_user(
 
 def _keeper(request: Request, session: AsyncSession, user: User) -> SettingsStore:
     state = request.state
-    is_isolated = state.sandboxes.describe().is_isolated
-    return SettingsStore(session, state.cipher, user, default_mode(is_isolated=is_isolated))
+    kind = state.sandboxes.describe()
+    mode = default_mode(is_isolated=kind.is_isolated)
+    return SettingsStore(session, state.cipher, user, mode, permission_of(state.config, kind, user.role))

@@ -25,6 +25,7 @@ from app_server.levels.service import save_own, value_for
 from app_server.marketplaces import service as marketplaces
 from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.permission import SpecPermission
 from app_server.settings import profile_lookup, profiles
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
@@ -42,13 +43,15 @@ NEW_PROFILE = "default"
 class SettingsStore:
     """Reads and changes the settings of one user.
 
-    default_mode: the confirmation mode of users who have not chosen one.
+    default_mode: the confirmation mode of users who have not chosen one. specs: which sandbox specs the user
+    may choose.
     """
 
     session: AsyncSession
     cipher: Cipher
     user: User
     default_mode: ConfirmationMode
+    specs: SpecPermission
 
     async def read(self) -> SettingsInfo:
         session, user_id = self.session, self.user.id
@@ -56,7 +59,6 @@ class SettingsStore:
         active = await profile_lookup.active_profile(session, user_id)
         own = await session.get(UserSettings, user_id)
         specs = await sandbox_specs.choices(session, user_id)
-        spec = specs.get(sandbox_specs.ALL_REPOSITORIES)
         tokens: dict[str, str | None] = {}
         for row in await list_credentials(session, user_id):
             provider, host = provider_of(row.origin, row.provider)
@@ -74,7 +76,7 @@ class SettingsStore:
             commit_trailer=CommitTrailer(await self._value(SettingName.COMMIT_TRAILER, CommitTrailer.NONE)),
             commit_trailers=(own and own.commit_trailers) or {},
             sandbox_grouping_strategy=await grouping_of(session, user_id),
-            default_sandbox_spec_id=spec.hex if spec else None,
+            default_sandbox_spec_id=specs.get(sandbox_specs.ALL_REPOSITORIES),
             disabled_skills=await disabled_everywhere(session, user_id),
             registered_marketplaces=marketplaces.own(own),
             inherited_marketplaces=await marketplaces.shared(session),
@@ -90,7 +92,8 @@ class SettingsStore:
         """Saves the changes.
 
         Raises BadRequest `inherited_marketplaces`, Forbidden `setting_enforced`, and the errors of the
-        features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found` …
+        features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found`, Forbidden
+        `sandbox_specs_not_allowed` …
         """
         await self._save_marketplaces(changes, trail)
         await self._save_skills(changes, trail)
@@ -116,6 +119,7 @@ class SettingsStore:
                 self.user.id,
                 sandbox_specs.ALL_REPOSITORIES,
                 changes.default_sandbox_spec_id,
+                self.specs,
             )
 
     async def _save_marketplaces(self, changes: SaveSettings, trail: AuditTrail) -> None:

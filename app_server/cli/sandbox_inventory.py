@@ -19,6 +19,7 @@ from app_server.sandbox_backends.backend import Backend, LastWords
 from app_server.sandbox_backends.docker.warm_pool_registry import POOL_FOLDER, WarmPoolRegistry
 from app_server.sandbox_backends.remote.host_inventory import HostInventory
 from app_server.sandbox_backends.selection import choose_backend
+from app_server.sandbox_records.given_specs import given_bases
 from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatus
 
 
@@ -122,7 +123,8 @@ async def chosen_bases(config: Config) -> set[str]:
     query = select(Sandbox.base_image).where(Sandbox.base_image.is_not(None)).union(select(SandboxSpec.base))
     try:
         async with database.read() as session:
-            return of_a_host | {str(base) for base in await session.scalars(query)}
+            chosen = {str(base) for base in await session.scalars(query)}
+            return of_a_host | chosen | await given_bases(session)
     except SQLAlchemyError as error:
         raise Unavailable(
             f"Which images users have chosen cannot be read: {error}",

@@ -27,6 +27,7 @@ from app_server.core.errors import BadGateway, Conflict, Unavailable
 from app_server.events import log
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox
 from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.permission import SpecPermission
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import User
 
@@ -54,13 +55,13 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """Forks conversations. why_no_spec: see service.start."""
+    """Forks conversations. specs: see service.start."""
 
     config: Config
     database: Database
     cipher: Cipher
     sandboxes: Sandboxes
-    why_no_spec: str | None
+    specs: SpecPermission
 
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
         """Creates the fork and returns its start task, which the worker then carries out.
@@ -99,7 +100,7 @@ class Forks:
                     user,
                     request,
                     sandboxes=self.sandboxes,
-                    why_no_spec=self.why_no_spec,
+                    specs=self.specs,
                 )
                 new_id = fork.id
                 await self._give_files(session, fork, archive)

@@ -15,7 +15,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Forbidden, NotFound
-from app_server.sandbox_specs.permission import why_not
+from app_server.sandbox_specs.permission import permission_of
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import User
 
@@ -39,7 +39,7 @@ def starter(
                 user,
                 _request(origin, task_id, title, text),
                 sandboxes=sandboxes,
-                why_no_spec=why_not(config, sandboxes.describe(), user.role),
+                specs=permission_of(config, sandboxes.describe(), user.role),
             )
         start_worker.wake()
 

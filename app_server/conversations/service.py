@@ -42,6 +42,7 @@ from app_server.levels.service import require_allowed
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again, allow_conversation
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs import service as sandbox_specs
+from app_server.sandbox_specs.permission import SpecPermission
 from app_server.sandboxes.service import Sandboxes
 from app_server.settings.profile_lookup import choose_profile
 from app_server.settings.task_budget import budget_of_task
@@ -67,12 +68,12 @@ async def start(
     request: StartRequest,
     *,
     sandboxes: Sandboxes,
-    why_no_spec: str | None,
+    specs: SpecPermission,
 ) -> StartTask:
     """Creates a conversation and the task that brings it up. The same request id again returns the same task.
 
-    If others can join the sandbox, its row is also created. `why_no_spec`: the reason why the user may not
-    choose what the sandbox is built on; None if the user may.
+    If others can join the sandbox, its row is also created. `specs`: what the user may choose the
+    sandbox to be built on.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories,
@@ -101,7 +102,7 @@ async def start(
         request = request.model_copy(update={"selected_repository": address.public_url})
     # A start in a named sandbox uses the image of that sandbox.
     takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
-    request = await with_spec(session, user, request, address, why_no_spec)
+    request = await with_spec(session, user, request, address, specs)
     origin = await sandbox_specs.origin_of(session, user.id, request.sandbox_spec_id, request.snapshot_id)
     newcomer = Newcomer(
         id=conversation_id,

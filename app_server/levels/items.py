@@ -1,4 +1,5 @@
-"""Named things that the organisation and teams give to members: secrets, MCP servers, rules of the network.
+"""Named things that the organisation and teams give to members: secrets, MCP servers, rules of the network,
+sandbox specs.
 
 They are rows of the table of levels, and the same rule says which one holds. What a person adds under the
 same name is in the table of its kind; here it counts as the value of the level USER.
@@ -11,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
-from sqlalchemy import ColumnElement, delete, func, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import Conflict, NotFound
@@ -81,9 +82,14 @@ async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: Level
             raise setting_enforced(name, replace(item.level_value, value=None))
 
 
-async def all_items(session: AsyncSession) -> Sequence[LevelItem]:
-    """Returns the items of the organisation and of all teams, sorted by kind and name."""
-    query = rows_with_team().where(_is_of()).order_by(LevelSetting.name, LevelSetting.level, Team.name_key)
+async def all_items(session: AsyncSession, *kinds: LevelItemKind) -> Sequence[LevelItem]:
+    """Returns the items of the organisation and of all teams, sorted by kind and name.
+
+    kinds: none for all.
+    """
+    query = (
+        rows_with_team().where(_is_of(*kinds)).order_by(LevelSetting.name, LevelSetting.level, Team.name_key)
+    )
     return [_item(row, team_name) for row, team_name in await session.execute(query)]
 
 
@@ -128,6 +134,14 @@ async def save_item(
     await session.flush()
     await session.refresh(merged)
     return _item(merged, owner.team.name if owner.team else None)
+
+
+async def change_value(
+    session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
+) -> None:
+    """Replaces what everyone may read of an item. The rest of the item stays."""
+    this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
+    await session.execute(update(LevelSetting).where(*this).values(value=value))
 
 
 async def delete_item(session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str) -> None:

@@ -48,6 +48,7 @@ class LevelItemKind(StrEnum):
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"
     EGRESS_RULE = "egress_rule"
+    SANDBOX_SPEC = "sandbox_spec"
 
 
 MAX_NAME_CHARACTERS = 300

@@ -136,13 +136,17 @@ class SandboxSpec(Base):
 class SpecChoice(Base):
     """The spec that a user's new sandboxes are built on. `repository`: an Address.identity; empty for all
     other repositories.
+
+    `spec_id`: an own spec. `given_name`: the name of a spec of the organisation or a team. The server's own
+    image if both are None.
     """
 
     __tablename__ = "sandbox_spec_choices"
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), primary_key=True)
     repository: Mapped[str] = mapped_column(String(MAX_REPOSITORY_CHARACTERS), primary_key=True)
-    spec_id: Mapped[UUID] = mapped_column(ForeignKey(SandboxSpec.id, ondelete="CASCADE"), index=True)
+    spec_id: Mapped[UUID | None] = mapped_column(ForeignKey(SandboxSpec.id, ondelete="CASCADE"), index=True)
+    given_name: Mapped[str | None] = mapped_column(String(100))
 
 
 class Archive(Base):

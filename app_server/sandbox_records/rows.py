@@ -16,6 +16,7 @@ from app_server.core.errors import StartFailure
 from app_server.sandbox_backends.backend import Machine
 from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
 from app_server.sandbox_images.base_image import BaseImage, BuildFiles, BuildLimits
+from app_server.sandbox_records.given_specs import given_files
 from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatus
 from app_server.sandbox_records.ownership import Ownership, is_lost
 
@@ -35,19 +36,23 @@ class Rows:
         """
         if sandbox.base_image is None:
             return None
-        return BaseImage(sandbox.base_image, self._limits, partial(self._files_of, sandbox))
+        return BaseImage(
+            sandbox.base_image, self._limits, partial(self._files_of, sandbox, sandbox.base_image)
+        )
 
-    async def _files_of(self, sandbox: Sandbox) -> tuple[BuildFiles, bytes] | None:
+    async def _files_of(self, sandbox: Sandbox, base: str) -> tuple[BuildFiles, bytes] | None:
         query = select(SandboxSpec).where(
             SandboxSpec.user_id == sandbox.user_id,
-            SandboxSpec.base == sandbox.base_image,
+            SandboxSpec.base == base,
             SandboxSpec.build.is_not(None),
         )
         async with self._database.read() as session:
             spec = await session.scalar(query.options(undefer(SandboxSpec.files)).limit(1))
-        if spec is None or spec.build is None or spec.files is None:
-            return None
-        return BuildFiles(name=spec.base, **spec.build), spec.files
+            if spec is not None and spec.build is not None and spec.files is not None:
+                return BuildFiles(name=spec.base, **spec.build), spec.files
+            # The name is computed from the files, so any spec with this base has the same ones.
+            given = await given_files(session, base)
+        return None if given is None else (BuildFiles(name=base, **given[0]), given[1])
 
     async def find(self, sandbox_id: UUID) -> Sandbox | None:
         async with self._database.read() as session:

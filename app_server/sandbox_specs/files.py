@@ -19,6 +19,7 @@ from app_server.git.repository_bundle import check_out
 from app_server.http.guarded_client import Guard
 from app_server.sandbox_images.build_context import MAX_TAR_BYTES
 from app_server.sandbox_images.custom_base import BaseSource, pack_base, resolved_source
+from app_server.sandbox_images.definition import BASE_REPOSITORY, REPOSITORY
 from app_server.sandbox_images.devcontainer import PLACES, Devcontainer, read_devcontainer
 
 CLONE_SECONDS = 120.0
@@ -46,6 +47,30 @@ def pack_text(dockerfile: str) -> PackedSpec:
         file = Path(folder, "Dockerfile")
         file.write_text(dockerfile)
         return _packed(resolved_source(file), Devcontainer("", []), "Dockerfile")
+
+
+async def pack_named(image: str | None, dockerfile: str | None) -> PackedSpec:
+    """Returns the base image of this name, or packs a Dockerfile that copies no files. One of both is given.
+
+    Raises BadRequest `image_not_allowed`, and those of `pack_text`.
+    """
+    if image is not None:
+        return PackedSpec(foreign_image(image))
+    assert dockerfile is not None, "one of both is given"
+    return await asyncio.to_thread(pack_text, dockerfile)
+
+
+def foreign_image(image: str) -> str:
+    """Returns the image name. Raises BadRequest `image_not_allowed` for Slipway's own images, which may hold
+    files of another user.
+    """
+    if image.partition(":")[0] in {BASE_REPOSITORY, REPOSITORY}:
+        raise BadRequest(
+            f"{image} is an image of Slipway itself.",
+            code="image_not_allowed",
+            fix="Name what it was built from.",
+        )
+    return image
 
 
 async def pack_repository(

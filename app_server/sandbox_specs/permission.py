@@ -2,6 +2,8 @@
 to the engine.
 """
 
+from dataclasses import dataclass
+
 from app_server.core.config import Config
 from app_server.core.errors import Forbidden
 from app_server.sandbox_backends.backend import SandboxKind
@@ -10,23 +12,28 @@ from app_server.users.models import Role
 _ADMINS = {Role.OWNER, Role.ADMIN}
 
 
-def why_not(config: Config, kind: SandboxKind, role: Role) -> str | None:
-    """Returns the reason why a user of this role may not choose a base image. Returns None if
-    the user may.
+@dataclass(frozen=True)
+class SpecPermission:
+    """What a user may choose.
+
+    `why_none`: the reason why all sandboxes start from the server's own image; None if specs of the
+    organisation and of teams can be used. `why_not_own`: the reason why the user may not have own specs; None
+    if the user may.
     """
-    if kind.backend == "process":
-        return "Sandboxes here are processes of the server's machine: there is no image to choose."
-    if config.sandbox_image:
-        return "The server is configured to start all sandboxes from one image."
-    match config.sandbox_specs:
-        case "everybody":
-            return None
-        case "admins" if role in _ADMINS:
-            return None
-        case "admins":
-            return "Only admins may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
-        case "nobody":
-            return "No user may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
+
+    why_none: str | None = None
+    why_not_own: str | None = None
+
+
+def permission_of(config: Config, kind: SandboxKind, role: Role) -> SpecPermission:
+    """Returns what a user of this role may choose."""
+    if reason := _why_none(config, kind):
+        return SpecPermission(reason, reason)
+    if config.sandbox_specs == "admins" and role not in _ADMINS:
+        return SpecPermission(
+            why_not_own="Only admins may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
+        )
+    return SpecPermission()
 
 
 def sandbox_specs_not_allowed(reason: str) -> Forbidden:
@@ -35,3 +42,13 @@ def sandbox_specs_not_allowed(reason: str) -> Forbidden:
         code="sandbox_specs_not_allowed",
         fix="Leave sandbox_spec_id out: the server's own image is used.",
     )
+
+
+def _why_none(config: Config, kind: SandboxKind) -> str | None:
+    if kind.backend == "process":
+        return "Sandboxes here are processes of the server's machine: there is no image to choose."
+    if config.sandbox_image:
+        return "The server is configured to start all sandboxes from one image."
+    if config.sandbox_specs == "nobody":
+        return "No user may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
+    return None

@@ -10,16 +10,19 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.access.authentication import CurrentUser
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, ServerDatabase, Session, now
-from app_server.core.errors import BadRequest, Conflict, Forbidden, StartFailure
+from app_server.core.errors import Conflict, Forbidden, StartFailure
 from app_server.core.pagination import Limit, PageId, page_of
 from app_server.git.address import check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for
-from app_server.sandbox_images.definition import BASE_REPOSITORY, REPOSITORY
+from app_server.levels.items import LevelItem
+from app_server.levels.models import Level
+from app_server.sandbox_records.given_specs import GivenSpec
 from app_server.sandbox_records.models import SandboxSpec
 from app_server.sandbox_specs import service
-from app_server.sandbox_specs.files import PackedSpec, pack_repository, pack_text
-from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
+from app_server.sandbox_specs.files import PackedSpec, foreign_image, pack_named, pack_repository
+from app_server.sandbox_specs.in_effect import specs_for
+from app_server.sandbox_specs.permission import SpecPermission, permission_of, sandbox_specs_not_allowed
 from app_server.sandbox_specs.schemas import (
     ChooseSandboxSpec,
     CreateSandboxSpec,
@@ -47,7 +50,9 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 async def search_sandbox_specs(
     user: CurrentUser, session: ReadSession, request: Request, page_id: PageId = None, limit: Limit = 100
 ) -> SandboxSpecPage:
-    """Lists the server's own spec, called `default`, and the user's specs."""
+    """Lists the server's own spec, called `default`, the user's specs, and those of the organisation and
+    the user's teams that hold for the user.
+    """
     items, next_page_id = page_of(await _infos(request, session, user), page_id, limit)
     return SandboxSpecPage(items=items, next_page_id=next_page_id)
 
@@ -116,24 +121,19 @@ async def choose_sandbox_spec(
     user: CurrentUser, session: Session, body: ChooseSandboxSpec, request: Request
 ) -> SandboxSpecSettings:
     """Chooses the spec for conversations that start from now on. 422 `repository_not_found`."""
-    if body.sandbox_spec_id not in {None, DEFAULT}:
-        _require_permission(request, user)
     repository = ALL_REPOSITORIES
     if body.repository:
         known = await service.choices(session, user.id)
         given = body.repository
         repository = given if given in known else parse_address(given, body.git_provider).identity
-    await service.choose(session, user.id, repository, body.sandbox_spec_id)
+    await service.choose(session, user.id, repository, body.sandbox_spec_id, _permission(request, user))
     return await _settings(request, session, user)
 
 
 async def _new(request: Request, user: User, body: CreateSandboxSpec) -> NewSpec:
-    if body.image is not None:
-        return NewSpec(body.name, _foreign(body.image))
-    if body.dockerfile is not None:
-        packed = await asyncio.to_thread(pack_text, body.dockerfile)
-        return NewSpec(body.name, packed.base, packed)
-    assert body.repository is not None
+    if body.repository is None:
+        named = await pack_named(body.image, body.dockerfile)
+        return NewSpec(body.name, named.base, named if named.build else None)
     packed = await _pack(request, user, body.repository)
     if packed.base != body.base:
         raise Conflict(
@@ -155,51 +155,42 @@ async def _pack(request: Request, user: User, given: FromRepository) -> PackedSp
     guard = guard_for(request.state.config, user.role)
     packed = await pack_repository(address, given.selected_branch, given.path, credentials, guard)
     if packed.build is None:
-        _foreign(packed.base)
+        foreign_image(packed.base)
     return packed
 
 
-def _foreign(image: str) -> str:
-    """Returns the image name. Raises BadRequest for Slipway's own images, which may hold files of another
-    user.
-    """
-    if image.partition(":")[0] in {BASE_REPOSITORY, REPOSITORY}:
-        raise BadRequest(
-            f"{image} is an image of Slipway itself.",
-            code="image_not_allowed",
-            fix="Name what it was built from.",
-        )
-    return image
-
-
 def _require_permission(request: Request, user: User) -> None:
-    if reason := _why_not(request, user):
+    if reason := _permission(request, user).why_not_own:
         raise sandbox_specs_not_allowed(reason)
 
 
-def _why_not(request: Request, user: User) -> str | None:
-    return why_not(request.state.config, request.state.sandboxes.describe(), user.role)
+def _permission(request: Request, user: User) -> SpecPermission:
+    return permission_of(request.state.config, request.state.sandboxes.describe(), user.role)
 
 
 async def _settings(request: Request, session: AsyncSession, user: User) -> SandboxSpecSettings:
+    permission = _permission(request, user)
+    specs = await specs_for(session, user.id)
+    enforced = specs.enforced and specs.default
+    of_all = await service.chosen(session, user.id, None, None, permission)
     choices = await service.choices(session, user.id)
-    of_all = choices.pop(ALL_REPOSITORIES, None)
-    reason = _why_not(request, user)
+    stored = choices.pop(ALL_REPOSITORIES, of_all.id.hex if of_all else DEFAULT)
     return SandboxSpecSettings(
-        sandbox_spec_id=of_all.hex if of_all else DEFAULT,
+        sandbox_spec_id=of_all.id.hex if of_all and enforced else stored,
         repositories=[
-            RepositorySpec(repository=repository, sandbox_spec_id=spec_id.hex)
+            RepositorySpec(repository=repository, sandbox_spec_id=spec_id)
             for repository, spec_id in choices.items()
         ],
-        may_choose=reason is None,
-        reason=reason,
+        may_choose=permission.why_not_own is None,
+        reason=permission.why_not_own,
+        enforced_by=enforced.level if enforced else None,
+        team_name=enforced.team_name if enforced else None,
     )
 
 
 async def _infos(request: Request, session: AsyncSession, user: User) -> list[SandboxSpecInfo]:
     config: Config = request.state.config
     backend = request.state.sandboxes.describe().backend
-    own = await service.list_specs(session, user.id) if backend != "process" else []
     default = SandboxSpecInfo(
         id=DEFAULT,
         name=DEFAULT,
@@ -208,7 +199,14 @@ async def _infos(request: Request, session: AsyncSession, user: User) -> list[Sa
         working_dir=_working_dir(request),
         created_at=now(),
     )
-    return [default, *(_info(request, spec) for spec in own)]
+    if backend == "process":
+        return [default]
+    own = [_info(request, spec) for spec in await service.list_specs(session, user.id)]
+    if _permission(request, user).why_none:
+        return [default, *own]
+    in_effect = (await specs_for(session, user.id)).by_name.values()
+    given = [_given_info(request, spec.item) for spec in in_effect if spec.item is not None]
+    return [default, *sorted([*own, *given], key=lambda spec: (spec.name, spec.level))]
 
 
 def _info(request: Request, spec: SandboxSpec) -> SandboxSpecInfo:
@@ -222,6 +220,22 @@ def _info(request: Request, spec: SandboxSpec) -> SandboxSpecInfo:
         runtime_plugins=spec.runtime_plugins,
         working_dir=_working_dir(request),
         created_at=spec.created_at,
+        level=Level.USER,
+    )
+
+
+def _given_info(request: Request, item: LevelItem) -> SandboxSpecInfo:
+    spec = GivenSpec.of(item)
+    return SandboxSpecInfo(
+        id=item.id.hex,
+        name=item.name,
+        base=spec.base,
+        dockerfile=spec.dockerfile,
+        runtime_plugins=spec.runtime_plugins,
+        working_dir=_working_dir(request),
+        created_at=item.updated_at,
+        level=item.level_value.level,
+        team_name=item.level_value.team_name,
     )
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app_server.core.config import IMAGE_NAME
 from app_server.core.database import Timestamp
 from app_server.core.pagination import Page
+from app_server.levels.models import Level
 from app_server.sandboxes.runtime_plugins import RuntimePluginName
 
 MAX_DOCKERFILE_CHARACTERS = 65_536
@@ -22,7 +23,8 @@ class SandboxSpecInfo(BaseModel):
 
     `origin`: the repository and path of the files that it is built from. `ignored`: the parts of the
     devcontainer.json that are not used, each with a reason. `runtime_plugins`: the plugins that its sandboxes
-    offer; null means all plugins of the image.
+    offer; null means all plugins of the image. `level`: whose spec it is; null for the server's own.
+    `team_name`: of a team's spec.
     """
 
     id: str
@@ -36,6 +38,8 @@ class SandboxSpecInfo(BaseModel):
     initial_env: dict[str, str] = {}
     working_dir: str
     created_at: Timestamp
+    level: Level | None = None
+    team_name: str | None = None
 
 
 SandboxSpecPage = Page[SandboxSpecInfo]
@@ -96,6 +100,41 @@ class CreateSandboxSpec(BaseModel):
         return self
 
 
+class SaveSandboxSpecOfLevel(BaseModel):
+    """A spec of the organisation or a team, made from an image or from a Dockerfile that copies no files.
+
+    `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of the members start from
+    it. `enforced`: an own spec of this name does not override it; if it is also the default, all new
+    sandboxes start from it.
+    """
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    image: ImageName | None = None
+    dockerfile: Annotated[str, Field(min_length=1, max_length=MAX_DOCKERFILE_CHARACTERS)] | None = None
+    runtime_plugins: Annotated[list[RuntimePluginName], Field(max_length=20)] | None = None
+    description: Annotated[str, Field(max_length=1000)] | None = None
+    is_default: bool = False
+    enforced: bool = False
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> "SaveSandboxSpecOfLevel":
+        if (self.image is None) == (self.dockerfile is None):
+            raise ValueError("name an image or a dockerfile: one of them")
+        return self
+
+
+class GivenSandboxSpec(BaseModel):
+    """What a spec of the organisation or a team is made from. The fields are as in SandboxSpecInfo and
+    SaveSandboxSpecOfLevel.
+    """
+
+    base: str
+    dockerfile: str | None
+    runtime_plugins: list[RuntimePluginName] | None
+    is_default: bool
+
+
 class RepositorySpec(BaseModel):
     repository: str
     sandbox_spec_id: str
@@ -104,18 +143,23 @@ class RepositorySpec(BaseModel):
 class SandboxSpecSettings(BaseModel):
     """What new sandboxes start from: the spec for all repositories, and the specs for single repositories.
 
-    `may_choose`: whether the user may choose; `reason` says why not.
+    `may_choose`: whether the user may choose any image; `reason` says why not. Specs of the organisation and
+    of teams can be chosen without that. `enforced_by`: the level that sets the spec of all new sandboxes, so
+    that the user cannot choose; null if no level does. `team_name`: of that team.
     """
 
     sandbox_spec_id: str
     repositories: list[RepositorySpec]
     may_choose: bool
     reason: str | None
+    enforced_by: Level | None
+    team_name: str | None
 
 
 class ChooseSandboxSpec(BaseModel):
     """A choice of a spec. `repository`: null means all repositories without a choice. `sandbox_spec_id`: null
-    removes a choice.
+    removes a choice; `default` chooses the server's own spec, also if the organisation or a team has another
+    default.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)

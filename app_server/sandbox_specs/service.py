@@ -10,8 +10,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import Conflict, NotFound
+from app_server.levels.items import require_not_enforced
+from app_server.levels.models import LevelItemKind
+from app_server.levels.service import setting_enforced
 from app_server.sandbox_records.models import Archive, Sandbox, SandboxSpec, SpecChoice
 from app_server.sandbox_specs.files import PackedSpec
+from app_server.sandbox_specs.in_effect import SpecInEffect, Specs, specs_for
+from app_server.sandbox_specs.permission import SpecPermission, sandbox_specs_not_allowed
 
 MAX_SPECS = 20
 DEFAULT = "default"
@@ -50,8 +55,9 @@ async def create(
 ) -> SandboxSpec:
     """Saves and returns a spec. `runtime_plugins`: as in Origin.
 
-    Raises Conflict `too_many_sandbox_specs` and `sandbox_spec_name_taken`.
+    Raises Conflict `too_many_sandbox_specs` and `sandbox_spec_name_taken`, Forbidden `setting_enforced`.
     """
+    await require_not_enforced(session, user_id, LevelItemKind.SANDBOX_SPEC, new.name)
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
     if (count or 0) >= MAX_SPECS:
         raise Conflict(
@@ -88,42 +94,72 @@ async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
     await session.delete(await _get(session, user_id, spec_id.hex))
 
 
-async def choices(session: AsyncSession, user_id: UUID) -> dict[str, UUID]:
-    """Returns the id of the chosen spec for each repository, and for ALL_REPOSITORIES if that is set."""
-    query = select(SpecChoice).where(SpecChoice.user_id == user_id).order_by(SpecChoice.repository)
-    return {choice.repository: choice.spec_id for choice in await session.scalars(query)}
+async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
+    """Returns the id of the chosen spec for each repository, and for ALL_REPOSITORIES if that is set.
 
-
-async def choose(session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None) -> None:
-    """Stores which spec new sandboxes for this repository start from. Raises NotFound.
-
-    `spec_id`: None and `default` remove the choice.
+    Choices of specs that do not hold any more are left out.
     """
-    if spec_id is None or spec_id == DEFAULT:
+    query = select(SpecChoice).where(SpecChoice.user_id == user_id).order_by(SpecChoice.repository)
+    specs = await specs_for(session, user_id)
+    found = {choice.repository: _chosen_id(choice, specs) for choice in await session.scalars(query)}
+    return {repository: spec_id for repository, spec_id in found.items() if spec_id is not None}
+
+
+async def choose(
+    session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None, permission: SpecPermission
+) -> None:
+    """Stores which spec new sandboxes for this repository start from. `spec_id`: None removes the choice.
+
+    Raises the errors of `chosen`.
+    """
+    if spec_id is None:
         await session.execute(
             delete(SpecChoice).where(SpecChoice.user_id == user_id, SpecChoice.repository == repository)
         )
         return
-    spec = await _get(session, user_id, spec_id)
+    spec = await chosen(session, user_id, spec_id, None, permission)
+    values = {
+        "spec_id": spec.id if spec is not None and spec.is_own else None,
+        "given_name": spec.name if spec is not None and not spec.is_own else None,
+    }
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    row = insert(SpecChoice).values(user_id=user_id, repository=repository, spec_id=spec.id)
-    changed = {"spec_id": row.excluded.spec_id}
-    await session.execute(row.on_conflict_do_update(index_elements=["user_id", "repository"], set_=changed))
+    row = insert(SpecChoice).values(user_id=user_id, repository=repository, **values)
+    await session.execute(row.on_conflict_do_update(index_elements=["user_id", "repository"], set_=values))
 
 
 async def chosen(
-    session: AsyncSession, user_id: UUID, spec_id: str | None, repository: str | None
-) -> SandboxSpec | None:
+    session: AsyncSession,
+    user_id: UUID,
+    spec_id: str | None,
+    repository: str | None,
+    permission: SpecPermission,
+) -> SpecInEffect | None:
     """Returns the spec that a new sandbox starts from. Returns None for the server's configuration.
 
-    `spec_id`: the spec that the user names for this sandbox; it overrides the stored choices. Raises
-    NotFound.
+    `spec_id`: the spec that the user names for this sandbox; it overrides the stored choices, and these
+    override the default of the organisation and of teams.
+
+    Raises NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed`, and Forbidden
+    `setting_enforced` if another spec is named than the enforced one.
     """
+    if permission.why_none:
+        if spec_id not in {None, DEFAULT}:
+            raise sandbox_specs_not_allowed(permission.why_none)
+        return None
+    specs = await specs_for(session, user_id, with_own=permission.why_not_own is None)
     if spec_id is None:
-        known = await choices(session, user_id)
-        found = known.get(repository or ALL_REPOSITORIES, known.get(ALL_REPOSITORIES))
-        return await session.get(SandboxSpec, found) if found else None
-    return None if spec_id == DEFAULT else await _get(session, user_id, spec_id)
+        return specs.enforced or await _by_choices(session, user_id, repository, specs)
+    if specs.enforced and specs.default and specs.find(spec_id) is not specs.enforced:
+        raise setting_enforced("sandbox_spec", specs.default)
+    if spec_id == DEFAULT:
+        return None
+    if spec := specs.find(spec_id):
+        return spec
+    if permission.why_not_own:
+        raise sandbox_specs_not_allowed(permission.why_not_own)
+    own = await _get(session, user_id, spec_id)
+    await require_not_enforced(session, user_id, LevelItemKind.SANDBOX_SPEC, own.name)
+    raise spec_not_found()
 
 
 async def origin_of(
@@ -131,16 +167,59 @@ async def origin_of(
 ) -> Origin:
     """Returns what a new sandbox is made from.
 
-    `spec_id`: None means what the snapshot's sandbox was made from, or without a snapshot the user's choice.
-    Raises NotFound.
+    `spec_id`: as `with_spec` has stored it in the request. None means what the snapshot's sandbox was made
+    from. Raises NotFound.
     """
     if spec_id is None and snapshot_id is not None:
         query = select(Sandbox).join(Archive, Archive.sandbox_id == Sandbox.id)
         query = query.where(Archive.id == snapshot_id, Archive.user_id == user_id)
         before = await session.scalar(query)
         return Origin(before.base_image, before.runtime_plugins) if before else Origin()
-    spec = await chosen(session, user_id, spec_id, None)
-    return Origin(spec.base, spec.runtime_plugins) if spec else Origin()
+    if spec_id is None or spec_id == DEFAULT:
+        return Origin()
+    spec = (await specs_for(session, user_id)).find(spec_id) or await _get(session, user_id, spec_id)
+    return Origin(spec.base, spec.runtime_plugins)
+
+
+async def require_spec(session: AsyncSession, user_id: UUID, spec_id: str) -> None:
+    """Checks that the user can name this spec. Raises NotFound `sandbox_spec_not_found`."""
+    if spec_id != DEFAULT and (await specs_for(session, user_id)).find(spec_id) is None:
+        await _get(session, user_id, spec_id)
+
+
+async def _by_choices(
+    session: AsyncSession, user_id: UUID, repository: str | None, specs: Specs
+) -> SpecInEffect | None:
+    of_repository = (repository or ALL_REPOSITORIES, ALL_REPOSITORIES)
+    query = select(SpecChoice).where(SpecChoice.user_id == user_id, SpecChoice.repository.in_(of_repository))
+    stored = {choice.repository: choice for choice in await session.scalars(query)}
+    for place in of_repository:
+        choice = stored.get(place)
+        spec_id = _chosen_id(choice, specs) if choice else None
+        if spec_id == DEFAULT:
+            return None
+        if spec_id is not None:
+            return specs.find(spec_id)
+    return specs.by_name[specs.default.value] if specs.default else None
+
+
+def _chosen_id(choice: SpecChoice, specs: Specs) -> str | None:
+    """Returns the id of the chosen spec. Returns None if it does not hold any more."""
+    if choice.spec_id is None and choice.given_name is None:
+        return DEFAULT
+    if choice.spec_id is not None:
+        spec = specs.find(choice.spec_id.hex)
+    else:
+        spec = specs.by_name.get(choice.given_name or "")
+    return spec.id.hex if spec else None
+
+
+def spec_not_found() -> NotFound:
+    return NotFound(
+        "No such sandbox image.",
+        code="sandbox_spec_not_found",
+        fix="See which there are: GET /api/v1/sandbox-specs/search.",
+    )
 
 
 async def _get(session: AsyncSession, user_id: UUID, spec_id: str) -> SandboxSpec:
@@ -149,9 +228,5 @@ async def _get(session: AsyncSession, user_id: UUID, spec_id: str) -> SandboxSpe
     except ValueError:
         spec = None
     if spec is None or spec.user_id != user_id:
-        raise NotFound(
-            "No such sandbox image.",
-            code="sandbox_spec_not_found",
-            fix="See which there are: GET /api/v1/sandbox-specs/search.",
-        )
+        raise spec_not_found()
     return spec

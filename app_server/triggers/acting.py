@@ -29,7 +29,7 @@ from app_server.git_hosts.webhooks.events import EventKind, HostEvent
 from app_server.pull_requests import messages
 from app_server.pull_requests.answers import ask
 from app_server.pull_requests.models import ConversationPullRequest
-from app_server.sandbox_specs.permission import why_not
+from app_server.sandbox_specs.permission import permission_of
 from app_server.triggers import texts
 from app_server.triggers.decision import Action
 from app_server.triggers.known import Found, corrections
@@ -137,7 +137,7 @@ class Acting:
                 user,
                 request,
                 sandboxes=setting.sandboxes,
-                why_no_spec=why_not(setting.config, setting.sandboxes.describe(), user.role),
+                specs=permission_of(setting.config, setting.sandboxes.describe(), user.role),
             )
             session.add(
                 TriggeredConversation(

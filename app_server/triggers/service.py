@@ -107,7 +107,7 @@ async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> 
     if fields.llm_profile is not None:
         await choose_profile(session, user_id, name=fields.llm_profile, model=None)
     if fields.sandbox_spec_id is not None:
-        await sandbox_specs.chosen(session, user_id, fields.sandbox_spec_id, None)
+        await sandbox_specs.require_spec(session, user_id, fields.sandbox_spec_id)
 
 
 async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:

@@ -52,7 +52,7 @@ from app_server.core.server_objects import ServerConfig
 from app_server.events.schemas import Moment
 from app_server.events.stream import DELETED
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again
-from app_server.sandbox_specs.permission import why_not
+from app_server.sandbox_specs.permission import permission_of
 from app_server.sandboxes.service import ServerSandboxes
 from app_server.users.models import User
 
@@ -361,7 +361,7 @@ async def _start(request: Request, user: User, trail: AuditTrail, body: StartReq
             user,
             body,
             sandboxes=request.state.sandboxes,
-            why_no_spec=why_not(request.state.config, request.state.sandboxes.describe(), user.role),
+            specs=permission_of(request.state.config, request.state.sandboxes.describe(), user.role),
         )
         if body.public:
             await make_public(session, user.id, trail, task.id, public=True)

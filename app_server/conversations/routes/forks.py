@@ -12,7 +12,7 @@ from app_server.core.database import ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.pubsub import ServerPubSub
 from app_server.core.server_objects import ServerConfig
-from app_server.sandbox_specs.permission import why_not
+from app_server.sandbox_specs.permission import permission_of
 from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
@@ -45,7 +45,7 @@ async def fork_conversation(
     the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
     container is paused while its files are copied. Deleting one of the two does not change the other.
     """
-    forks = Forks(config, database, cipher, sandboxes, why_not(config, sandboxes.describe(), user.role))
+    forks = Forks(config, database, cipher, sandboxes, permission_of(config, sandboxes.describe(), user.role))
     task = await forks.fork(user, conversation, body)
     async with database.read() as session:
         channels = await channels_of(session, task.id)

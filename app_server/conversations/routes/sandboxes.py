@@ -17,7 +17,7 @@ from app_server.core.errors import BadRequest, Conflict, NotFound
 from app_server.core.server_objects import ServerConfig
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs import service as sandbox_specs
-from app_server.sandbox_specs.permission import sandbox_specs_not_allowed, why_not
+from app_server.sandbox_specs.permission import permission_of
 from app_server.sandboxes.schemas import SandboxInfo
 from app_server.sandboxes.service import ServerSandboxes
 
@@ -44,13 +44,10 @@ async def create_sandbox(
 
     `sandbox_spec_id`: what it starts from; if left out, the user's setting.
     """
-    reason = why_not(config, sandboxes.describe(), user.role)
-    if reason and sandbox_spec_id not in {None, sandbox_specs.DEFAULT}:
-        raise sandbox_specs_not_allowed(reason)
+    permission = permission_of(config, sandboxes.describe(), user.role)
     async with database.session() as session:
         await _require_few(session, user.id)
-        chosen = sandbox_specs.DEFAULT if reason else sandbox_spec_id
-        spec = await sandbox_specs.chosen(session, user.id, chosen, None)
+        spec = await sandbox_specs.chosen(session, user.id, sandbox_spec_id, None, permission)
         sandbox = await sandboxes.create(
             session, sandbox_id=uuid4(), user_id=user.id, base_image=spec.base if spec else None
         )

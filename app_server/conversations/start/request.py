@@ -22,7 +22,8 @@ from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.sandbox_records.models import Archive, ArchiveKind
 from app_server.sandbox_specs import service as sandbox_specs
-from app_server.sandbox_specs.permission import sandbox_specs_not_allowed
+from app_server.sandbox_specs.in_effect import specs_for
+from app_server.sandbox_specs.permission import SpecPermission
 from app_server.users.models import User
 
 
@@ -115,23 +116,19 @@ async def with_spec(
     user: User,
     request: StartRequest,
     address: Address | None,
-    why_not: str | None,
+    permission: SpecPermission,
 ) -> StartRequest:
     """Adds the sandbox spec that the settings give at this moment.
 
-    A request for a snapshot that names no spec stays as it is, unless `why_not` is set.
-
-    why_not: the reason why the user may not choose a spec; None if the user may. With a reason, the default
-    spec is used, and a request for another one raises Forbidden `sandbox_specs_not_allowed`.
+    A request for a snapshot that names no spec stays as it is, unless the user may not choose or a level
+    enforces a spec. Raises the errors of sandbox_specs.chosen.
     """
     given = request.sandbox_spec_id
-    if why_not and given not in {None, sandbox_specs.DEFAULT}:
-        raise sandbox_specs_not_allowed(why_not)
-    if why_not:
-        return request.model_copy(update={"sandbox_spec_id": sandbox_specs.DEFAULT})
-    if given is None and request.snapshot_id is not None:
+    may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None
+    if may_keep and (await specs_for(session, user.id)).enforced is None:
         return request  # the files go on in the image they were made in
-    spec = await sandbox_specs.chosen(session, user.id, given, address.identity if address else None)
+    identity = address.identity if address else None
+    spec = await sandbox_specs.chosen(session, user.id, given, identity, permission)
     spec_id = spec.id.hex if spec else sandbox_specs.DEFAULT
     return request.model_copy(update={"sandbox_spec_id": spec_id})
 

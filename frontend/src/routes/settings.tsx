@@ -25,6 +25,7 @@ import { LevelNotice } from '@/features/organisation/level-notice'
 import { OrganisationSection } from '@/features/organisation/organisation-section'
 import { PeopleSection } from '@/features/people/people-section'
 import { RetentionSection } from '@/features/retention/retention-section'
+import { LevelImageForm } from '@/features/sandbox-images/level-image-form'
 import { SandboxImagesSection } from '@/features/sandbox-images/sandbox-images-section'
 import { SandboxGroupingSection } from '@/features/sandbox-grouping/sandbox-grouping-section'
 import { LevelSecretForm } from '@/features/secrets/level-secret-form'
@@ -57,7 +58,7 @@ const SECTIONS: Record<SectionPath, ComponentType> = {
   triggers: TriggersSection,
   webhooks: WebhooksSection,
   network: NetworkSections,
-  'sandbox-images': SandboxImagesSection,
+  'sandbox-images': SandboxImagesSections,
   sandboxes: SandboxGroupingSection,
   'api-keys': ApiKeysSection,
   browsers: SignInSections,
@@ -106,6 +107,15 @@ function NetworkSections() {
     <>
       <NetworkSection />
       <LevelItemsSection kind="egress_rule" form={(props) => <LevelRuleForm {...props} />} />
+    </>
+  )
+}
+
+function SandboxImagesSections() {
+  return (
+    <>
+      <SandboxImagesSection />
+      <LevelItemsSection kind="sandbox_spec" form={(props) => <LevelImageForm {...props} />} />
     </>
   )
 }

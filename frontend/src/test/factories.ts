@@ -111,6 +111,8 @@ export function fakeSandboxSpec(overrides: Partial<SandboxSpec> = {}): SandboxSp
     ignored: [],
     runtime_plugins: null,
     created_at: NOW,
+    level: overrides.id ? 'user' : null,
+    team_name: null,
     ...overrides,
   }
 }

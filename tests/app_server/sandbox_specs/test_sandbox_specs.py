@@ -1,8 +1,11 @@
 """What a user's sandboxes are built on: made, looked at, chosen, and taken up by a start."""
 
+import gzip
+import io
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
@@ -11,16 +14,21 @@ from pydantic import SecretStr
 
 from app_server.conversations.models import StartTask
 from app_server.core.config import Config
+from app_server.sandbox_images.build_context import read_packed
+from app_server.sandbox_records.models import Sandbox
+from app_server.sandbox_records.rows import Rows
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
+from tests.app_server.teams.test_teams import new_team
 from tests.support.ports import free_port
 
 pytestmark = pytest.mark.docker
 
 SPECS = "/api/v1/sandbox-specs"
 CHOICE = "/api/v1/settings/sandbox-spec"
+ITEMS = "/api/v1/administration/items"
 DEVCONTAINER = """{
   // a comment
   "build": {"dockerfile": "Dockerfile", "context": ".."},
@@ -53,7 +61,10 @@ async def member(app: App) -> AsyncIterator[httpx.AsyncClient]:
     async with app.database.session() as session:
         user = await create_user(session, name="Somebody", role=Role.MEMBER)
         _, key = await create_api_key(session, user, name="tests")
-    async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as client:
+    headers = {"Authorization": f"Bearer {key}", "X-Test-User": user.id.hex}
+    async with http_client(app.public, headers=headers) as client:
+        profile = {"llm": {"model": "openai/gpt-x", "base_url": "http://127.0.0.1:9", "api_key": "key"}}
+        (await client.post("/api/v1/settings/profiles/own", json=profile)).raise_for_status()
         yield client
 
 
@@ -87,9 +98,10 @@ async def create(client: httpx.AsyncClient, **body: object) -> str:
 
 async def started_from(app: App, client: httpx.AsyncClient, **body: object) -> str:
     """The spec that a new conversation starts from."""
-    reply = (await client.post("/api/v1/app-conversations", json={"llm_profile": "demo", **body})).json()
+    reply = await client.post("/api/v1/app-conversations", json={"llm_profile": "demo", **body})
+    assert reply.status_code == 200, reply.text
     async with app.database.read() as session:
-        task = await session.get_one(StartTask, UUID(reply["id"]))
+        task = await session.get_one(StartTask, UUID(reply.json()["id"]))
     return str(task.request["sandbox_spec_id"])
 
 
@@ -206,3 +218,86 @@ async def test_members_have_the_servers_own_until_an_admin_lets_them_choose(
     refused = await client.get(CHOICE)
     assert refused.json()["may_choose"] is True
     assert (await member.get(CHOICE)).json()["sandbox_spec_id"] == own
+
+
+async def test_a_spec_of_a_team_overrides_the_organisations_and_an_enforced_default_is_used_by_all(
+    app: App, client: httpx.AsyncClient, member: httpx.AsyncClient
+) -> None:
+    team = await new_team(client, "Core", member)
+    of_all = await give(client, "Python", image="debian:12", is_default=True)
+    assert (of_all["sandbox_spec"]["base"], of_all["overriding_teams"]) == ("debian:12", [])
+    assert await started_from(app, member, llm_profile="own") == (await listed_specs(member))[1]["id"]
+    await give(client, "Tools", dockerfile="FROM debian:bookworm-slim\nRUN true\n", is_default=True)
+    listed = (await client.get(ITEMS)).json()
+    assert [(one["name"], one["sandbox_spec"]["is_default"]) for one in listed] == [
+        ("Python", False),
+        ("Tools", True),
+    ]
+    await give(client, f"Python?team_id={team}", image="debian:13")
+    _, python, tools = await listed_specs(member)
+    assert [(one["name"], one["level"], one["base"]) for one in (python, tools)] == [
+        ("Python", "team", "debian:13"),
+        ("Tools", "organisation", tools["base"]),
+    ]
+    assert await started_from(app, member, llm_profile="own") == tools["id"]
+    await require_buildable(app, member, tools["base"])
+    await member.put(CHOICE, json={"sandbox_spec_id": python["id"]})
+    assert await started_from(app, member, llm_profile="own") == python["id"], (
+        "members may choose what administrators give"
+    )
+    await member.put(CHOICE, json={"sandbox_spec_id": "default"})
+    assert await started_from(app, member, llm_profile="own") == "default"
+
+    await give(client, "Tools", image="debian:14", is_default=True, enforced=True)
+    assert await started_from(app, member, llm_profile="own") == tools["id"]
+    settings = (await member.get(CHOICE)).json()
+    assert (settings["sandbox_spec_id"], settings["enforced_by"]) == (tools["id"], "organisation")
+    start = {"llm_profile": "own", "sandbox_spec_id": "default"}
+    for refused in (
+        await member.put(CHOICE, json={"sandbox_spec_id": python["id"]}),
+        await member.post("/api/v1/app-conversations", json=start),
+        await client.post(SPECS, json={"name": "Tools", "image": "debian:12"}),
+    ):
+        assert_problem(refused, 403, "setting_enforced")
+    assert (await client.delete(f"{ITEMS}/sandbox_spec/Tools")).status_code == 204
+    assert await started_from(app, member, llm_profile="own") == "default"
+
+
+async def test_an_own_spec_overrides_the_default_of_the_same_name_and_a_server_without_choice_gives_none(
+    app: App, client: httpx.AsyncClient
+) -> None:
+    await give(client, "Python", image="debian:12", is_default=True)
+    own = await create(client, name="Python", image="debian:13")
+    assert await started_from(app, client) == own
+    given = (await client.get("/api/v1/settings/levels/items")).json()
+    assert [(one["sandbox_spec"]["base"], one["overridden_by"]) for one in given] == [("debian:12", "user")]
+    assert [one["id"] for one in await listed_specs(client)] == ["default", own]
+
+    app.state["config"] = app.config.model_copy(update={"sandbox_specs": "nobody"})
+    assert await started_from(app, client) == "default"
+    refused = await client.put(f"{ITEMS}/sandbox_spec/Python", json={"image": "debian:12"})
+    assert_problem(refused, 403, "sandbox_specs_not_allowed")
+
+
+async def give(client: httpx.AsyncClient, path: str, **body: object) -> dict[str, Any]:
+    reply = await client.put(f"{ITEMS}/sandbox_spec/{path}", json=body)
+    assert reply.status_code == 200, reply.text
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+async def listed_specs(client: httpx.AsyncClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await client.get(f"{SPECS}/search")).json()["items"]
+    return found
+
+
+async def require_buildable(app: App, client: httpx.AsyncClient, base: str) -> None:
+    """Checks that a sandbox of this user gets the files that its base image is built from."""
+    sandbox = Sandbox(user_id=UUID(client.headers["X-Test-User"]), base_image=base)
+    image = Rows(app.config, app.database).base_of(sandbox)
+    assert image is not None
+    found = await image.files()
+    assert found is not None
+    files, tar = found
+    assert files.name == base
+    assert read_packed(io.BytesIO(gzip.decompress(tar)), files.dockerfile).dockerfile == "Dockerfile"

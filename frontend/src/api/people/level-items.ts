@@ -1,4 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { specKeys } from '@/api/sandboxes/sandbox-specs'
 import { request } from '@/api/client'
 import type { Schemas, Sent } from '@/api/schema'
 
@@ -65,5 +66,9 @@ export function useDeleteLevelItem() {
 function useRefreshed() {
   const queryClient = useQueryClient()
   return () =>
-    Promise.all([itemKeys.given, itemKeys.all].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+    Promise.all(
+      [itemKeys.given, itemKeys.all, specKeys.list, specKeys.settings].map((queryKey) =>
+        queryClient.invalidateQueries({ queryKey }),
+      ),
+    )
 }

@@ -34,7 +34,7 @@ export type SpecChoice = Sent<Omit<Schemas['ChooseSandboxSpec'], 'git_provider'>
 
 const ROOT = '/api/v1/sandbox-specs'
 const CHOICE = '/api/v1/settings/sandbox-spec'
-const specKeys = { list: ['sandbox-specs'] as const, settings: ['sandbox-spec-settings'] as const }
+export const specKeys = { list: ['sandbox-specs'] as const, settings: ['sandbox-spec-settings'] as const }
 
 export function sandboxSpecsQuery() {
   return queryOptions({

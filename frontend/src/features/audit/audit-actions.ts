@@ -58,6 +58,7 @@ export const AUDIT_ACTIONS = [
   'skill.switched',
   'confirmation.changed',
   'setting.changed',
+  'sandbox_spec.changed',
   'spending_limit.changed',
   'trust.granted',
   'trust.revoked',

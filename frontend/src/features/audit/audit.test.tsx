@@ -167,6 +167,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   marketplace: true,
   skill: true,
   network: true,
+  sandbox_spec: true,
   profile: true,
   confirmation: true,
   setting: true,

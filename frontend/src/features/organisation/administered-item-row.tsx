@@ -14,9 +14,10 @@ export interface AdministeredItemRowProps {
 /** One item of the organisation or a team, who has set it, and who overrides it. */
 export function AdministeredItemRow({ item, onEdit, onDelete }: AdministeredItemRowProps) {
   const { t } = useTranslation()
-  const { name, description, enforced, mcp_server: server, set_by: setBy } = item
+  const { name, description, enforced, mcp_server: server, sandbox_spec: spec, set_by: setBy } = item
   const details = [
     server && (server.url ?? [server.command, ...server.args].join(' ')),
+    spec?.base,
     description,
     setBy && t('organisation.set_by', { name: setBy }),
   ].filter(Boolean)
@@ -26,6 +27,7 @@ export function AdministeredItemRow({ item, onEdit, onDelete }: AdministeredItem
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="font-mono text-sm font-medium wrap-anywhere">{name}</span>
           <ItemBadges allows={item.allows} enforced={enforced} />
+          {spec?.is_default && <Badge>{t('images.default')}</Badge>}
           {server && !server.enabled && <Badge>{t('mcp_servers.off')}</Badge>}
         </p>
         <p className="text-sm text-muted wrap-anywhere">{details.join(' · ')}</p>

@@ -32,15 +32,25 @@ export function GivenItems({ kind }: { kind: ItemKind }) {
 
 function GivenRow({ item }: { item: GivenItem }) {
   const { t } = useTranslation()
-  const { name, description, level, team_name: team, enforced, overridden_by: overriddenBy } = item
+  const {
+    name,
+    description,
+    level,
+    team_name: team,
+    enforced,
+    overridden_by: overriddenBy,
+    sandbox_spec: spec,
+  } = item
+  const details = [spec?.base, description].filter(Boolean)
   return (
     <li className="px-4 py-3">
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <span className="font-mono text-sm font-medium wrap-anywhere">{name}</span>
         <Badge>{t(`organisation.by_${level}`, { team })}</Badge>
         <ItemBadges allows={item.allows} enforced={enforced} />
+        {spec?.is_default && <Badge>{t('images.default')}</Badge>}
       </p>
-      {description && <p className="text-sm text-muted wrap-anywhere">{description}</p>}
+      {details.length > 0 && <p className="text-sm text-muted wrap-anywhere">{details.join(' · ')}</p>}
       {overriddenBy && <p className="text-xs text-muted">{t(`level_items.overridden_by_${overriddenBy}`)}</p>}
       {enforced && !overriddenBy && (
         <p className="text-xs text-muted">{t(`level_items.locked_${item.kind}`)}</p>

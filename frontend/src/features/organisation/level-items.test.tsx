@@ -16,6 +16,7 @@ const SECRET: AdministeredItem = {
   team_name: null,
   enforced: false,
   mcp_server: null,
+  sandbox_spec: null,
   set_by: 'Ada',
   updated_at: '2026-01-01T10:00:00Z',
   overriding_teams: ['Core'],
@@ -133,6 +134,7 @@ test('a member sees each item, the level that gives it, and what overrides it', 
       name,
       description,
       allows,
+      sandbox_spec: null,
       level: 'team',
       team_name: 'Core',
       enforced: false,
@@ -143,6 +145,7 @@ test('a member sees each item, the level that gives it, and what overrides it', 
       name: 'B',
       description,
       allows,
+      sandbox_spec: null,
       level: 'organisation',
       team_name: null,
       enforced: true,
@@ -178,4 +181,29 @@ test('an owner denies a host for everyone', async () => {
   await user.type(within(dialog).getByLabelText('Host'), '*.example.org')
   await user.click(within(dialog).getByRole('button', { name: 'Save' }))
   expect(sent).toEqual([['egress_rule/*.example.org', { allows: false, description: null, enforced: true }]])
+})
+
+test('an owner gives an image to everyone as the default', async () => {
+  const sent: unknown[] = []
+  const { user } = renderApp({ url: '/settings/sandbox-images', user: OWNER, extra: routes(sent) })
+  await user.click(await screen.findByRole('button', { name: 'Add an image for them' }))
+  const dialog = await screen.findByRole('dialog')
+  await user.type(within(dialog).getByLabelText('Name'), 'Python')
+  await user.type(within(dialog).getByLabelText('Image'), 'python:3.12-bookworm')
+  await user.click(within(dialog).getByLabelText('New sandboxes of the members start from it'))
+  await user.click(within(dialog).getByLabelText('Enforce: lower levels cannot change it'))
+  expect(within(dialog).getByText('Members cannot choose another image.')).toBeVisible()
+  await user.click(within(dialog).getByRole('button', { name: 'Save' }))
+  expect(sent).toEqual([
+    [
+      'sandbox_spec/Python',
+      {
+        image: 'python:3.12-bookworm',
+        runtime_plugins: null,
+        description: null,
+        is_default: true,
+        enforced: true,
+      },
+    ],
+  ])
 })

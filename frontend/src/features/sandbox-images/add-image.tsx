@@ -14,8 +14,8 @@ import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Notice } from '@/ui/feedback/notice'
 import { Segmented } from '@/ui/form/segmented'
-import { Textarea } from '@/ui/form/textarea'
 import { FromRepository } from './from-repository'
+import { ImageSource } from './image-source'
 import { OfferedPlugins } from './offered-plugins'
 
 type Kind = 'image' | 'dockerfile' | 'repository'
@@ -87,34 +87,7 @@ export function AddImage() {
               )
             }}
           >
-            <Field
-              label={t(kind === 'image' ? 'images.image_name' : 'images.dockerfile')}
-              hint={t(kind === 'image' ? 'images.image_hint' : 'images.dockerfile_hint')}
-            >
-              {(control) =>
-                kind === 'image' ? (
-                  <Input
-                    {...control}
-                    value={text}
-                    onChange={(event) => setText(event.target.value)}
-                    placeholder="python:3.12-bookworm"
-                    spellCheck={false}
-                    autoCapitalize="none"
-                    className="font-mono"
-                  />
-                ) : (
-                  <Textarea
-                    {...control}
-                    value={text}
-                    onChange={(event) => setText(event.target.value)}
-                    placeholder={'FROM debian:bookworm-slim\nRUN apt-get update && apt-get install -y golang'}
-                    spellCheck={false}
-                    autoCapitalize="none"
-                    className="min-h-32 font-mono"
-                  />
-                )
-              }
-            </Field>
+            <ImageSource kind={kind} text={text} onChange={setText} />
             <div>
               <Button type="submit" variant="primary" isBusy={create.isPending} disabled={!isReady}>
                 {t('images.add')}

@@ -11,6 +11,7 @@ import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
+import { Notice } from '@/ui/feedback/notice'
 import { IconButton } from '@/ui/form/icon-button'
 import { RepositoryField } from '@/ui/form/repository-field'
 import { Select } from '@/ui/form/select'
@@ -25,13 +26,25 @@ export function Choices({ specs, settings }: ChoicesProps) {
   const { t } = useTranslation()
   const choose = useChooseSandboxSpec()
   const [repository, setRepository] = useState('')
-  const nameOf = (id: string) => specs.find((spec) => spec.id === id)?.name ?? id
+  const label = (spec: SandboxSpec) => {
+    if (spec.level === null) return t('images.servers_own')
+    if (spec.level === 'user') return spec.name
+    return t('images.given', {
+      name: spec.name,
+      whose: t(`organisation.by_${spec.level}`, { team: spec.team_name }),
+    })
+  }
+  const nameOf = (id: string) => {
+    const found = specs.find((spec) => spec.id === id)
+    return found ? label(found) : id
+  }
   const options = specs.map((spec) => (
     <option key={spec.id} value={spec.id}>
-      {spec.id === SERVERS_OWN ? t('images.servers_own') : spec.name}
+      {label(spec)}
     </option>
   ))
   const first = specs.find((spec) => spec.id !== SERVERS_OWN)
+  const { enforced_by: enforcedBy, team_name: team } = settings
   return (
     <Card className="flex flex-col gap-4 p-4">
       <Field label={t('images.for_all')} hint={t('images.for_all_hint')}>
@@ -39,12 +52,18 @@ export function Choices({ specs, settings }: ChoicesProps) {
           <Select
             {...control}
             value={settings.sandbox_spec_id}
+            disabled={settings.enforced_by !== null}
             onChange={(event) => choose.mutate({ repository: null, sandbox_spec_id: event.target.value })}
           >
             {options}
           </Select>
         )}
       </Field>
+      {enforcedBy && (
+        <Notice tone="neutral">
+          {t('images.enforced_by', { whose: t(`organisation.by_${enforcedBy}`, { team }) })}
+        </Notice>
+      )}
       {settings.repositories.length > 0 && (
         <ul aria-label={t('images.by_repository')} className="divide-y divide-border border-y border-border">
           {settings.repositories.map((each) => (
@@ -60,7 +79,7 @@ export function Choices({ specs, settings }: ChoicesProps) {
           ))}
         </ul>
       )}
-      {first && (
+      {first && !enforcedBy && (
         <form
           className="flex flex-wrap items-end gap-2"
           onSubmit={(event) => {

@@ -16,7 +16,8 @@ export function SandboxImagesSection() {
   const specs = useQuery(sandboxSpecsQuery())
   const settings = useQuery(sandboxSpecSettingsQuery())
   const failed = [specs, settings].find((query) => query.isError && !query.data)
-  const own = specs.data?.filter((spec) => spec.id !== SERVERS_OWN) ?? []
+  const own = specs.data?.filter((spec) => spec.level === 'user') ?? []
+  const hasChoice = settings.data?.may_choose || specs.data?.some((spec) => spec.id !== SERVERS_OWN)
   return (
     <section aria-label={t('images.title')}>
       <SectionHeader title={t('images.title')} lead={t('images.lead')} />
@@ -31,9 +32,7 @@ export function SandboxImagesSection() {
               {settings.data.reason}
             </Notice>
           )}
-          {(settings.data.may_choose || own.length > 0) && (
-            <Choices specs={specs.data} settings={settings.data} />
-          )}
+          {hasChoice && <Choices specs={specs.data} settings={settings.data} />}
           {own.length > 0 && (
             <section aria-label={t('images.yours')}>
               <h3 className="mb-3 font-medium">{t('images.yours')}</h3>

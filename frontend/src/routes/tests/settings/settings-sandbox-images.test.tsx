@@ -23,6 +23,8 @@ function openImages({ specs = [] as SandboxSpec[], mayChoose = true } = {}) {
     sandbox_spec_id: 'default',
     repositories: [] as { repository: string; sandbox_spec_id: string }[],
     may_choose: mayChoose,
+    enforced_by: null,
+    team_name: null,
     reason: mayChoose ? null : 'Only admins may choose what sandboxes are built on.',
   }
   const app = renderApp({

@@ -1,0 +1,47 @@
+"""The sandbox specs that the organisation and teams give to members. They are items of levels."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.levels.items import LevelItem, all_items
+from app_server.levels.models import LevelItemKind
+
+
+class GivenSpec(BaseModel):
+    """The stored value of such an item.
+
+    `base`, `dockerfile`, `build`, `runtime_plugins`: as in SandboxSpec. `files`: the gzipped tar in base64;
+    None for an image that is given by name. `is_default`: whether new sandboxes of the members start from it.
+    """
+
+    description: str | None
+    base: str
+    dockerfile: str | None
+    build: dict[str, Any] | None
+    files: str | None
+    runtime_plugins: Sequence[str] | None
+    is_default: bool
+
+    @classmethod
+    def of(cls, item: LevelItem) -> "GivenSpec":
+        return cls.model_validate(item.level_value.value)
+
+
+async def given_bases(session: AsyncSession) -> set[str]:
+    """Returns the names of the base images of all given specs."""
+    return {GivenSpec.of(item).base for item in await all_items(session, LevelItemKind.SANDBOX_SPEC)}
+
+
+async def given_files(session: AsyncSession, base: str) -> tuple[dict[str, Any], bytes] | None:
+    """Returns the description and the gzipped tar of the files that this base image is built from. Returns
+    None if no given spec has them.
+    """
+    for item in await all_items(session, LevelItemKind.SANDBOX_SPEC):
+        spec = GivenSpec.of(item)
+        if spec.base == base and spec.build is not None and spec.files is not None:
+            return spec.build, base64.b64decode(spec.files)
+    return None

@@ -1,0 +1,134 @@
+"""Which sandbox specs hold for a user: the user's own ones, those of the user's teams and the
+organisation's.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.levels import items
+from app_server.levels.items import LevelItem
+from app_server.levels.models import LevelItemKind
+from app_server.levels.resolution import LevelValue, in_order
+from app_server.levels.service import LevelOwner
+from app_server.sandbox_records.given_specs import GivenSpec
+from app_server.sandbox_records.models import SandboxSpec
+from app_server.sandbox_specs.files import PackedSpec, pack_named
+from app_server.sandbox_specs.schemas import SaveSandboxSpecOfLevel
+
+KIND = LevelItemKind.SANDBOX_SPEC
+
+
+@dataclass(frozen=True)
+class SpecInEffect:
+    """A spec that a user's sandboxes can start from: the user's own, or one of a team or the organisation.
+
+    `runtime_plugins`: the plugins that its sandboxes offer; None means all plugins of its image. `item`: None
+    for the user's own.
+    """
+
+    id: UUID
+    name: str
+    base: str
+    runtime_plugins: Sequence[str] | None
+    item: LevelItem | None = None
+
+    @property
+    def is_own(self) -> bool:
+        return self.item is None
+
+
+@dataclass(frozen=True)
+class Specs:
+    """The specs of a user, by name. `default`: what new sandboxes start from if the user has chosen nothing;
+    its value is the name of a spec. None means the server's configuration.
+    """
+
+    by_name: Mapping[str, SpecInEffect]
+    default: LevelValue | None
+
+    @property
+    def enforced(self) -> SpecInEffect | None:
+        """The spec that all new sandboxes of the user start from; None if the user may choose."""
+        return self.by_name[self.default.value] if self.default and self.default.enforced else None
+
+    def find(self, spec_id: str) -> SpecInEffect | None:
+        return next((spec for spec in self.by_name.values() if _is_id(spec.id, spec_id)), None)
+
+
+async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = True) -> Specs:
+    """Returns the specs that hold for the user. `with_own`: False if the user may not have own ones."""
+    query = select(SandboxSpec).where(SandboxSpec.user_id == user_id)
+    own = {
+        row.name: SpecInEffect(row.id, row.name, row.base, row.runtime_plugins)
+        for row in (await session.scalars(query) if with_own else ())
+    }
+    by_name = await items.in_effect(session, user_id, KIND, own, _given)
+    found = await items.items_for(session, user_id, KIND)
+    defaults = in_order(
+        replace(item.level_value, value=item.name)
+        for of_name in found.values()
+        for item in of_name
+        if GivenSpec.of(item).is_default
+    )
+    return Specs(by_name, defaults[0] if defaults else None)
+
+
+async def save_for_level(
+    session: AsyncSession, owner: LevelOwner, name: str, body: SaveSandboxSpecOfLevel, set_by: UUID
+) -> LevelItem:
+    """Adds or replaces a spec of the organisation or a team. A level has one default, so a new one replaces
+    it.
+
+    Raises BadRequest as `pack_named`, Conflict `too_many_items`.
+    """
+    packed = await pack_named(body.image, body.dockerfile)
+    if body.is_default:
+        await _end_default(session, owner, name)
+    value = _stored(packed, body)
+    return await items.save_item(
+        session,
+        owner,
+        KIND,
+        name,
+        value.model_dump(mode="json"),
+        sealed=None,
+        enforced=body.enforced,
+        set_by=set_by,
+    )
+
+
+async def _end_default(session: AsyncSession, owner: LevelOwner, name: str) -> None:
+    for item in await items.all_items(session, KIND):
+        is_of_owner = (item.level_value.level, item.level_value.team_id) == (
+            owner.level,
+            owner.team and owner.team.id,
+        )
+        if is_of_owner and item.name != name and GivenSpec.of(item).is_default:
+            value = {**item.level_value.value, "is_default": False}
+            await items.change_value(session, owner, KIND, item.name, value)
+
+
+def _stored(packed: PackedSpec, body: SaveSandboxSpecOfLevel) -> GivenSpec:
+    return GivenSpec(
+        description=body.description,
+        base=packed.base,
+        dockerfile=packed.dockerfile,
+        build=packed.build,
+        files=base64.b64encode(packed.tar).decode() if packed.tar is not None else None,
+        runtime_plugins=None if body.runtime_plugins is None else sorted(set(body.runtime_plugins)),
+        is_default=body.is_default,
+    )
+
+
+def _given(item: LevelItem) -> SpecInEffect:
+    spec = GivenSpec.of(item)
+    return SpecInEffect(item.id, item.name, spec.base, spec.runtime_plugins, item)
+
+
+def _is_id(id_: UUID, text: str) -> bool:
+    return text in {id_.hex, str(id_)}
