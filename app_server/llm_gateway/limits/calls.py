@@ -10,7 +10,7 @@ Every model call waits for this code. So its statements are built once, and they
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -21,10 +21,12 @@ from agent_runtime.metering.usage import Usage
 from app_server.core.background import Background
 from app_server.core.database import Base, Database, now
 from app_server.core.pubsub import Frame, PubSub
+from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.limits.models import Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.limits.program_usage import with_call
 from app_server.llm_gateway.limits.refusals import price_unknown, reached
-from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts
+from app_server.llm_gateway.limits.shared_budgets import budgets_of, lock_budgets, require_room
+from app_server.llm_gateway.limits.spending import Payer, begin_anew_if_due, ensure_accounts, monthly_id
 
 SPENT = Frame("spending")
 """Published on the channel with the id of a user when the amount that this user has spent, or a limit, has
@@ -80,17 +82,19 @@ class Spending:
         """Reserves the cost of a call and returns the id of the call, which may then begin. `micros`: the
         likely cost in millionths of a dollar; None if it is unknown.
 
-        Raises PaymentRequired if one of the payer's limits is reached, or if the cost is unknown and a limit
-        per day or month applies.
+        Raises PaymentRequired if one of the payer's limits or of the shared budgets is reached, or if the
+        cost is unknown and a limit per day or month applies.
         """
         call_id = uuid4()
         allowed = await self._allowed(payer)
+        async with self._database.brief_read() as session:
+            budgets = await budgets_of(session, payer.user_id)
         # Most users have no limit. Their calls need not wait for a write.
-        if any(amount is not None for amount in allowed.values()):
+        if budgets or any(amount is not None for amount in allowed.values()):
             if unsettled := self._unsettled.get(payer.user_id):
                 await asyncio.wait(unsettled.copy())
             async with self._database.brief_session() as session:
-                await _reserve(session, payer, call_id, micros)
+                await _reserve(session, payer, budgets, call_id, micros)
             self._open.add(call_id)
         return call_id
 
@@ -169,7 +173,14 @@ class Spending:
             await self._on_program_use(by_program)
 
 
-async def _reserve(session: AsyncSession, payer: Payer, call_id: UUID, micros: int | None) -> None:
+async def _reserve(
+    session: AsyncSession, payer: Payer, budgets: Sequence[LevelValue], call_id: UUID, micros: int | None
+) -> None:
+    if budgets:
+        if micros is None:
+            raise price_unknown()
+        await lock_budgets(session, budgets)
+        await require_room(session, budgets)
     limited = [account for account in await _locked(session, payer) if account.limit is not None]
     reserved = await _reserved(session, [account.id for account in limited])
     for account in limited:
@@ -178,9 +189,12 @@ async def _reserve(session: AsyncSession, payer: Payer, call_id: UUID, micros: i
             raise reached(account, under_way)
         if micros is None and account.period is not Period.WHOLE:
             raise price_unknown()
-    if limited:
+    held = [account.id for account in limited]
+    if budgets:
+        held.append(monthly_id(payer.user_id))
+    if held:
         lease = {"call_id": call_id, "amount": micros or 0, "lease_until": now() + LEASE}
-        await session.execute(_RESERVE, [{**lease, "account_id": account.id} for account in limited])
+        await session.execute(_RESERVE, [{**lease, "account_id": account_id} for account_id in held])
 
 
 async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:

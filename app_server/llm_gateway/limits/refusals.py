@@ -49,17 +49,18 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
     )
 
 
-def shared_budget_reached(budget: LevelValue, spent: int) -> PaymentRequired:
+def shared_budget_reached(budget: LevelValue, spent: int, reserved: int) -> PaymentRequired:
     """Returns the error for a call that the monthly budget of a team or the organisation does not allow.
 
-    spent: millionths of a dollar.
+    spent, reserved: millionths of a dollar.
     """
     ends = end_of(Period.MONTH, now())
     assert ends is not None
     amounts = f"{_dollars(spent)} of {_dollars(to_micros(budget.value))}"
+    under_way = f", and calls under way may cost {_dollars(reserved)} more" if reserved else ""
     return PaymentRequired(
         f"{ADMINISTRATOR_LIMIT_WORDS}: all members of {budget.whose} together have spent {amounts} "
-        "this month.",
+        f"this month{under_way}.",
         code="llm_administrator_limit_reached",
         fix="Ask an administrator to allow more, or wait until the next month begins.",
         limit=budget.value,

@@ -1,7 +1,7 @@
 """Monthly budgets of teams and of the organisation: what all their members together may spend on models.
 
 Each budget holds: unlike other settings, none overrides another. What counts is what the present members have
-spent in this month (UTC), as far as their calls have ended.
+spent in this month (UTC), and what their calls under way have reserved.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import now
-from app_server.levels.models import SettingName
+from app_server.levels.models import ORGANISATION_ID, LevelSetting, SettingName
 from app_server.levels.resolution import LevelValue
 from app_server.levels.service import all_values, as_value, values_for
-from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount
+from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.limits.refusals import price_unknown, shared_budget_reached
 from app_server.llm_gateway.limits.spending import monthly_id, start_of, to_micros
 from app_server.settings.effective import effective
@@ -45,14 +45,37 @@ async def require_shared_budgets(
     if profile.is_recording:
         return
     if budgets is None:
-        found = await values_for(session, user_id, SettingName.MONTHLY_BUDGET)
-        budgets = found.get(SettingName.MONTHLY_BUDGET, ())
+        budgets = await budgets_of(session, user_id)
     if budgets and effective(profile).price is None:
         raise price_unknown()
+    await require_room(session, budgets)
+
+
+async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValue]:
+    """Returns the budgets of the user's teams and of the organisation."""
+    found = await values_for(session, user_id, SettingName.MONTHLY_BUDGET)
+    return found.get(SettingName.MONTHLY_BUDGET, ())
+
+
+async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
+    """Locks the budgets until this transaction ends, so that only one call at a time is held to them."""
+    owners = [budget.team_id or ORGANISATION_ID for budget in budgets]
+    query = select(LevelSetting.owner_id).where(
+        LevelSetting.owner_id.in_(owners), LevelSetting.name == SettingName.MONTHLY_BUDGET
+    )
+    # Always in the same order, so that two transactions do not deadlock.
+    await session.execute(query.order_by(LevelSetting.owner_id).with_for_update())
+
+
+async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
+    """Checks that each budget has something left. Raises PaymentRequired
+    `llm_administrator_limit_reached`.
+    """
     for budget in budgets:
-        spent = await _spent(session, budget)
-        if spent >= to_micros(budget.value):
-            raise shared_budget_reached(budget, spent)
+        accounts = await _accounts(session, budget)
+        spent, reserved = await _spent(session, accounts), await _reserved(session, accounts)
+        if spent + reserved >= to_micros(budget.value):
+            raise shared_budget_reached(budget, spent, reserved)
 
 
 async def shared_budgets(session: AsyncSession) -> Sequence[SharedBudget]:
@@ -62,16 +85,31 @@ async def shared_budgets(session: AsyncSession) -> Sequence[SharedBudget]:
         for row, team_name in await all_values(session)
         if row.name == SettingName.MONTHLY_BUDGET
     ]
-    return [SharedBudget(value, await _spent(session, value) / MICROS) for value in values]
+    return [
+        SharedBudget(value, await _spent(session, await _accounts(session, value)) / MICROS)
+        for value in values
+    ]
 
 
-async def _spent(session: AsyncSession, budget: LevelValue) -> int:
-    """Returns what the members have spent in this month, in millionths of a dollar."""
+async def _accounts(session: AsyncSession, budget: LevelValue) -> Sequence[UUID]:
+    """Returns the ids of the accounts in which the spending of each month of the members is counted."""
     members = select(User.id)
     if budget.team_id is not None:
         members = select(TeamMember.user_id).where(TeamMember.team_id == budget.team_id)
-    accounts = [monthly_id(user_id) for user_id in await session.scalars(members)]
+    return [monthly_id(user_id) for user_id in await session.scalars(members)]
+
+
+async def _spent(session: AsyncSession, accounts: Sequence[UUID]) -> int:
+    """Returns what is spent in this month, in millionths of a dollar."""
     of_month = select(func.sum(SpendingAccount.spent)).where(
         SpendingAccount.id.in_(accounts), SpendingAccount.began_at >= start_of(Period.MONTH, now())
     )
     return int(await session.scalar(of_month) or 0)
+
+
+async def _reserved(session: AsyncSession, accounts: Sequence[UUID]) -> int:
+    """Returns what calls under way have reserved, in millionths of a dollar."""
+    under_way = select(func.sum(SpendingReservation.amount)).where(
+        SpendingReservation.account_id.in_(accounts), SpendingReservation.lease_until > now()
+    )
+    return int(await session.scalar(under_way) or 0)

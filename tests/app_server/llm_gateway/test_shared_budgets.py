@@ -1,5 +1,6 @@
 """Monthly budgets of teams and of the organisation: what all their members spend together."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,7 +11,8 @@ from sqlalchemy import update
 
 from app_server.conversations.models import StartStatus, StartTask
 from app_server.core.database import now
-from app_server.llm_gateway.limits.models import SpendingAccount
+from app_server.core.errors import PaymentRequired
+from app_server.llm_gateway.limits.models import SpendingAccount, SpendingReservation
 from app_server.llm_gateway.limits.spending import Payer, monthly_id
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.users.tokens import token_hash
@@ -74,6 +76,36 @@ async def test_a_team_spends_its_budget_together_and_others_go_on(
     own = f"{ADMINISTRATION}/people/{ada.headers['X-Test-User']}/monthly_budget"
     person_has_none = await client.put(own, json={"value": 5, "enforced": True})
     assert_problem(person_has_none, 400, "setting_not_at_level")
+
+
+@pytest.mark.both_databases
+async def test_parallel_calls_of_all_members_pass_a_shared_budget_by_one_call_at_most(
+    app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient
+) -> None:
+    spending = app.state["spending"]
+    async with person(app, "Bob") as bob:
+        await new_team(client, "Core", ada, bob)
+        await put(client, f"{ORGANISATION}/monthly_budget", 5, enforced=True)
+        payers = [Payer(UUID(each.headers["X-Test-User"])) for each in (ada, bob)]
+        began = await asyncio.gather(
+            *(spending.reserve(payer, 4_000_000) for payer in payers * 4), return_exceptions=True
+        )
+        calls = [one for one in began if isinstance(one, UUID)]
+        refusals = [one for one in began if isinstance(one, PaymentRequired)]
+        assert (len(calls), len(refusals)) == (2, 6)
+        assert "calls under way may cost $8.00 more" in refusals[0].detail
+        assert {one.code for one in refusals} == {"llm_administrator_limit_reached"}
+
+        async with app.database.session() as session:
+            # As the leases of a server that was killed.
+            await session.execute(update(SpendingReservation).values(lease_until=now()))
+        last = await spending.reserve(payers[0], 4_000_000)
+        spending.settle(last, payers[0], 4_500_000)
+        await spending.close()
+        spending.settle(await spending.reserve(payers[1], 1), payers[1], 500_000)
+        await spending.close()
+        with pytest.raises(PaymentRequired):
+            await spending.reserve(payers[0], 1)
 
 
 async def caller(
