@@ -19,6 +19,8 @@ class SamlProvider(SignInProvider):
     subject_attribute: the attribute that identifies a person. None: the NameID does.
     name_attribute, email_attribute, groups_attribute: the names of the attributes that are read. No other
     attribute is read. The e-mail address counts as verified.
+    signing_key_file, signing_certificate_file: the private RSA key that signs our requests, and its
+    certificate, both as PEM. None: requests are not signed. There are both or none.
     """
 
     protocol: ClassVar[Protocol] = "saml"
@@ -30,6 +32,8 @@ class SamlProvider(SignInProvider):
     name_attribute: str | None = Field(None, min_length=1)
     email_attribute: str | None = Field(None, min_length=1)
     groups_attribute: str | None = Field(None, min_length=1)
+    signing_key_file: Path | None = None
+    signing_certificate_file: Path | None = None
 
     @property
     def issuer(self) -> str:
@@ -51,6 +55,12 @@ class SamlProvider(SignInProvider):
             raise ValueError(f"{self.name} needs either metadata_url or metadata_file")
         if self.metadata_file and not self.metadata_file.is_file():
             raise ValueError(f"there is no file at the metadata_file of {self.name}")
+        if (self.signing_key_file is None) != (self.signing_certificate_file is None):
+            raise ValueError(f"{self.name} needs both signing_key_file and signing_certificate_file, or none")
+        for name in ("signing_key_file", "signing_certificate_file"):
+            file: Path | None = getattr(self, name)
+            if file and not file.is_file():
+                raise ValueError(f"there is no file at the {name} of {self.name}")
         if (self.roles or self.teams) and self.groups_attribute is None:
             raise ValueError(f"roles and teams of {self.name} need groups_attribute")
         if (self.allowed_domains or self.knows_scim_people) and self.email_attribute is None:

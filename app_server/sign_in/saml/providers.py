@@ -84,7 +84,7 @@ class SamlProviders:
 
     async def own_metadata(self, provider: SamlProvider) -> str:
         """Returns our metadata for this provider, as XML."""
-        return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider))
+        return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider), provider)
 
     async def require_usable(self, provider: SamlProvider) -> None:
         """Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`."""

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -20,6 +21,12 @@ PATH = "/api/v1/sign-in/saml"
 
 POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
 REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+
+_SIGNATURE = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
+_signing = threading.Lock()
+"""pysaml2 keeps the key of a signature in an object that all threads and providers share."""
+
+logger = logging.getLogger(__name__)
 
 
 class MetadataUnusable(Exception):
@@ -44,12 +51,12 @@ def find_program() -> str | None:
     return shutil.which("xmlsec1")
 
 
-def own_metadata(addresses: Addresses) -> str:
+def own_metadata(addresses: Addresses, provider: SamlProvider) -> str:
     """Returns our metadata as XML (SAML 2.0 Metadata, EntityDescriptor with SPSSODescriptor)."""
     from saml2.config import SPConfig  # see settings_for
     from saml2.metadata import entity_descriptor
 
-    settings = _settings(addresses)
+    settings = _settings(addresses, provider)
     # It asks for signed assertions. A signed response with an unsigned one is accepted, too.
     settings["service"]["sp"]["want_assertions_signed"] = True
     return str(entity_descriptor(SPConfig().load(settings)))
@@ -68,7 +75,7 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
     try:
         settings = SPConfig().load(
             {
-                **_settings(addresses),
+                **_settings(addresses, provider),
                 "xmlsec_binary": program,
                 "metadata": {"inline": [metadata]},
             }
@@ -80,19 +87,28 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
         raise MetadataUnusable(f"there is no key for signatures of {provider.entity_id}")
     if not is_safe_url(_destination(settings, provider)):
         raise MetadataUnusable(f"{provider.entity_id} has no https address for the redirect binding")
+    if provider.signing_key_file is None and _wants_signed_requests(settings, provider):
+        logger.warning(
+            "%s wants signed requests: set signing_key_file and signing_certificate_file", provider.name
+        )
     return settings
 
 
 def request(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str]:
     """Makes a request to sign a person in. Returns its id, and the address with the request to which the
-    browser goes (SAML 2.0 Bindings, section 3.4).
+    browser goes (SAML 2.0 Bindings, section 3.4). The request is signed if there is a key for it (section
+    3.4.4.1).
     """
     from saml2.client import Saml2Client  # see settings_for
 
     client = Saml2Client(config=settings)
     destination = _destination(settings, provider)
     request_id, message = client.create_authn_request(destination, binding=POST, sign=False)
-    made = client.apply_binding(REDIRECT, str(message), destination, relay_state="", sign=False)
+    signs = provider.signing_key_file is not None
+    with _signing:
+        made = client.apply_binding(
+            REDIRECT, str(message), destination, relay_state="", sign=signs, sigalg=_SIGNATURE
+        )
     return str(request_id), str(dict(made["headers"])["Location"])
 
 
@@ -110,8 +126,18 @@ def _destination(settings: "SPConfig", provider: SamlProvider) -> str:
     return ""
 
 
-def _settings(addresses: Addresses) -> dict[str, Any]:
+def _wants_signed_requests(settings: "SPConfig", provider: SamlProvider) -> bool:
+    roles = settings.metadata[provider.entity_id].get("idpsso_descriptor", ())
+    return any(role.get("want_authn_requests_signed") == "true" for role in roles)
+
+
+def _settings(addresses: Addresses, provider: SamlProvider) -> dict[str, Any]:
+    key, certificate = provider.signing_key_file, provider.signing_certificate_file
     return {
+        "key_file": str(key) if key else None,
+        "cert_file": str(certificate) if certificate else None,
+        # Otherwise our metadata would ask for encrypted assertions, which are refused.
+        "metadata_key_usage": "signing",
         "entityid": addresses.entity_id,
         "accepted_time_diff": LEEWAY_SECONDS,
         "allow_unknown_attributes": True,
@@ -121,7 +147,7 @@ def _settings(addresses: Addresses) -> dict[str, Any]:
                 "name": "Slipway",
                 "endpoints": {"assertion_consumer_service": [(addresses.acs, POST)]},
                 "allow_unsolicited": False,
-                "authn_requests_signed": False,
+                "authn_requests_signed": key is not None,
                 # One of the two must be signed; see document.py for what that has to cover.
                 "want_assertions_or_response_signed": True,
                 "want_assertions_signed": False,
