@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -16,11 +18,14 @@ from app_server.audit.models import AuditEntry
 from app_server.audit_stream.delivery import KIND, StreamDelivery
 from app_server.audit_stream.models import AuditStream
 from app_server.audit_stream.router import unsent_after
+from app_server.audit_stream.syslog import message, send_stream
 from app_server.callbacks.signing import signed_headers
 from app_server.core.database import now
 from app_server.core.jobs.policy import JobAttempt, TryAgain
 from tests.app_server.conftest import App
+from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
+from tests.support.saml_provider import write_key
 
 ROOT = "/api/v1/audit-log/stream"
 ATTEMPT = JobAttempt(job_id=uuid4(), kind=KIND, payload={}, key=None, number=1, is_last=False)
@@ -34,10 +39,13 @@ class Receiver:
         self.status: int | None = None
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[int]:
-        server = await asyncio.start_server(self._take, "127.0.0.1", 0)
+    async def listening(self, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+        server = await asyncio.start_server(self._take, "127.0.0.1", 0, ssl=tls)
         async with server:
             yield server.sockets[0].getsockname()[1]
+
+    async def has_received(self) -> bool:
+        return bool(self.received)
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.status is None:
@@ -99,6 +107,26 @@ async def test_syslog_over_tcp_gets_each_entry_in_order_and_goes_on_after_an_out
     assert "hidden" not in str(texts)
     shown = (await client.get(ROOT)).json()["stream"]
     assert (shown["waiting"], shown["error"], shown["failing_since"]) == (0, None, None)
+
+
+async def test_syslog_over_tls_arrives_whole_and_goes_to_no_server_with_an_unknown_certificate(
+    app: App, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    write_key(tmp_path)
+    of_server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    of_server.load_cert_chain(tmp_path / "idp.pem", tmp_path / "idp.key")
+    knows_it = ssl.create_default_context(cafile=str(tmp_path / "idp.pem"))
+    knows_it.check_hostname = False
+    receiver = Receiver()
+    async with receiver.listening(of_server) as port:
+        sent = [message(now(), "test", "x" * 100_000), message(now(), "test", "y")]
+        await send_stream("127.0.0.1", port, sent, knows_it)
+        await eventually(receiver.has_received)
+        body = {"kind": "syslog_tls", "address": f"127.0.0.1:{port}", "begins": "oldest"}
+        (await client.put(ROOT, json=body)).raise_for_status()
+        with pytest.raises(TryAgain, match="CERTIFICATE_VERIFY_FAILED"):
+            await delivery_of(app).run(ATTEMPT)
+    assert [frame.encode() for frame in frames(receiver.received[0])] == sent
 
 
 async def test_a_webhook_is_signed_and_is_called_again_until_it_takes_the_entries(
