@@ -99,9 +99,8 @@ async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
 
     Choices of specs that do not hold any more are left out.
     """
-    query = select(SpecChoice).where(SpecChoice.user_id == user_id).order_by(SpecChoice.repository)
     specs = await specs_for(session, user_id)
-    found = {choice.repository: _chosen_id(choice, specs) for choice in await session.scalars(query)}
+    found = await _stored_choices(session, user_id, specs)
     return {repository: spec_id for repository, spec_id in found.items() if spec_id is not None}
 
 
@@ -190,28 +189,29 @@ async def require_spec(session: AsyncSession, user_id: UUID, spec_id: str) -> No
 async def _by_choices(
     session: AsyncSession, user_id: UUID, repository: str | None, specs: Specs
 ) -> SpecInEffect | None:
-    of_repository = (repository or ALL_REPOSITORIES, ALL_REPOSITORIES)
-    query = select(SpecChoice).where(SpecChoice.user_id == user_id, SpecChoice.repository.in_(of_repository))
-    stored = {choice.repository: choice for choice in await session.scalars(query)}
-    for place in of_repository:
-        choice = stored.get(place)
-        spec_id = _chosen_id(choice, specs) if choice else None
-        if spec_id == DEFAULT:
-            return None
-        if spec_id is not None:
-            return specs.find(spec_id)
+    stored = await _stored_choices(session, user_id, specs)
+    spec_id = stored.get(repository or ALL_REPOSITORIES) or stored.get(ALL_REPOSITORIES)
+    if spec_id is not None:
+        return specs.find(spec_id)
     return specs.by_name[specs.default.value] if specs.default else None
 
 
-def _chosen_id(choice: SpecChoice, specs: Specs) -> str | None:
-    """Returns the id of the chosen spec. Returns None if it does not hold any more."""
-    if choice.spec_id is None and choice.given_name is None:
-        return DEFAULT
-    if choice.spec_id is not None:
-        spec = specs.find(choice.spec_id.hex)
-    else:
-        spec = specs.by_name.get(choice.given_name or "")
-    return spec.id.hex if spec else None
+async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) -> dict[str, str | None]:
+    """Returns the id of the chosen spec for each repository. A spec is chosen by its name, so a level that
+    enforces a spec of this name is followed. None: no spec of this name holds any more.
+    """
+    query = (
+        select(SpecChoice, SandboxSpec.name)
+        .outerjoin(SandboxSpec, SandboxSpec.id == SpecChoice.spec_id)
+        .where(SpecChoice.user_id == user_id)
+        .order_by(SpecChoice.repository)
+    )
+    found: dict[str, str | None] = {}
+    for choice, own_name in await session.execute(query):
+        name = choice.given_name or own_name
+        spec = specs.by_name.get(name) if name else None
+        found[choice.repository] = DEFAULT if name is None else spec and spec.id.hex
+    return found
 
 
 def spec_not_found() -> NotFound:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -45,6 +46,18 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         ada.page.get_by_role("link", name="Sign-in").click()
         expect(ada.page.get_by_text("This browser")).to_be_visible()
         ada.photograph("browsers")
+        codes = httpx.post(f"{server.url}/oauth/device/authorize", data={"scope": "work"}).json()
+        ada.page.goto(codes["verification_uri_complete"])
+        expect(ada.page.get_by_text(codes["user_code"])).to_be_visible()
+        ada.photograph("device")
+        ada.page.get_by_role("button", name="Allow").click()
+        expect(ada.page.get_by_text("The terminal is signed in")).to_be_visible()
+        asked = {"device_code": codes["device_code"]}
+        token = httpx.post(f"{server.url}/oauth/device/token", data=asked).raise_for_status().json()
+        terminal = {"Authorization": f"Bearer {token['access_token']}"}
+        me = httpx.get(f"{server.url}/api/v1/users/me", headers=terminal).raise_for_status().json()
+        assert me["name"] == "Ada Lovelace"
+        ada.page.goto(f"{server.url}/settings/api-keys")
 
         owner.page.get_by_role("button", name="Disable Ada Lovelace").click()
         expect(owner.page.get_by_role("button", name="Enable Ada Lovelace")).to_be_visible()

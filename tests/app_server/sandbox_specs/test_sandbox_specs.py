@@ -273,6 +273,11 @@ async def test_an_own_spec_overrides_the_default_of_the_same_name_and_a_server_w
     assert [(one["sandbox_spec"]["base"], one["overridden_by"]) for one in given] == [("debian:12", "user")]
     assert [one["id"] for one in await listed_specs(client)] == ["default", own]
 
+    await client.put(CHOICE, json={"sandbox_spec_id": own})
+    await give(client, "Python", image="debian:14", enforced=True)
+    [enforced] = [spec for spec in await listed_specs(client) if spec["level"] == "organisation"]
+    assert await started_from(app, client) == enforced["id"], "what is chosen by its name is enforced"
+
     app.state["config"] = app.config.model_copy(update={"sandbox_specs": "nobody"})
     assert await started_from(app, client) == "default"
     refused = await client.put(f"{ITEMS}/sandbox_spec/Python", json={"image": "debian:12"})
