@@ -59,7 +59,7 @@ def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
         case LevelItemKind.MCP_SERVER:
             values = _values(json.loads(cipher.decrypt(item.sealed_part)))
             return {f"{name} of the MCP server {item.name} of {whose}": value for name, value in values}
-        case LevelItemKind.EGRESS_RULE:
+        case LevelItemKind.EGRESS_RULE | LevelItemKind.SANDBOX_SPEC:
             return {}
 
 

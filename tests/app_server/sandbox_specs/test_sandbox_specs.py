@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from app_server.conversations.models import StartTask
+from app_server.conversations.sharing.own_secrets import own_secrets
 from app_server.core.config import Config
 from app_server.sandbox_images.build_context import read_packed
 from app_server.sandbox_records.models import Sandbox
@@ -241,6 +242,9 @@ async def test_a_spec_of_a_team_overrides_the_organisations_and_an_enforced_defa
     ]
     assert await started_from(app, member, llm_profile="own") == tools["id"]
     await require_buildable(app, member, tools["base"])
+    async with app.database.read() as session:
+        secrets = await own_secrets(session, app.state["cipher"], UUID(member.headers["X-Test-User"]))
+    assert list(secrets.values()) == ["key"], "an image is none"
     await member.put(CHOICE, json={"sandbox_spec_id": python["id"]})
     assert await started_from(app, member, llm_profile="own") == python["id"], (
         "members may choose what administrators give"
