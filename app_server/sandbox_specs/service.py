@@ -209,8 +209,11 @@ async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) ->
     found: dict[str, str | None] = {}
     for choice, own_name in await session.execute(query):
         name = choice.given_name or own_name
-        spec = specs.by_name.get(name) if name else None
-        found[choice.repository] = DEFAULT if name is None else spec and spec.id.hex
+        if name is None:
+            found[choice.repository] = DEFAULT
+            continue
+        spec = specs.by_name.get(name)
+        found[choice.repository] = spec.id.hex if spec else None
     return found
 
 
