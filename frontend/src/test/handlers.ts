@@ -74,7 +74,14 @@ export function handlers(world: World = {}) {
       HttpResponse.json({ items: [fakeSandboxSpec()], next_page_id: null }),
     ),
     http.get('*/api/v1/settings/sandbox-spec', () =>
-      HttpResponse.json({ sandbox_spec_id: 'default', repositories: [], may_choose: true, reason: null, enforced_by: null, team_name: null }),
+      HttpResponse.json({
+        sandbox_spec_id: 'default',
+        repositories: [],
+        may_choose: true,
+        reason: null,
+        enforced_by: null,
+        team_name: null,
+      }),
     ),
     http.get('*/api/v1/settings/sandbox-grouping', () =>
       HttpResponse.json({ sandbox_grouping_strategy: 'NO_GROUPING', max_conversations_per_sandbox: 20 }),
