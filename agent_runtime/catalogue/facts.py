@@ -21,7 +21,7 @@ class Facts:
     first. `efforts`: the reasoning efforts that it accepts; empty means none, None means not known.
     `takes_budget`: accepts a number of thinking tokens. `refused`: sampling parameters that it refuses.
     `echo`: THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: was trained on the format of
-    `apply_patch`.
+    `apply_patch`. `caches`: whether the vendor has a prompt cache for the model; None if it is not known.
     """
 
     is_listed: bool = False
@@ -37,6 +37,7 @@ class Facts:
     echo: str | None = None
     marks_cache: bool = False
     writes_patches: bool = False
+    caches: bool | None = None
 
     @property
     def sees_images(self) -> bool:

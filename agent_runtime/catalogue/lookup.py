@@ -53,7 +53,16 @@ def _facts(name: str) -> Facts:
         echo=merged.get("echo"),
         marks_cache=bool(merged.get("marks_cache")),
         writes_patches=bool(merged.get("writes_patches")),
+        caches=_caches(merged),
     )
+
+
+def _caches(merged: Mapping[str, Any]) -> bool | None:
+    """Returns whether cached input has a price, or is marked. None if no price at all is known."""
+    if merged.get("marks_cache"):
+        return True
+    price = merged.get("price")
+    return None if price is None else price[2] is not None
 
 
 def _price(per_million: list[float | None] | None) -> Price | None:

@@ -4,7 +4,6 @@ vendor's key.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
@@ -16,13 +15,12 @@ from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller, require_caller
+from app_server.llm_gateway.completed import completed, settled
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
-from app_server.llm_gateway.limits import paid_call
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.proof import is_proof
-from app_server.llm_gateway.protocols import chat_as_responses, messages, native_messages, responses
-from app_server.llm_gateway.protocols.chat_reply import ChatReply
+from app_server.llm_gateway.protocols import messages, native_messages, responses
 from app_server.llm_gateway.protocols.messages_reply import MessagesReply
 from app_server.llm_gateway.protocols.thinking import is_wanted
 from app_server.llm_gateway.room import CallCapacity, CallSlot
@@ -128,7 +126,7 @@ async def completion(
     fields.check(body, fields.CompatibleFields if isinstance(vendor, PassThrough) else fields.ChatFields)
     if profile.is_recording:
         return await ask(profile, user, body, request, working_dir=working_dir)
-    return await _completed(payer, profile, caller, with_usage(body), size, request)
+    return await completed(payer, profile, user, with_usage(body), size, request, working_dir=working_dir)
 
 
 async def response(
@@ -141,7 +139,7 @@ async def response(
     responses.check_input(body)
     body = responses.unstored(body)
     reply = partial(passed, profile, vendor, caller.user, body, request, path=RESPONSES)
-    return await _settled(reply, payer, profile, body, size, request)
+    return await settled(reply, payer, profile, body, size, request)
 
 
 async def message(
@@ -158,14 +156,15 @@ async def message(
         headers = native_messages.headers_of(request.headers)
         path = native_messages.MESSAGES
         reply = partial(passed, profile, native, caller.user, body, request, path=path, own_headers=headers)
-        return native_messages.with_error(await _settled(reply, payer, profile, body, size, request))
+        return native_messages.with_error(await settled(reply, payer, profile, body, size, request))
     call = messages.check(given)
     facts = effective(profile).facts
     body = with_usage(messages.as_chat(call, vendor, facts, profile.model, profile.chosen))
+    working_dir = caller.working_dir or "."
     if profile.is_recording:
-        told = await ask(profile, caller.user, body, request, working_dir=caller.working_dir or ".")
+        told = await ask(profile, caller.user, body, request, working_dir=working_dir)
     else:
-        told = await _completed(payer, profile, caller, body, size, request)
+        told = await completed(payer, profile, caller.user, body, size, request, working_dir=working_dir)
     return MessagesReply(told, profile.name, shows_thinking=is_wanted(call.thinking))
 
 
@@ -189,40 +188,3 @@ async def counted(
         # Refuses what the call would be refused for.
         messages.as_chat(call, vendor, effective(profile).facts, profile.model, profile.chosen)
     return JSONResponse({"input_tokens": messages.estimated_tokens(body)})
-
-
-async def _completed(
-    payer: Payer, profile: LLMProfile, caller: Caller, body: dict[str, Any], size: int, request: Request
-) -> Response:
-    """Makes a chat completion. For a model that speaks only Responses it is translated, and so is the reply.
-    `size`: the size of the request's body in bytes.
-    """
-    vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
-    if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):
-        sent = chat_as_responses.as_response(body, model.facts, vendor.model)
-        reply = partial(passed, profile, vendor, caller.user, sent, request, path=RESPONSES)
-        answer = await _settled(reply, payer, profile, sent, size, request)
-        return ChatReply(answer, profile.name, vendor.model)
-    reply = partial(ask, profile, caller.user, body, request, working_dir=caller.working_dir or ".")
-    return await _settled(reply, payer, profile, body, size, request)
-
-
-async def _settled(
-    reply: Callable[[], Awaitable[Response]],
-    payer: Payer,
-    profile: LLMProfile,
-    body: dict[str, Any],
-    size: int,
-    request: Request,
-) -> Response:
-    """Reserves the cost, asks for the vendor's reply with `reply` and returns it. The end of the reply
-    settles the cost. `size`: the size of the request's body in bytes.
-    """
-    sent = {**body, **profile.chosen.extra_body}
-    paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
-    try:
-        answer = await reply()
-    except BaseException:
-        paid.failed()
-        raise
-    return paid.metered(answer)

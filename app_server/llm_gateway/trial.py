@@ -1,6 +1,4 @@
-"""Tests a model profile: builds one real call with a tool, and finds out from the reply which features work.
-Pure.
-"""
+"""Tests a model profile: builds the real calls, and finds out from the replies which features work. Pure."""
 
 import struct
 import zlib
@@ -10,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.catalogue.parameters import names_max_completion_tokens, thinking_budget
+from agent_runtime.catalogue.lookup import facts_of
+from agent_runtime.catalogue.parameters import has_cache_key, names_max_completion_tokens, thinking_budget
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.metering.usage import Usage, usage_of
 from app_server.settings.models import LLMProfile
@@ -19,16 +18,40 @@ TOOL = "report_colour"
 SHOWN, SAID = "red", "blue"
 _SIDE = 64
 _RED = b"\xff\x00\x00"
+# About 5,000 tokens. The longest minimum of a vendor's prompt cache is 4,096.
+_LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
-    """Returns the body of the test call. The model must call the tool with a colour, which the body shows in
+    """Returns the body of the first call. The model must call the tool with a colour, which the body shows in
     an image or says in words.
     """
-    options = profile.chosen
     seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
     image = {"type": "image_url", "image_url": {"url": _image()}}
+    content = [text, image] if with_image else text["text"]
+    return _asked(profile, [{"role": "user", "content": content}])
+
+
+def cached_call_of(profile: LLMProfile, key: str) -> dict[str, Any]:
+    """Returns the body of a call with a long system prompt, which the vendor caches if it is sent twice.
+    `key`: begins the prompt. A new key is in no cache yet.
+    """
+    lines = (
+        f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)
+    )
+    part: dict[str, Any] = {"type": "text", "text": "\n".join([key, *lines])}
+    if facts_of(profile.model).marks_cache:
+        part["cache_control"] = {"type": "ephemeral"}
+    messages = [
+        {"role": "system", "content": [part] if "cache_control" in part else part["text"]},
+        {"role": "user", "content": "Say OK, and nothing else."},
+    ]
+    return _asked(profile, messages) | ({"prompt_cache_key": key} if has_cache_key(profile.model) else {})
+
+
+def _asked(profile: LLMProfile, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    options = profile.chosen
     limit = "max_completion_tokens" if names_max_completion_tokens(profile.model) else "max_tokens"
     optional = {
         "reasoning_effort": options.reasoning_effort,
@@ -37,7 +60,7 @@ def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
         limit: options.max_output_tokens,
     }
     return {
-        "messages": [{"role": "user", "content": [text, image] if with_image else text["text"]}],
+        "messages": messages,
         "tools": [_tool()],
         "stream": True,
         **thinking_budget(profile.model, options.thinking_budget),
@@ -47,7 +70,7 @@ def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
 
 @dataclass
 class Heard:
-    """What the reply of the test call contained.
+    """What the reply of a call contained.
 
     `pieces`: the number of pieces of the stream. `colour`: the colour in the tool call; None: the model did
     not call the tool.

@@ -1,7 +1,10 @@
 """The HTTP route that tests a model profile with real calls, which its user pays."""
 
 import asyncio
+from dataclasses import dataclass
 from time import monotonic
+from typing import Any, Literal
+from uuid import uuid4
 
 import httpx
 import orjson
@@ -10,14 +13,15 @@ from pydantic import BaseModel
 from starlette.types import Message
 
 from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.usage import Usage
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway, BadRequest
 from app_server.levels.models import SettingName
 from app_server.levels.quotas import quota_of
 from app_server.llm_gateway import trial
-from app_server.llm_gateway.ask import ask, with_usage
-from app_server.llm_gateway.limits import paid_call
+from app_server.llm_gateway.ask import with_usage
+from app_server.llm_gateway.completed import completed
 from app_server.llm_gateway.limits.shared_budgets import require_shared_budgets
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.room import CallCapacity
@@ -32,14 +36,18 @@ router = APIRouter(prefix="/api/v1/settings/profiles", tags=["Settings"])
 PATIENCE_SECONDS = 120.0
 MAX_REPLY_BYTES = 4 * 1024**2
 _MAX_ERROR_CHARS = 1000
+_MOST_REPEATS = 2
 
 
 class ProfileTrial(BaseModel):
     """The result of a profile's test: which features work.
 
-    `answers`: a reply came. `images`: null if no image was sent because the model takes none. `cost`:
-    dollars; null if the model's price is not known. `refusal`: the vendor's error text if it refused the call
-    or the image in it.
+    `answers`: a reply came. `images`: null if no image was sent because the model takes none. `caching`:
+    whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested, for the
+    reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists no price for
+    cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`, `completion_tokens`: of all
+    calls together. `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the
+    vendor's error text if it refused a call or the image in it.
     """
 
     answers: bool
@@ -47,6 +55,9 @@ class ProfileTrial(BaseModel):
     streams: bool
     reasons: bool
     images: bool | None
+    caching: bool | None
+    caching_skipped: Literal["no_answer", "no_cache"] | None
+    cached_tokens: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
@@ -56,11 +67,12 @@ class ProfileTrial(BaseModel):
 
 @router.post("/{name}/test")
 async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Request) -> ProfileTrial:
-    """Tests the profile by one real call with a tool, and with an image if the model is known to take images.
-    If the vendor refuses the image, a second call is made without it.
+    """Tests the profile by real calls. The first has a tool, and an image if the model is known to take
+    images. If the vendor refuses the image, a second call is made without it. Then a long prompt is sent
+    twice, to see whether the vendor caches it; a third time if the second call read nothing from the cache.
 
-    502 if the model cannot be reached, or does not answer within the profile's timeout (two minutes if none
-    is set).
+    502 if the model cannot be reached, or does not answer a call within the profile's timeout (two minutes
+    if none is set).
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -70,72 +82,137 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
         await require_shared_budgets(session, user.id, profile)
     if profile.is_recording:
         raise BadRequest("A recorded model is not tested: nothing is called.", code="llm_profile_recorded")
-    began = monotonic()
     room: CallCapacity = request.state.room_for_models
+    place = await room.enter(None, user.id, quota)
     try:
-        async with asyncio.timeout(profile.chosen.timeout or PATIENCE_SECONDS):
-            place = await room.enter(None, user.id, quota)
-            try:
-                return await _tried(profile, user, request, began)
-            finally:
-                place.leave()
-    except TimeoutError as error:
-        raise BadGateway(
-            "The model did not answer in time.",
-            code="llm_vendor_silent",
-            fix="Check the base URL, or set a longer timeout in the profile.",
-        ) from error
+        return await _tried(_Calls(profile, user, request), began=monotonic())
+    finally:
+        place.leave()
 
 
-async def _tried(profile: LLMProfile, user: User, request: Request, began: float) -> ProfileTrial:
-    price = effective(profile).price
-    with_image = effective(profile).sees_images
-    status, is_stream, content = await _call(profile, user, request, with_image=with_image)
-    refusal = _refusal(status, content)
-    if refusal and with_image and 400 <= status < 500 and status not in {401, 402, 403, 429}:
-        status, is_stream, content = await _call(profile, user, request, with_image=False)
-    was_answered = status < 400
-    found = trial.heard(content) if was_answered else trial.Heard()
-    cost = found.usage.cost
+@dataclass
+class _Answer:
+    """The reply to one call. `is_stream`: it came in pieces. `refusal`: None unless the vendor refused."""
+
+    status: int
+    is_stream: bool
+    refusal: str | None
+    heard: trial.Heard
+
+
+class _Calls:
+    """The calls of one test, and what they use."""
+
+    def __init__(self, profile: LLMProfile, user: User, request: Request) -> None:
+        self.profile = profile
+        self._user = user
+        self._request = request
+        self._answers: list[_Answer] = []
+
+    async def make(self, body: dict[str, Any]) -> _Answer:
+        """Makes one call, paid like any other, and returns its reply. Raises BadGateway `llm_vendor_silent`
+        if the model does not answer in time.
+        """
+        try:
+            async with asyncio.timeout(self.profile.chosen.timeout or PATIENCE_SECONDS):
+                self._answers.append(await self._answered(with_usage(body)))
+        except TimeoutError as error:
+            raise BadGateway(
+                "The model did not answer in time.",
+                code="llm_vendor_silent",
+                fix="Check the base URL, or set a longer timeout in the profile.",
+            ) from error
+        return self._answers[-1]
+
+    async def _answered(self, body: dict[str, Any]) -> _Answer:
+        size, payer = len(orjson.dumps(body)), Payer(self._user.id)
+        response = await completed(
+            payer, self.profile, self._user, body, size, self._request, working_dir="."
+        )
+        status, is_stream, content = await _read(response)
+        refusal = _refusal(status, content)
+        heard = trial.Heard() if refusal else trial.heard(content)
+        return _Answer(status, is_stream, refusal, heard)
+
+    @property
+    def usages(self) -> list[Usage]:
+        """The usage of each call that was answered."""
+        return [answer.heard.usage for answer in self._answers if answer.refusal is None]
+
+    @property
+    def cost(self) -> float | None:
+        """In dollars; None if the cost of a call is not known."""
+        price = effective(self.profile).price
+        costs = [
+            each.cost if each.cost is not None or price is None else price.of(each) for each in self.usages
+        ]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) and (costs or price) else None
+
+
+async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
+    with_image = effective(calls.profile).sees_images
+    first = answer = await calls.make(trial.call_of(calls.profile, with_image=with_image))
+    if (
+        first.refusal
+        and with_image
+        and 400 <= first.status < 500
+        and first.status not in {401, 402, 403, 429}
+    ):
+        answer = await calls.make(trial.call_of(calls.profile, with_image=False))
+    found = answer.heard
+    answers = answer.refusal is None and bool(found.text or found.colour is not None)
+    skipped = _skipped(calls.profile, answers=answers)
+    cached = None if skipped else await _cached(calls)
+    cached_tokens = cached.heard.usage.cache_read_tokens if cached else 0
     return ProfileTrial(
-        answers=was_answered and bool(found.text or found.colour is not None),
+        answers=answers,
         calls_tools=found.colour is not None,
-        streams=is_stream and found.pieces > 1,
+        streams=answer.is_stream and found.pieces > 1,
         reasons=found.reasoning,
-        images=(refusal is None and found.colour == trial.SHOWN) if with_image else None,
-        prompt_tokens=found.usage.prompt_tokens,
-        completion_tokens=found.usage.completion_tokens,
-        cost=cost if cost is not None or price is None else price.of(found.usage),
+        images=(first.refusal is None and found.colour == trial.SHOWN) if with_image else None,
+        caching=cached_tokens > 0 if cached else None,
+        caching_skipped=skipped,
+        cached_tokens=cached_tokens,
+        prompt_tokens=sum(usage.prompt_tokens for usage in calls.usages),
+        completion_tokens=sum(usage.completion_tokens for usage in calls.usages),
+        cost=calls.cost,
         seconds=round(monotonic() - began, 2),
-        refusal=refusal,
+        refusal=first.refusal or (cached.refusal if cached else None),
     )
 
 
-async def _call(
-    profile: LLMProfile, user: User, request: Request, *, with_image: bool
-) -> tuple[int, bool, bytes]:
-    """Makes one call, paid like any other. Returns its HTTP status, whether the reply was a stream, and the
-    whole reply.
+def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_cache"] | None:
+    """Returns why caching is not tested. A profile with a price for cached input has a cache."""
+    if not answers:
+        return "no_answer"
+    is_set = profile.chosen.cache_read_cost_per_token is not None
+    return "no_cache" if effective(profile).facts.caches is False and not is_set else None
+
+
+async def _cached(calls: _Calls) -> _Answer:
+    """Sends a long prompt until a reply has read it from the cache, three times at most: some vendors fill
+    their caches only after a reply. Returns the last reply.
     """
-    body = with_usage(trial.call_of(profile, with_image=with_image))
-    size = len(orjson.dumps(body))
-    paid = await paid_call.begin(request.state.spending, Payer(user.id), profile, body, size)
-    try:
-        response = await ask(profile, user, body, request, working_dir=".")
-    except BaseException:
-        paid.failed()
-        raise
-    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-    metered = paid.metered(response)
-    return metered.status_code, is_stream, await _read(metered)
+    body = trial.cached_call_of(calls.profile, f"Test {uuid4()}")
+    answer = await calls.make(body)
+    for _ in range(_MOST_REPEATS):
+        if answer.refusal or answer.heard.usage.cache_read_tokens:
+            break
+        answer = await calls.make(body)
+    return answer
 
 
-async def _read(response: Response) -> bytes:
+async def _read(response: Response) -> tuple[int, bool, bytes]:
+    """Returns the status of the reply, whether it is a stream, and its content."""
+    started = httpx.Response(response.status_code)
     received: list[bytes] = []
     left = MAX_REPLY_BYTES
 
     async def send(message: Message) -> None:
-        nonlocal left
+        nonlocal left, started
+        if message["type"] == "http.response.start":
+            started = httpx.Response(message["status"], headers=message["headers"])
         piece = message.get("body", b"")
         left -= len(piece)
         if left < 0:
@@ -153,7 +230,8 @@ async def _read(response: Response) -> bytes:
         raise BadGateway(
             f"The model's reply broke off ({type(error).__name__}).", code="llm_vendor_silent"
         ) from error
-    return b"".join(received)
+    is_stream = started.headers.get("content-type", "").startswith("text/event-stream")
+    return started.status_code, is_stream, b"".join(received)
 
 
 def _refusal(status: int, content: bytes) -> str | None:

@@ -25,7 +25,8 @@ async def test_a_trial_says_what_works_and_what_it_cost(
     client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
     turn = call("report_colour", colour="red", thought="Here.")
-    reply = await tried(client, scripted_llm, turn, reasoning_effort="low")
+    long = (say("OK", prompt_tokens=5000), say("OK", prompt_tokens=5000, cached_tokens=4992))
+    reply = await tried(client, scripted_llm, turn, *long, reasoning_effort="low")
     assert reply.status_code == 200, reply.text
     result: dict[str, Any] = reply.json()
     assert result.pop("seconds") >= 0
@@ -35,12 +36,18 @@ async def test_a_trial_says_what_works_and_what_it_cost(
         "streams": True,
         "reasons": False,
         "images": True,
-        "prompt_tokens": 100,
-        "completion_tokens": 10,
-        "cost": pytest.approx(100 * 1.25e-6 + 10 * 1e-5),
+        "caching": True,
+        "caching_skipped": None,
+        "cached_tokens": 4992,
+        "prompt_tokens": 10100,
+        "completion_tokens": 30,
+        "cost": pytest.approx((10100 - 4992) * 1.25e-6 + 4992 * 1.25e-7 + 30 * 1e-5),
         "refusal": None,
     }
-    (asked,) = scripted_llm.requests
+    asked, filled, repeated = scripted_llm.requests
+    assert filled.body == repeated.body
+    assert filled.body["prompt_cache_key"] in filled.messages[0]["content"]
+    assert len(filled.messages[0]["content"]) > 4 * 4096
     assert asked.body["reasoning_effort"] == "low"
     assert asked.messages[0]["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
 
@@ -48,19 +55,47 @@ async def test_a_trial_says_what_works_and_what_it_cost(
 async def test_a_model_that_takes_no_images_is_sent_none(
     client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
-    result = (await tried(client, scripted_llm, say("Blue."), model="openai/of-this-test")).json()
+    turns = (say("Blue."), *[say("OK")] * 3)
+    result = (await tried(client, scripted_llm, *turns, model="openai/of-this-test")).json()
     assert (result["answers"], result["calls_tools"], result["images"]) == (True, False, None)
     assert result["cost"] is None
+    # Whether it caches is not known, so it is tested.
+    assert (result["caching"], result["caching_skipped"]) == (False, None)
     assert isinstance(scripted_llm.requests[0].messages[0]["content"], str)
 
 
 async def test_a_refused_image_is_told_and_the_rest_is_tried_without_it(
     client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
-    turns = (fail(400, error="no images here"), call("report_colour", colour="blue"))
+    hit = say("OK", cached_tokens=90)
+    turns = (fail(400, error="no images here"), call("report_colour", colour="blue"), say("OK"), hit)
     result = (await tried(client, scripted_llm, *turns)).json()
     assert (result["images"], result["calls_tools"]) == (False, True)
     assert result["refusal"] == "HTTP 400: no images here"
+
+
+async def test_a_cache_that_fills_late_is_found_and_a_refused_long_prompt_is_told(
+    client: httpx.AsyncClient, scripted_llm: ScriptedLLM
+) -> None:
+    answer = call("report_colour", colour="red")
+    late = (answer, say("OK"), say("OK"), say("OK", cached_tokens=90))
+    assert (await tried(client, scripted_llm, *late)).json()["caching"] is True
+    result = (await tried(client, scripted_llm, answer, fail(400, error="too long"))).json()
+    assert (result["calls_tools"], result["caching"], result["refusal"]) == (
+        True,
+        False,
+        "HTTP 400: too long",
+    )
+
+
+async def test_a_model_that_speaks_only_responses_and_does_not_cache(
+    client: httpx.AsyncClient, scripted_llm: ScriptedLLM
+) -> None:
+    turn = call("report_colour", colour="red")
+    result = (await tried(client, scripted_llm, turn, model="openai/gpt-5-pro")).json()
+    assert (result["answers"], result["streams"], result["images"]) == (True, True, True)
+    assert (result["caching"], result["caching_skipped"]) == (None, "no_cache")
+    assert [asked.route for asked in scripted_llm.requests] == ["/v1/responses"]
 
 
 async def test_a_vendor_that_refuses_is_quoted_without_the_key(
@@ -70,13 +105,14 @@ async def test_a_vendor_that_refuses_is_quoted_without_the_key(
     result = (await tried(client, scripted_llm, refusal)).json()
     assert (result["answers"], result["streams"], result["images"]) == (False, False, False)
     assert result["refusal"] == "HTTP 401: bad key [key]"
+    assert (result["caching"], result["caching_skipped"]) == (None, "no_answer")
     assert len(scripted_llm.requests) == 1
 
 
 async def test_a_model_that_cannot_be_reached_is_a_problem_with_a_fix(
     client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
-    await tried(client, scripted_llm, say("x"))
+    await tried(client, scripted_llm, say("x"), say("OK", cached_tokens=90))
     reply = await tried(client, scripted_llm, cut(say("half of a sentence"), after=1))
     assert_problem(reply, 502, "llm_vendor_silent")
     assert_problem(await client.post(f"{PROFILES}/demo/test"), 400, "llm_profile_recorded")
@@ -86,6 +122,7 @@ async def test_a_model_that_cannot_be_reached_is_a_problem_with_a_fix(
 async def test_a_trial_counts_for_what_its_user_may_spend(
     client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
-    await tried(client, scripted_llm, call("report_colour", colour="red"), input_cost_per_token=0.01)
+    turns = (call("report_colour", colour="red"), say("OK", cached_tokens=90))
+    await tried(client, scripted_llm, *turns, input_cost_per_token=0.01)
     await client.put("/api/v1/settings/spending-limit", json={"limit": 0.5, "period": "month"})
     assert_problem(await client.post(f"{PROFILES}/mine/test"), 402, "llm_spending_limit_reached")

@@ -11,7 +11,7 @@ import pytest
 from app_server.llm_gateway.forwarding import bounds, vertex
 from tests.app_server.problems import assert_problem
 from tests.support.google_sign_in import GoogleSignIn, google_sign_in
-from tests.support.scripted_llm import ScriptedLLM, call, fail
+from tests.support.scripted_llm import ScriptedLLM, call, fail, say
 from tests.support.vendor_types import accept
 
 PROFILES = "/api/v1/settings/profiles"
@@ -60,11 +60,12 @@ async def test_a_call_carries_a_token_that_the_key_was_exchanged_for(
     saved = await save(client, scripted_llm, model=model, api_key=key, location="europe-west1")
     assert saved.status_code == 201, saved.text
     assert "PRIVATE" not in (await client.get(PROFILES)).text
-    scripted_llm.script(*[call("report_colour", colour="red")] * 2)
+    turns = (call("report_colour", colour="red"), say("OK"), say("OK", cached_tokens=90))
+    scripted_llm.script(*turns)
 
-    results = [await tried(client) for _ in range(2)]
+    result = await tried(client)
 
-    assert [one["calls_tools"] for one in results] == [True, True]
+    assert (result["calls_tools"], result["caching"]) == (True, True)
     assert len(google.tokens) == 1
     for asked in scripted_llm.requests:
         assert asked.headers["authorization"] == f"Bearer {google.tokens[0]}"
@@ -104,9 +105,8 @@ async def test_a_token_that_ends_soon_is_replaced(
 ) -> None:
     google.valid_seconds = 60
     await save(client, scripted_llm, api_key=google.account_key())
-    scripted_llm.script(*[call("report_colour", colour="red")] * 2)
-    for _ in range(2):
-        assert (await tried(client))["answers"]
+    scripted_llm.script(call("report_colour", colour="red"), say("OK", cached_tokens=90))
+    assert (await tried(client))["answers"]
     assert len(google.tokens) == 2
     assert "/locations/global/" in scripted_llm.requests[0].path
 

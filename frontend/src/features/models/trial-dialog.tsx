@@ -41,6 +41,7 @@ function Result({ trial }: { trial: ProfileTrial }) {
     ['trial.streams', trial.streams],
     ['trial.images', trial.images],
     ['trial.reasons', trial.reasons || null],
+    ['trial.caching', trial.caching],
   ] as const
   const { prompt_tokens: input, completion_tokens: output, seconds } = trial
   return (
@@ -51,7 +52,8 @@ function Result({ trial }: { trial: ProfileTrial }) {
             {works === null && <CircleMinus aria-hidden className="size-4 text-faint" />}
             {works === true && <CircleCheck aria-hidden className="size-4 text-success" />}
             {works === false && <CircleX aria-hidden className="size-4 text-danger" />}
-            {t(label)}: {t(works === null ? 'trial.not_used' : works ? 'trial.works' : 'trial.does_not')}
+            {t(label)}:{' '}
+            {label === 'trial.caching' ? <Caching trial={trial} /> : t(wordFor(works))}
           </li>
         ))}
       </ul>
@@ -66,4 +68,14 @@ function Result({ trial }: { trial: ProfileTrial }) {
       </p>
     </>
   )
+}
+
+function wordFor(works: boolean | null) {
+  return works === null ? 'trial.not_used' : works ? 'trial.works' : 'trial.does_not'
+}
+
+function Caching({ trial }: { trial: ProfileTrial }) {
+  const { t } = useTranslation()
+  if (trial.caching) return t('trial.cache_hit', { count: trial.cached_tokens })
+  return t(trial.caching_skipped ? `trial.caching_skipped.${trial.caching_skipped}` : 'trial.cache_missed')
 }

@@ -67,15 +67,20 @@ test('a model is tested, and what works is shown with its cost', async () => {
     streams: true,
     reasons: false,
     images: null,
+    caching: true,
+    caching_skipped: null,
+    cached_tokens: 4992,
     prompt_tokens: 1200,
     completion_tokens: 10,
     cost: 0.0123,
     seconds: 1.5,
     refusal: null,
   }
+  const noCache = { ...trial, caching: null, caching_skipped: 'no_cache', cached_tokens: 0 }
+  const results = [trial, noCache]
   const { user } = renderApp({
     url: '/settings/models',
-    extra: [http.post('*/api/v1/settings/profiles/sonnet/test', () => HttpResponse.json(trial))],
+    extra: [http.post('*/api/v1/settings/profiles/sonnet/test', () => HttpResponse.json(results.shift()))],
   })
   await user.click(await screen.findByRole('button', { name: 'Actions for sonnet' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Test' }))
@@ -84,6 +89,9 @@ test('a model is tested, and what works is shown with its cost', async () => {
   expect(screen.getByText('Tool calls: does not work')).toBeVisible()
   expect(screen.getByText('Images: not used')).toBeVisible()
   expect(screen.getByText('1,200 tokens in, 10 out, 1.5 s. Cost: $0.0123.')).toBeVisible()
+  expect(screen.getByText('Prompt caching: works; 4,992 tokens came from the cache')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Test again' }))
+  expect(await screen.findByText(/^Prompt caching: not tested, because the catalogue lists/)).toBeVisible()
 })
 
 test('a local server lists its models, and is told how long its context must be', async () => {

@@ -1,0 +1,61 @@
+"""Makes a paid chat completion with any profile, and pays for calls in any protocol."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from fastapi import Request, Response
+
+from app_server.llm_gateway.ask import RESPONSES, ask, passed
+from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
+from app_server.llm_gateway.limits import paid_call
+from app_server.llm_gateway.limits.spending import Payer
+from app_server.llm_gateway.protocols import chat_as_responses
+from app_server.llm_gateway.protocols.chat_reply import ChatReply
+from app_server.settings.effective import effective
+from app_server.settings.models import LLMProfile
+from app_server.users.models import User
+
+
+async def completed(
+    payer: Payer,
+    profile: LLMProfile,
+    user: User,
+    body: dict[str, Any],
+    size: int,
+    request: Request,
+    *,
+    working_dir: str,
+) -> Response:
+    """Makes a chat completion. For a model that speaks only Responses it is translated, and so is the reply.
+    `size`: the size of the request's body in bytes.
+    """
+    vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
+    if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):
+        sent = chat_as_responses.as_response(body, model.facts, vendor.model)
+        reply = partial(passed, profile, vendor, user, sent, request, path=RESPONSES)
+        answer = await settled(reply, payer, profile, sent, size, request)
+        return ChatReply(answer, profile.name, vendor.model)
+    reply = partial(ask, profile, user, body, request, working_dir=working_dir)
+    return await settled(reply, payer, profile, body, size, request)
+
+
+async def settled(
+    reply: Callable[[], Awaitable[Response]],
+    payer: Payer,
+    profile: LLMProfile,
+    body: dict[str, Any],
+    size: int,
+    request: Request,
+) -> Response:
+    """Reserves the cost, asks for the vendor's reply with `reply` and returns it. The end of the reply
+    settles the cost. `size`: the size of the request's body in bytes.
+    """
+    sent = {**body, **profile.chosen.extra_body}
+    paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)
+    try:
+        answer = await reply()
+    except BaseException:
+        paid.failed()
+        raise
+    return paid.metered(answer)
