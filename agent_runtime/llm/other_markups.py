@@ -1,18 +1,21 @@
 """Reads calls in the markups that models have learnt, in place of the one that the prompt asks for. Pure.
 
-They are those of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2, Mistral and
-Llama. A call of an unknown tool is left as text, because it may be an example in an answer.
+They are those of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and K3,
+Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool is left as text, because it may be an
+example in an answer.
 """
 
 import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from html import unescape
 from typing import Any
 
 import orjson
 
 from agent_runtime.llm.arguments import MAX_REPAIRED_CHARS, object_of
+from agent_runtime.llm.gemma_markup import object_at
 from agent_runtime.llm.written_calls import BROKEN, Types
 from agent_runtime.llm.written_values import TEXT, Kinds, converted
 
@@ -23,6 +26,12 @@ OPENINGS = (
     "<\uff5ctool\u2581call",
     "<|tool_call",
     "[TOOL_CALLS]",
+    "<|open|>tools",
+    "<|open|>call",
+    "<|start|>assistant to=",
+    "<|channel|>commentary to=",
+    "<|channel|>analysis to=",
+    " to=functions.",
 )
 """How the text of a call begins. Llama's begin like any JSON or Python."""
 
@@ -32,6 +41,9 @@ Found = tuple[int, str, str]
 _NAME = r"(?P<name>[\w.:-]+?)"
 _DSML = r"(?:\uff5cDSML\uff5c\s*)?"
 
+_HARMONY_TURN = r"(?:<\|(?:end|call)\|>\s*)?<\|start\|>assistant"
+_HARMONY_TYPE = r"\s*(?:(?:<\|constrain\|>)?\s*json)?\s*<\|message\|>"
+
 # The name stands before the arguments, which are JSON.
 _NAMED = (
     re.compile(
@@ -39,12 +51,20 @@ _NAMED = (
         rf"\s*{_NAME}\s*(?:```json|<\uff5ctool\u2581sep\uff5c>)\s*"
     ),
     re.compile(
+        r"(?:<\|tool_calls_section_begin\|>\s*)?"
         rf"<\|tool_call_begin\|>\s*(?:functions\.)?{_NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"
     ),
     re.compile(rf"\[TOOL_CALLS\]\s*{_NAME}\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\]\s*|(?=\{{))"),
+    # The recipient stands before the channel or behind it.
+    re.compile(
+        rf"(?:{_HARMONY_TURN}|\A)\s*to=functions\.{_NAME}\s*<\|channel\|>(?:commentary|analysis){_HARMONY_TYPE}"
+    ),
+    re.compile(
+        rf"(?:{_HARMONY_TURN})?<\|channel\|>(?:commentary|analysis)\s+to=functions\.{_NAME}{_HARMONY_TYPE}"
+    ),
 )
 _NAMED_END = re.compile(
-    r"\s*(?:```)?\s*<\uff5ctool\u2581call\u2581end\uff5c>|\s*<\|tool_call_end\|>|\[TOOL_CALLS\]|\Z"
+    r"\s*(?:```)?\s*<\uff5ctool\u2581call\u2581end\uff5c>|\s*<\|tool_call_end\|>|<\|(?:call|end)\|>|\[TOOL_CALLS\]|\Z"
 )
 
 # The name stands beside the arguments, in the same JSON.
@@ -75,17 +95,35 @@ _PAIRED = (
         ),
         re.compile(
             rf"\s*<{_DSML}parameter\s+name\s*=\s*[\"']?(?P<name>[^\"'>]+?)[\"']?"
-            rf"(?:\s+string=\"(?P<is_text>true|false)\")?\s*>(?P<value>.*?)(?:</{_DSML}parameter>)?\s*"
+            rf"(?:\s+string=\"(?P<type>true|false)\")?\s*>(?P<value>.*?)(?:</{_DSML}parameter>)?\s*"
             rf"(?=<{_DSML}parameter\s+name|</{_DSML}invoke>\s*(?:<|\Z)|\Z)",
             re.DOTALL,
         ),
         re.compile(rf"\s*</{_DSML}invoke>|/>"),
     ),
+    (
+        re.compile(
+            r"(?:<\|close\|>response<\|sep\|>\s*)?(?:<\|open\|>tools<\|sep\|>\s*)?"
+            rf"<\|open\|>call\s+tool=\"{_NAME}\"[^<]*<\|sep\|>"
+        ),
+        re.compile(
+            r"\s*<\|open\|>argument\s+key=\"(?P<name>[^\"]+)\"(?:\s+type=\"(?P<type>\w+)\")?\s*<\|sep\|>"
+            r"(?P<value>.*?)(?:<\|close\|>argument<\|sep\|>"
+            r"(?=\s*(?:<\|open\|>argument\s|<\|close\|>call|\Z))|(?=<\|close\|>call|\Z))",
+            re.DOTALL,
+        ),
+        re.compile(r"\s*<\|close\|>call"),
+    ),
 )
 
+_GEMMA = re.compile(rf"<\|tool_call>\s*call:{_NAME}\s*(?=\{{)")
+
 _PYTHONIC = re.compile(
-    r"\s*(?:<\|python_start\|>)?\s*(?P<calls>\[\s*[\w.]+\(.*\)\s*\])\s*(?:<\|python_end\|>)?\s*", re.DOTALL
+    r"(?:<\|python_start\|>\s*)?(?P<calls>\[\s*[\w.]+\(.*\)\s*\])\s*(?:<\|python_end\|>)?", re.DOTALL
 )
+
+# How DeepSeek and Kimi K3 state that a value is text.
+_TEXTS = ("true", "string")
 
 _MOST_HEADS = 1000
 
@@ -100,6 +138,7 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
         *(_named(head, text, types) for head in _NAMED),
         *(_listed(head, text, types) for head in _LISTED),
         *(_paired(*markup, text, types, was_cut=was_cut) for markup in _PAIRED),
+        _gemma(text, types),
         _bare(text, types),
         _pythonic(text, types),
     ]
@@ -149,6 +188,14 @@ def _listed(head: re.Pattern[str], text: str, types: Types) -> Iterator[Found]:
                 yield match.start(), *named
 
 
+def _gemma(text: str, types: Types) -> Iterator[Found]:
+    for match, ends in _heads(_GEMMA, text):
+        arguments, end = object_at(text, match.end())
+        ends(end)
+        if match["name"] in types:
+            yield match.start(), match["name"], BROKEN if arguments is None else json.dumps(arguments)
+
+
 def _bare(text: str, types: Types) -> Iterator[Found]:
     """Yields calls of a text that has nothing else: JSON within an answer is no call."""
     position, found = len(text) - len(text.lstrip()), []
@@ -174,8 +221,7 @@ def _with_name(call: Any, types: Types) -> tuple[str, str] | None:
 
 def _pythonic(text: str, types: Types) -> Iterator[Found]:
     """Yields calls of a text that is a list of calls in Python's syntax and nothing else. Runs nothing."""
-    list_of_calls = _PYTHONIC.fullmatch(text)
-    if list_of_calls is None or len(text) > MAX_REPAIRED_CHARS:
+    if len(text) > MAX_REPAIRED_CHARS or (list_of_calls := _PYTHONIC.fullmatch(text.strip())) is None:
         return
     try:
         parsed = ast.parse(list_of_calls["calls"], mode="eval").body
@@ -205,7 +251,7 @@ def _paired(
     for match, ends in _heads(head, text):
         known, arguments, end = types.get(match["name"]), {}, match.end()
         while value := pair.match(text, end):
-            arguments[value["name"]] = _value(value, known or {})
+            arguments[unescape(value["name"])] = _value(value, known or {})
             end = value.end()
         ends(end)
         is_cut = was_cut and closing.match(text, end) is None
@@ -214,10 +260,10 @@ def _paired(
 
 
 def _value(match: re.Match[str], known: Mapping[str, Kinds]) -> Any:
-    value, is_text = match["value"], match.groupdict().get("is_text")
-    if is_text is None:
+    value, stated = match["value"], match.groupdict().get("type")
+    if stated is None:
         return converted(value, known.get(match["name"], TEXT))
-    decoded, _ = _json_at(value.strip(), 0) if is_text == "false" else (value, 0)
+    decoded, _ = (value, 0) if stated in _TEXTS else _json_at(value.strip(), 0)
     return value if decoded is None and value.strip() != "null" else decoded
 
 

@@ -24,6 +24,8 @@ ChatMessage = dict[str, Any]
 _OPENINGS = ("<function", *other_markups.OPENINGS)
 _OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
 
+_RESULT = "EXECUTION RESULT of ["
+
 # A call that the model only thinks of is none.
 _THOUGHT = re.compile(r"\s*(?:<think>.*?</think>|\[THINK\].*?\[/THINK\])", re.DOTALL)
 
@@ -45,12 +47,12 @@ Tools:
 
 
 def stopping(llm: LLM) -> LLM:
-    """Returns the model with a stop sequence after a call. Without it, the model continues and invents the
-    result.
+    """Returns the model with a stop sequence where it begins to invent a result. The end of a call is no stop
+    sequence: a file that a model writes may contain it.
     """
     if llm.disable_stop_word:
         return llm
-    return llm.model_copy(update={"stop": [*(llm.stop or ()), "</function"]})
+    return llm.model_copy(update={"stop": [*(llm.stop or ()), f"\n{_RESULT}"]})
 
 
 def written_out(prompt: Prompt) -> Prompt:
@@ -143,7 +145,7 @@ def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
             return {"role": "assistant", "content": text}
         case "tool":
             name = names.get(message["tool_call_id"], message.get("name", "tool"))
-            return {"role": "user", "content": f"EXECUTION RESULT of [{name}]:\n{message['content']}"}
+            return {"role": "user", "content": f"{_RESULT}{name}]:\n{message['content']}"}
         case _:
             return message
 

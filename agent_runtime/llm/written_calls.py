@@ -6,18 +6,19 @@ closing tags may be missing. Markup within a value is part of the value, as far 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import orjson
 
+from agent_runtime.llm.nested_markup import OPENING, PARAMETER, hidden
 from agent_runtime.llm.written_values import TEXT, Kinds, converted
 
 BROKEN = "(the reply was cut off)"
 """The arguments of a call that was cut off. They are no JSON, so the call is answered and not run."""
 
-OPENING = re.compile(r"<function\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.:-]+)[\"']?[^\S\n]*/?>?")
-
-_PARAMETER = re.compile(r"<parameter\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.-]+)[\"']?[^\S\n]*>?")
+_CLOSING_TAG = "</function"
+_CLOSING = re.compile(rf"</parameter>?\s*{_CLOSING_TAG}")
 _CLOSED = re.compile(r"</function>?\s*(?:</?tool_call>\s*)*\Z")
 _VALUE_CLOSED = re.compile(r"</parameter>?\s*\Z")
 _LINE_START = re.compile(r"(?:\A|\n)[^\S\n]*(?:</?tool_call>\s*)*\Z")
@@ -34,22 +35,47 @@ def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str,
     """Yields the place of each call in the text, its name and its arguments as JSON. `was_cut`: the reply
     ended because it reached its maximum length.
     """
-    found = _openings(text)
+    shape = hidden(text, was_cut=was_cut)
+    found = _openings(shape)
     ends = [*(match.start() for match in found), len(text)][1:]
     for match, end in zip(found, ends, strict=True):
-        body, is_cut = text[match.end() : end], was_cut and match is found[-1]
-        yield match.start(), match["name"], _arguments(body, types.get(match["name"], {}), is_cut=is_cut)
+        call = _Written(text[match.end() : end], shape[match.end() : end])
+        is_cut = was_cut and match is found[-1]
+        yield match.start(), match["name"], _arguments(call, types.get(match["name"], {}), is_cut=is_cut)
+        if call.has_words_after:
+            # The model does not know the result yet, so what follows is invented.
+            return
 
 
-def _openings(text: str) -> list[re.Match[str]]:
+@dataclass(frozen=True)
+class _Written:
+    """A call behind its name. `shape`: the same text, but calls inside its values are hidden."""
+
+    text: str
+    shape: str
+
+    @property
+    def closing(self) -> int:
+        """The place of the closing tag. -1 if there is none, or if a value still ends after it."""
+        if proper := list(_CLOSING.finditer(self.shape)):
+            return proper[-1].end() - len(_CLOSING_TAG)
+        last = self.shape.rfind(_CLOSING_TAG)
+        return -1 if "</parameter" in self.shape[last:] else last
+
+    @property
+    def has_words_after(self) -> bool:
+        return self.closing >= 0 and not _CLOSED.match(self.shape, self.closing)
+
+
+def _openings(shape: str) -> list[re.Match[str]]:
     """Returns where calls begin. One within a value of an earlier call is no beginning."""
     found: list[re.Match[str]] = []
-    for match in islice(OPENING.finditer(text), _MOST_OPENINGS):
+    for match in islice(OPENING.finditer(shape), _MOST_OPENINGS):
         before = _just_before(match, found)
         if (
             not found
             or _CLOSED.search(before)
-            or (_LINE_START.search(before) and not _is_within_value(text, found[-1].end(), match.start()))
+            or (_LINE_START.search(before) and not _is_within_value(shape, found[-1].end(), match.start()))
         ):
             found.append(match)
     return found
@@ -61,37 +87,41 @@ def _just_before(match: re.Match[str], found: Sequence[re.Match[str]]) -> str:
     return match.string[max(begin, match.start() - _LOOK_BACK) : match.start()]
 
 
-def _is_within_value(text: str, begin: int, end: int) -> bool:
-    return text.rfind("<parameter", begin, end) > text.rfind("</parameter", begin, end)
+def _is_within_value(shape: str, begin: int, end: int) -> bool:
+    return shape.rfind("<parameter", begin, end) > shape.rfind("</parameter", begin, end)
 
 
-def _arguments(body: str, known: Mapping[str, Kinds], *, is_cut: bool) -> str:
-    is_whole = "</function" in body
-    body = body.rpartition("</function")[0] if is_whole else body
-    found = _parameters(body, known)
-    if is_cut and not is_whole and "</parameter" not in body[found[-1].end() if found else 0 :]:
+def _arguments(call: _Written, known: Mapping[str, Kinds], *, is_cut: bool) -> str:
+    closing = call.closing
+    is_whole = closing >= 0
+    end = closing if is_whole else len(call.text)
+    found = _parameters(call.shape[:end], known)
+    if is_cut and not is_whole and not _VALUE_CLOSED.search(call.shape[-_LOOK_BACK:]):
         return BROKEN
-    if not found and body.strip().startswith("{"):
-        return body.strip()
-    ends = [*(match.start() for match in found), len(body)][1:]
+    if not found and (body := call.text[:end].strip()).startswith("{"):
+        return body
+    ends = [*(match.start() for match in found), end][1:]
     arguments = {
-        match["name"]: converted(_value(body[match.end() : end]), known.get(match["name"], TEXT))
-        for match, end in zip(found, ends, strict=True)
+        match["name"]: converted(_value(call, match.end(), stop), known.get(match["name"], TEXT))
+        for match, stop in zip(found, ends, strict=True)
     }
     return orjson.dumps(arguments).decode()
 
 
-def _parameters(body: str, known: Mapping[str, Kinds]) -> Sequence[re.Match[str]]:
+def _parameters(shape: str, known: Mapping[str, Kinds]) -> Sequence[re.Match[str]]:
     """Returns where values begin. A parameter within the value of another one is no beginning."""
     found: list[re.Match[str]] = []
-    for match in _PARAMETER.finditer(body):
+    names = set[str]()
+    for match in PARAMETER.finditer(shape):
         before = _just_before(match, found)
-        is_known = match["name"] in known and _LINE_START.search(before)
-        if not found or _VALUE_CLOSED.search(before) or is_known:
+        is_new = match["name"] in known.keys() - names and _LINE_START.search(before)
+        if not found or _VALUE_CLOSED.search(before) or is_new:
             found.append(match)
+            names.add(match["name"])
     return found
 
 
-def _value(written: str) -> str:
-    value = written.rpartition("</parameter")[0] if "</parameter" in written else written.rstrip()
+def _value(call: _Written, begin: int, end: int) -> str:
+    closing = call.shape.rfind("</parameter", begin, end)
+    value = call.text[begin:closing] if closing >= 0 else call.text[begin:end].rstrip()
     return value.removeprefix("\n").removesuffix("\n")

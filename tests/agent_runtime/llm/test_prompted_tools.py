@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_runtime.llm import prompted_tools
-from agent_runtime.llm.messages import Prompt, Reply
+from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.metering.usage import Usage
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, kinds_of, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, say, text_of
@@ -36,9 +36,12 @@ TOOL = {
 }
 
 
+def requested(text: str, *, was_cut: bool = False) -> tuple[RequestedCall, ...]:
+    return prompted_tools.read(Reply("r", text, "", (), Usage(), was_cut=was_cut), [TOOL]).tool_calls
+
+
 def read(text: str, *, was_cut: bool = False) -> list[tuple[str, Any]]:
-    reply = prompted_tools.read(Reply("r", text, "", (), Usage(), was_cut=was_cut), [TOOL])
-    return [(call.name, orjson.loads(call.arguments)) for call in reply.tool_calls]
+    return [(call.name, orjson.loads(call.arguments)) for call in requested(text, was_cut=was_cut)]
 
 
 async def test_a_task_goes_through_a_tool_to_its_finish(
@@ -59,7 +62,7 @@ async def test_a_task_goes_through_a_tool_to_its_finish(
     assert of_kind(conversation, "ActionEvent")[0]["thought"][0]["text"] == "Let me look."
     first, second = scripted_llm.requests
     assert "tools" not in first.body
-    assert first.body["stop"] == ["</function"]
+    assert first.body["stop"] == ["\nEXECUTION RESULT of ["]
     assert "## terminal" in text_of(first.messages[0])
     assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "user"]
     assert second.messages[2]["content"].endswith("</function>")
@@ -137,17 +140,58 @@ def test_a_call_is_run_if_only_the_next_one_was_cut_off():
     assert read(f'{first}<tool_call>{{"name": "edit", "arg', was_cut=True) == [("edit", {"line": 3})]
 
 
+EXAMPLE = """\
+Two calls:
+<function=edit>
+<parameter=path>/x</parameter>
+<parameter=mode>a</parameter>
+</function>
+<function=other>
+<parameter=more>1</parameter>
+<parameter=line>2</parameter>
+</function>
+That is all. A </function> ends a call, a </parameter> a value."""
+
+
+@pytest.mark.parametrize(
+    "end", ["</parameter>\n</function>", "</parameter>", "</parameter>\n</function>\nWait for </function>."]
+)
+def test_a_value_that_shows_calls_is_one_value(end: str):
+    before = "Let me write it.\n<function=edit>\n<parameter=line>7</parameter>\n<parameter=path>\n"
+    assert read(before + EXAMPLE + "\n" + end) == [("edit", {"line": 7, "path": EXAMPLE})]
+    again = f"{end}\n<function=edit>\n<parameter=line>8</parameter>\n</function>"
+    if "Wait" not in end:
+        assert read(before + EXAMPLE + "\n" + again)[1:] == [("edit", {"line": 8})]
+
+
+def test_a_call_that_shows_calls_and_is_cut_off_is_not_run():
+    text = f"<function=edit>\n<parameter=path>\n{EXAMPLE}\n<function=edit>\n<parameter=path>/y</para"
+    (call,) = requested(text, was_cut=True)
+    with pytest.raises(orjson.JSONDecodeError):
+        orjson.loads(call.arguments)
+
+
+def test_calls_after_an_invented_result_are_dropped():
+    first = "<function=edit>\n<parameter=line>1</parameter>\n</function>"
+    assert read(f"{first}\nThe result is 5, so:\n{first}") == [("edit", {"line": 1})]
+
+
 def test_much_markup_is_read_in_a_moment():
-    pieces = ("\n<function=edit", "<parameter=path>", "<tool_call>{", "<tool_call>edit<arg_key>", "[")
+    pieces = ("\n<function=edit", "<parameter=path>", "<tool_call>{", "<tool_call>edit<arg_key>", "[", " ")
+    pieces += (
+        '<|open|>call tool="edit"<|sep|><|open|>argument key="path"<|sep|>',
+        "<|tool_call>call:edit{a:",
+    )
+    pieces += ("<|tool_call>call:edit{a b ", "<function=edit>\n<parameter=path>\n</parameter>\n</function>\n")
     begun = time.process_time()
     for piece in pieces:
-        read(piece * (1_000_000 // len(piece)))
+        requested(piece * (1_000_000 // len(piece)))
     assert time.process_time() - begun < 5
 
 
 def test_a_value_that_was_cut_off_is_not_taken_for_whole():
     text = "<function=edit><parameter=path>/a</parameter><parameter=mode>half of"
-    (call,) = prompted_tools.read(Reply("r", text, "", (), Usage(), was_cut=True), [TOOL]).tool_calls
+    (call,) = requested(text, was_cut=True)
 
     with pytest.raises(orjson.JSONDecodeError):
         orjson.loads(call.arguments)
@@ -221,13 +265,18 @@ MARKUP = [
     "[TOOL_CALLS]edit[ARGS]",
     "<|tool_call_begin|>functions.edit:0<|tool_call_argument_begin|>",
     '[edit(path="a")]',
+    "<|tool_call>call:edit{path:",
+    '<|"|>',
+    '<|open|>call tool="edit"<|sep|><|open|>argument key="path"<|sep|>',
+    "<|close|>argument<|sep|>",
+    " to=functions.edit<|channel|>commentary<|message|>{}",
     "<",
     "\n",
     '"',
 ]
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(st.lists(st.sampled_from(MARKUP) | st.text(max_size=8), max_size=14), st.booleans())
 def test_no_markup_does_harm(pieces: list[str], was_cut: bool):
     text = "".join(pieces).encode("utf-8", "replace").decode()

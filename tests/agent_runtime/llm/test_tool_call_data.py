@@ -24,17 +24,16 @@ Calls = list[tuple[str, dict[str, Any]]]
 
 READ = {
     "deepseek": 66,
+    "gemma4": 37,
     "glm": 42,
-    "kimi": 21,
+    "gpt-oss": 35,
+    "kimi": 35,
     "llama": 26,
     "mistral": 37,
     "qwen3-hermes": 33,
     "qwen3-xml": 48,
 }
-"""How many of a family's replies with calls are read exactly: all, except those of Kimi K3."""
-
-# The markups of these models are read by their servers only, which know them as special tokens.
-LEFT_TO_SERVERS = {"gemma4": 37, "gpt-oss": 35, "kimi": 14}
+"""How many of a family's replies with calls are read exactly: all."""
 
 # A missing last bracket is added. The data wants such a call refused.
 REPAIRED = {"deepseek/vllm-v3-malformed-missing-brace", "qwen3-hermes/vllm-invalid-json-missing-brace"}
@@ -79,13 +78,12 @@ def test_calls_in_the_markup_of_a_model_are_read_exactly() -> None:
             found = read(one)
             if same(found, wanted):
                 right[one["family"]] += 1
-            elif found or one["family"] not in LEFT_TO_SERVERS:
+            else:
                 wrong[one["id"]] = (found, wanted)
 
     assert wrong == {}
     assert right == READ
-    total = Counter(one["family"] for one in recorded() if expected(one))
-    assert total - right == LEFT_TO_SERVERS
+    assert right == Counter(one["family"] for one in recorded() if expected(one))
 
 
 def test_nothing_runs_that_was_cut_off_malformed_or_only_talked_about() -> None:
@@ -96,6 +94,7 @@ def test_nothing_runs_that_was_cut_off_malformed_or_only_talked_about() -> None:
 
 def test_the_markup_of_a_call_is_not_streamed() -> None:
     markers = ("<tool_call", "<invoke", "<function", "[TOOL_CALLS]", "DSML", "<\uff5ctool", "<|tool_call")
+    markers += ("<|open|>call", "to=functions.")
     for one in recorded():
         shown: list[str] = []
 

@@ -1,0 +1,47 @@
+"""Reads the objects in which Gemma 4 writes the arguments of calls. Pure.
+
+`{city:<|"|>Paris<|"|>,days:[1,2]}`: names have no quotes, and the quotes of a text are a token, so that the
+text needs no escapes. The rest is JSON.
+"""
+
+import json
+import re
+from typing import Any
+
+_PIECE = re.compile(
+    r"\s*(?:<\|\"\|>(?P<text>.*?)<\|\"\|>|(?P<mark>[{}\[\],])|(?P<name>[^,{}\[\]:<]+)(?=:)|(?P<plain>[^,{}\[\]:<]+)"
+    r"|(?P<colon>:))",
+    re.DOTALL,
+)
+
+
+def object_at(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
+    """Returns the object that begins at the position, and where it ends. Returns None for the object if it
+    has no end or is no object; then the end is that of the text.
+    """
+    pieces, depth = list[str](), 0
+    while piece := _PIECE.match(text, position):
+        position = piece.end()
+        pieces.append(_as_json(piece))
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(piece["mark"] or "", 0)
+        if depth == 0:
+            return _decoded("".join(pieces)), position
+    return None, len(text)
+
+
+def _as_json(piece: re.Match[str]) -> str:
+    match piece.lastgroup:
+        case "text":
+            return json.dumps(piece["text"])
+        case "name":
+            return json.dumps(piece["name"].strip())
+        case _:
+            return piece[0]
+
+
+def _decoded(content: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

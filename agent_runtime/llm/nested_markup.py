@@ -1,0 +1,81 @@
+"""Finds calls inside a value of another call, as in a file that shows how calls are written. Pure."""
+
+import re
+from dataclasses import dataclass, field
+
+OPENING = re.compile(r"<function\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.:-]+)[\"']?[^\S\n]*/?>?")
+PARAMETER = re.compile(r"<parameter\s*(?:=|\s+name\s*=)\s*[\"']?(?P<name>[\w.-]+)[\"']?[^\S\n]*>?")
+
+_TAG = re.compile(
+    r"(?P<call><function\s*(?:=|\s+name\s*=))|(?P<value><parameter\s*(?:=|\s+name\s*=))"
+    r"|(?P<value_end></parameter)|(?P<call_end></function)"
+)
+_FOLLOWED_BY_TAG = re.compile(r"</parameter>?\s*(?:<parameter|</?function|</?tool_call|\Z)")
+_FOLLOWED_BY_CALL = re.compile(r"</function>?\s*(?:</?tool_call>\s*)*(?:<function|\Z)")
+
+
+@dataclass
+class _Scan:
+    """What is open at a place in the text. `open`: the tags, outermost first. `inner`: the whole calls found
+    in the values of the outermost call, from begin to end.
+    """
+
+    open: list[tuple[str, int]] = field(default_factory=list)
+    inner: list[tuple[int, int]] = field(default_factory=list)
+
+
+def hidden(text: str, *, was_cut: bool) -> str:
+    """Returns the text with each call inside a value replaced by as many dots. What remains is the structure
+    of the outer calls.
+
+    A call counts as inside a value only if the value is closed after it. Otherwise closing tags may be
+    missing, and the call is a separate one. In a text that was cut off, the value has no end, so there the
+    inner calls are hidden too.
+    """
+    scan, found = _Scan(), list[tuple[int, int]]()
+    for tag in _TAG.finditer(text):
+        _take(tag, scan, found)
+    if was_cut or len(scan.open) == 1:
+        found += scan.inner
+    if was_cut and len(scan.open) > 2:
+        found.append((scan.open[2][1], len(text)))
+    pieces, end = [], 0
+    for begin, stop in sorted(found):
+        if begin >= end:
+            pieces += [text[end:begin], "." * (stop - begin)]
+            end = stop
+    return "".join([*pieces, text[end:]])
+
+
+def _take(tag: re.Match[str], scan: _Scan, found: list[tuple[int, int]]) -> None:
+    top = scan.open[-1][0] if scan.open else ""
+    match tag.lastgroup:
+        case "call":
+            if top == "call":
+                scan.open.pop()
+            if not scan.open:
+                _keep(scan, found)
+            scan.open.append(("call", tag.start()))
+        case "value" if top == "call":
+            scan.open.append(("value", tag.start()))
+        case "value_end" if top == "value" and _FOLLOWED_BY_TAG.match(tag.string, tag.start()):
+            scan.open.pop()
+        case "call_end" if top == "call":
+            _, begin = scan.open.pop()
+            if scan.open:
+                scan.inner.append((begin, _end_of(tag)))
+            else:
+                _keep(scan, found)
+        case "call_end" if len(scan.open) == 2 and _FOLLOWED_BY_CALL.match(tag.string, tag.start()):
+            # The value's closing tag is missing.
+            scan.open.clear()
+            scan.inner.clear()
+
+
+def _keep(scan: _Scan, found: list[tuple[int, int]]) -> None:
+    found += scan.inner
+    scan.inner.clear()
+
+
+def _end_of(tag: re.Match[str]) -> int:
+    return tag.end() + tag.string.startswith(">", tag.end())
