@@ -12,7 +12,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from agent_runtime import litellm_calls
-from app_server.core.errors import BadGateway
+from app_server.core.errors import BadGateway, BadRequest
 from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.forwarding import bounds
 from app_server.llm_gateway.forwarding.additions import Additions
@@ -51,7 +51,7 @@ async def translate(
     only this server or an administrator has set the address. `headers`: extra headers of the profile.
     `api_key`: at Vertex AI a token.
 
-    Raises BadRequest `unknown_model_field`, BadGateway `llm_vendor_unreachable`.
+    Raises BadRequest `unknown_model_field`, `model_field_unsupported`, BadGateway `llm_vendor_unreachable`.
     """
     options = {name: value for name, value in body.items() if name in _FIELDS}
     place = vendor.place
@@ -77,6 +77,14 @@ async def translate(
     # A separate thread: a slow model must not use up the shared ones.
     limiter = CapacityLimiter(1)
     within = partial(_within, vendor, guard)
+    if options.get("response_format") and not await to_thread.run_sync(
+        within, partial(_takes_format, vendor.model), limiter=limiter
+    ):
+        raise BadRequest(
+            "This model cannot be asked for a form of its reply (`response_format`).",
+            code="model_field_unsupported",
+            fix="Leave the field out, or choose another model for the conversation.",
+        )
     try:
         ask = partial(_first_of, arguments)
         reply, pieces = await to_thread.run_sync(within, ask, limiter=limiter, abandon_on_cancel=True)
@@ -95,6 +103,11 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
     location = vendor.place[1] if vendor.place else None
     with bounds.bounded(litellm, vendor.model, vendor.base_url, guard, location):
         return work(litellm)
+
+
+def _takes_format(model: str, litellm: Any) -> bool:
+    """Whether litellm passes `response_format` on. It would leave it out without an error otherwise."""
+    return "response_format" in (litellm.get_supported_openai_params(model) or ())
 
 
 def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:

@@ -3,8 +3,8 @@
 Every model of a profile can be asked in this protocol, because the call is translated. Calls of Anthropic's
 own models are not translated, see `native_messages`; the checks hold for them too. Tools that a vendor
 runs, MCP servers, containers, stored files and images by address are refused: they would be a way out of the
-sandbox. How the model thinks is translated, see `thinking`. Not passed on are `metadata`, which only names
-the program's user, and `context_management`, with which a vendor drops old thinking and results.
+sandbox. How the model thinks is translated, see `thinking`, and so is the form of the reply, see `output`.
+`metadata` is not passed on: it only names the program's user.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.fields import Closed, Object
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
 from app_server.llm_gateway.limits.meter import estimated
-from app_server.llm_gateway.protocols import thinking
+from app_server.llm_gateway.protocols import output, thinking
 from app_server.settings.options import ProfileOptions
 
 _DEFAULT_TEMPERATURE = 1
@@ -196,9 +196,11 @@ def as_chat(
     """Returns the call as a chat completion. Marks of the prompt cache are kept for vendors that read them.
     `model`, `chosen`: the model's name and the options of the profile.
 
-    Raises BadRequest `unknown_model_input` for a document that the model does not take.
+    Raises BadRequest `unknown_model_input` for a document that the model does not take, and the errors of
+    `output`.
     """
     max_output = facts.max_output
+    output.check_management(call.context_management)
     _check_documents(call, takes_pdf=isinstance(vendor, PassThrough) and "pdf" in facts.inputs)
     keeps_marks = isinstance(vendor, Translated)
     is_openai = isinstance(vendor, PassThrough) and vendor.base_url == OPENAI_URL
@@ -207,6 +209,7 @@ def as_chat(
     body: dict[str, Any] = {
         "messages": [*_system(call.system, keeps_marks), *_talk(call.messages, facts, keeps_marks)],
         length: most,
+        **output.response_format(call.output_config),
         **thinking.asked(model, facts, chosen, call.thinking, call.output_config, length=most),
         "stream": call.stream,
         # The default is left out: reasoning models refuse the field.

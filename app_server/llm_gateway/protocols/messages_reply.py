@@ -60,7 +60,7 @@ def _document(model: str, shows_thinking: bool, status: int, content: bytes) -> 
     reply = _decoded(content)
     choice = _first(reply)
     message = a_dict(choice.get("message"))
-    text = message.get("content")
+    text = message.get("content") or message.get("refusal")
     blocks: list[dict[str, Any]] = thinking.shown(message) if shows_thinking else []
     blocks += [{"type": "text", "text": text}] if text else []
     blocks += [
@@ -70,7 +70,9 @@ def _document(model: str, shows_thinking: bool, status: int, content: bytes) -> 
     return status, {
         **_frame(reply, model),
         "content": blocks,
-        "stop_reason": _reason(choice.get("finish_reason"), is_call=bool(_calls(message))),
+        "stop_reason": "refusal"
+        if message.get("refusal")
+        else _reason(choice.get("finish_reason"), is_call=bool(_calls(message))),
         "usage": _usage(usage_of(a_dict(reply.get("usage")))),
     }
 
@@ -82,7 +84,7 @@ class _Events:
         self._model = model
         self._shows_thinking = shows_thinking
         self._line = b""
-        self._is_begun = self._is_over = False
+        self._is_begun = self._is_over = self._is_refused = False
         self._open: tuple[str, int] | None = None
         self._index = -1
         self._reason = "end_turn"
@@ -115,7 +117,8 @@ class _Events:
         delta = a_dict(choice.get("delta"))
         if self._shows_thinking:
             yield from self._thoughts(thinking.shown(delta), delta)
-        if text := delta.get("content"):
+        self._is_refused |= bool(delta.get("refusal"))
+        if text := delta.get("content") or delta.get("refusal"):
             yield from self._in(("text", 0), {"type": "text", "text": ""})
             yield self._delta({"type": "text_delta", "text": text})
         for number, (each, function) in enumerate(_calls(delta)):
@@ -128,7 +131,7 @@ class _Events:
         if reason := choice.get("finish_reason"):
             # Some servers state `stop` after calls of tools.
             is_call = self._open is not None and self._open[0] == "tool_use"
-            self._reason = _reason(reason, is_call=is_call)
+            self._reason = "refusal" if self._is_refused else _reason(reason, is_call=is_call)
 
     def _thoughts(self, blocks: list[dict[str, Any]], delta: dict[str, Any]) -> Iterator[bytes]:
         pieces = delta.get("thinking_blocks") or [{}]
