@@ -71,8 +71,8 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
     images. If the vendor refuses the image, a second call is made without it. Then a long prompt is sent
     twice, to see whether the vendor caches it; a third time if the second call read nothing from the cache.
 
-    502 if the model cannot be reached, or does not answer a call within the profile's timeout (two minutes
-    if none is set).
+    502 if the model cannot be reached, is silent for the profile's timeout, or does not end its reply within
+    two minutes (or the timeout, if it is longer).
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -114,7 +114,7 @@ class _Calls:
         if the model does not answer in time.
         """
         try:
-            async with asyncio.timeout(self.profile.chosen.timeout or PATIENCE_SECONDS):
+            async with asyncio.timeout(max(self.profile.chosen.timeout or 0, PATIENCE_SECONDS)):
                 self._answers.append(await self._answered(with_usage(body)))
         except TimeoutError as error:
             raise BadGateway(

@@ -18,9 +18,10 @@ from agent_runtime.vendors import OPENAI_URL
 from app_server.core.errors import BadRequest
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.fields import Closed, Object
-from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
+from app_server.llm_gateway.forwarding.vendors import PassThrough, Vendor
 from app_server.llm_gateway.limits.meter import estimated
 from app_server.llm_gateway.protocols import output, thinking
+from app_server.llm_gateway.protocols.cache_marks import Marks, marked, marks_of
 from app_server.settings.options import ProfileOptions
 
 _DEFAULT_TEMPERATURE = 1
@@ -202,12 +203,12 @@ def as_chat(
     max_output = facts.max_output
     output.check_management(call.context_management)
     _check_documents(call, takes_pdf=isinstance(vendor, PassThrough) and "pdf" in facts.inputs)
-    keeps_marks = isinstance(vendor, Translated)
+    marks = marks_of(vendor, facts, model)
     is_openai = isinstance(vendor, PassThrough) and vendor.base_url == OPENAI_URL
     length = "max_completion_tokens" if is_openai else "max_tokens"
     most = min(call.max_tokens, max_output or call.max_tokens)
     body: dict[str, Any] = {
-        "messages": [*_system(call.system, keeps_marks), *_talk(call.messages, facts, keeps_marks)],
+        "messages": [*_system(call.system, marks), *_talk(call.messages, facts, marks)],
         length: most,
         **output.response_format(call.output_config),
         **thinking.asked(model, facts, chosen, call.thinking, call.output_config, length=most),
@@ -219,7 +220,7 @@ def as_chat(
         "stop": call.stop_sequences or None,
     }
     if call.tools:
-        body["tools"] = [_tool(tool, keeps_marks) for tool in call.tools]
+        body["tools"] = [_tool(tool, marks) for tool in call.tools]
         body |= _choice(call.tool_choice) if call.tool_choice else {}
     return {name: value for name, value in body.items() if value is not None}
 
@@ -268,28 +269,28 @@ def _check_documents(call: MessagesFields, *, takes_pdf: bool) -> None:
                 )
 
 
-def _system(system: str | list[TextBlock] | None, keeps_marks: bool) -> Iterator[dict[str, Any]]:
+def _system(system: str | list[TextBlock] | None, marks: Marks) -> Iterator[dict[str, Any]]:
     if system:
         yield {
             "role": "system",
-            "content": system if isinstance(system, str) else _parts(system, keeps_marks),
+            "content": system if isinstance(system, str) else _parts(system, marks),
         }
 
 
-def _talk(messages: list[MessageOfTalk], facts: Facts, keeps_marks: bool) -> Iterator[dict[str, Any]]:
+def _talk(messages: list[MessageOfTalk], facts: Facts, marks: Marks) -> Iterator[dict[str, Any]]:
     for message in messages:
         if isinstance(message.content, str):
             yield {"role": message.role, "content": message.content}
         elif message.role == "assistant":
-            yield _reply(message.content, facts, keeps_marks)
+            yield _reply(message.content, facts, marks)
         elif message.role == "system":
             texts = [block for block in message.content if isinstance(block, TextBlock)]
-            yield {"role": "system", "content": _parts(texts, keeps_marks)}
+            yield {"role": "system", "content": _parts(texts, marks)}
         else:
-            yield from _from_user(message.content, keeps_marks)
+            yield from _from_user(message.content, marks)
 
 
-def _reply(blocks: list[Block], facts: Facts, keeps_marks: bool) -> dict[str, Any]:
+def _reply(blocks: list[Block], facts: Facts, marks: Marks) -> dict[str, Any]:
     texts = [block for block in blocks if isinstance(block, TextBlock) and block.text]
     calls = [
         {
@@ -300,7 +301,7 @@ def _reply(blocks: list[Block], facts: Facts, keeps_marks: bool) -> dict[str, An
         for block in blocks
         if isinstance(block, ToolUseBlock)
     ]
-    content: Any = _parts(texts, keeps_marks) if keeps_marks else "".join(text.text for text in texts)
+    content: Any = _parts(texts, marks) if marks else "".join(text.text for text in texts)
     message: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
     thoughts = [
         block.model_dump(exclude_defaults=True) for block in blocks if isinstance(block, ThinkingBlock)
@@ -309,7 +310,7 @@ def _reply(blocks: list[Block], facts: Facts, keeps_marks: bool) -> dict[str, An
     return {**message, "tool_calls": calls} if calls else message
 
 
-def _from_user(blocks: list[Block], keeps_marks: bool) -> Iterator[dict[str, Any]]:
+def _from_user(blocks: list[Block], marks: Marks) -> Iterator[dict[str, Any]]:
     """Yields the results of tools, each as one message, and then the rest as a user message. Results of chat
     completions cannot contain images, so images come with the rest.
     """
@@ -318,19 +319,23 @@ def _from_user(blocks: list[Block], keeps_marks: bool) -> Iterator[dict[str, Any
         if isinstance(block, ToolResultBlock):
             inner = [] if isinstance(block.content, str) else block.content
             texts = [part.text for part in inner if isinstance(part, TextBlock)]
-            text = block.content if isinstance(block.content, str) else "\n".join(texts)
+            text = (block.content if isinstance(block.content, str) else "\n".join(texts)) or "(no output)"
             if images := [part for part in inner if not isinstance(part, TextBlock)]:
                 shown += [TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"), *images]
-            yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": text or "(no output)"}
+            told = {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
+            mark = next(
+                (part.cache_control for part in (block, *reversed(inner)) if part.cache_control), None
+            )
+            yield marked(told, mark, marks)
         elif isinstance(block, Shown):
             shown.append(block)
     if shown:
-        yield {"role": "user", "content": _parts(shown, keeps_marks)}
+        yield {"role": "user", "content": _parts(shown, marks)}
 
 
-def _parts(blocks: Any, keeps_marks: bool) -> list[dict[str, Any]]:
+def _parts(blocks: Any, marks: Marks) -> list[dict[str, Any]]:
     return [
-        _part(block) | ({"cache_control": block.cache_control} if keeps_marks and block.cache_control else {})
+        _part(block) | ({"cache_control": block.cache_control} if marks and block.cache_control else {})
         for block in blocks
     ]
 
@@ -348,7 +353,7 @@ def _part(block: Shown) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _tool(tool: MessagesTool, keeps_marks: bool) -> dict[str, Any]:
+def _tool(tool: MessagesTool, marks: Marks) -> dict[str, Any]:
     function = {
         "name": tool.name,
         "description": tool.description,
@@ -359,7 +364,7 @@ def _tool(tool: MessagesTool, keeps_marks: bool) -> dict[str, Any]:
         "type": "function",
         "function": {name: value for name, value in function.items() if value is not None},
     }
-    return told | ({"cache_control": tool.cache_control} if keeps_marks and tool.cache_control else {})
+    return told | ({"cache_control": tool.cache_control} if marks and tool.cache_control else {})
 
 
 def _choice(choice: ToolChoice) -> dict[str, Any]:

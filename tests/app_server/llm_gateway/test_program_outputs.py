@@ -1,5 +1,5 @@
-"""Programs of Anthropic's protocol ask other vendors' models for replies of a stated form, with the real
-`anthropic` package.
+"""Programs of Anthropic's protocol ask other vendors' models for replies of a stated form and mark what
+is cached, with the real `anthropic` package.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from tests.app_server.llm_gateway import test_programs
 from tests.app_server.llm_gateway.test_program_thinking import use
-from tests.app_server.llm_gateway.test_programs import HELLO, Program
+from tests.app_server.llm_gateway.test_programs import HELLO, LOOK, Program
 from tests.support.scripted_llm import ScriptedLLM, raw, say
 from tests.support.vendor_types import accept
 
@@ -55,6 +55,28 @@ async def test_the_form_of_a_reply_is_stated_in_the_protocol_of_each_vendor(
     assert "colour" in str(generation)
     for asked in (chat, gemini):
         accept(asked.route, asked.body)
+
+
+@pytest.mark.parametrize("model", ["openrouter/anthropic/claude-sonnet-4.5", "openai/gpt-5"])
+async def test_marks_of_the_cache_reach_models_that_read_them(
+    client: httpx.AsyncClient, program: Program, scripted_llm: ScriptedLLM, model: str
+) -> None:
+    mark: Any = {"type": "ephemeral"}
+    used: Any = {"type": "tool_use", "id": "1", "name": "look", "input": {}}
+    result: Any = {"type": "tool_result", "tool_use_id": "1", "content": "a door", "cache_control": mark}
+    talk: Any = [*HELLO, {"role": "assistant", "content": [used]}, {"role": "user", "content": [result]}]
+    system: Any = [{"type": "text", "text": "Be brief.", "cache_control": mark}]
+    await use(client, scripted_llm, model)
+    scripted_llm.script(say("I see."))
+    await program.anthropic.messages.create(
+        model="x", max_tokens=99, messages=talk, system=system, tools=[LOOK]
+    )
+    first, *_, last = scripted_llm.requests[0].messages
+    if "claude" in model:
+        assert first["content"] == system
+        assert last["content"] == [{"type": "text", "text": "a door", "cache_control": mark}]
+    else:
+        assert "cache_control" not in str(scripted_llm.requests[0].body)
 
 
 async def test_a_refusal_to_answer_in_the_form_is_told(program: Program, scripted_llm: ScriptedLLM) -> None:

@@ -1,0 +1,28 @@
+"""Where the marks of Anthropic's prompt cache stand in a chat completion, for each vendor. Pure."""
+
+from typing import Any, Literal
+
+from agent_runtime.catalogue.facts import Facts
+from app_server.llm_gateway.forwarding.fields import Object
+from app_server.llm_gateway.forwarding.vendors import Translated, Vendor
+
+Marks = Literal["beside", "inside"] | None
+"""Where the mark of a tool's result stands: beside its content, or in it as OpenRouter reads it. None: no
+marks are sent.
+"""
+
+
+def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
+    """Returns where the vendor reads marks. `model`: the model's name in the profile."""
+    if not isinstance(vendor, Translated) and not facts.marks_cache:
+        return None
+    return "inside" if model.startswith("openrouter/") else "beside"
+
+
+def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
+    """Returns the result of a tool, a message with text as its content, with the mark."""
+    if not marks or not mark:
+        return result
+    if marks == "beside":
+        return {**result, "cache_control": mark}
+    return {**result, "content": [{"type": "text", "text": result["content"], "cache_control": mark}]}
