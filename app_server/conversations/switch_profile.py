@@ -29,8 +29,11 @@ async def switch_profile(
     user_id: UUID,
     conversation_id: UUID,
     profile_name: str,
+    *,
+    silence_seconds: float,
 ) -> AppConversation:
     """Makes the agent use this model from its next call on. Returns the changed conversation.
+    `silence_seconds`: as in `brokered_llm`.
 
     Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing` and
     `setting_enforced`, Conflict `sandbox_not_running`, BadGateway.
@@ -46,6 +49,7 @@ async def switch_profile(
         inner_url=sandbox.inner_url,
         conversation_id=conversation_id,
         model_proof=proof_of(cipher, conversation_id),
+        silence_seconds=silence_seconds,
     )
     await sandbox.client.switch_llm(conversation_id, llm)
     async with database.session() as session:

@@ -72,12 +72,12 @@ class ProtocolLLM(LLMSettings):
     prompt_cache_retention: Literal["24h"] | None = None
     usage_id: Literal["default"] | None = None
     fallback_strategy: FallbackStrategy | None = None
-    """Always null: profiles have no fallbacks."""
+    """Always null: a profile names its fallbacks in `fallbacks`."""
 
     @model_validator(mode="after")
     def _can_be_kept(self) -> Self:
         if self.fallback_strategy is not None:
-            raise ValueError("fallback_strategy is not supported: profiles have no fallbacks")
+            raise ValueError("fallback_strategy is not supported: name other profiles in fallbacks")
         self.settings()
         return self
 

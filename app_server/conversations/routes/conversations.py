@@ -333,6 +333,7 @@ async def switch_conversation_profile(
     body: SwitchProfile,
     database: ServerDatabase,
     cipher: ServerCipher,
+    config: ServerConfig,
     pubsub: ServerPubSub,
 ) -> Success:
     """Makes the agent use another saved model from its next call on."""
@@ -343,6 +344,7 @@ async def switch_conversation_profile(
         user.id,
         conversation_id,
         body.profile_name,
+        silence_seconds=config.llm_timeout_seconds,
     )
     pubsub.publish(conversation_id, [conversation_frame(shown)])
     async with database.read() as session:

@@ -11,6 +11,7 @@ from app_server.conversations.start.agent_request import brokered_llm
 from app_server.core.database import ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Conflict, NotFound
+from app_server.core.server_objects import ServerConfig
 from app_server.llm_gateway.proof import proof_of
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.profile_lookup import callable_profile
@@ -25,6 +26,7 @@ async def get_llm(
     viewer: Viewer,
     database: ServerDatabase,
     cipher: ServerCipher,
+    config: ServerConfig,
     profile: str | None = None,
 ) -> dict[str, Any]:
     """Returns the settings of a model, from the named profile or the active one, for calls from inside the
@@ -50,4 +52,5 @@ async def get_llm(
         inner_url=viewer.sandboxes.running(sandbox_id).inner_url,
         conversation_id=conversation_id,
         model_proof=proof_of(cipher, conversation_id),
+        silence_seconds=config.llm_timeout_seconds,
     )

@@ -66,6 +66,7 @@ def build(
     fallbacks: Sequence[LLMProfile] = (),
     inner_url: str,
     model_proof: str,
+    silence_seconds: float,
     working_dir: str,
     further_projects: Sequence[str] = (),
     skill_files: Sequence[SkillFile] = (),
@@ -99,6 +100,7 @@ def build(
         inner_url=inner_url,
         conversation_id=conversation_id,
         model_proof=model_proof,
+        silence_seconds=silence_seconds,
     )
     plans = request.agent_type == "plan"
     own_server = {NAME: {"url": own_server_url(inner_url, conversation_id, model_proof), "transport": "http"}}
@@ -176,6 +178,7 @@ def brokered_llm(
     inner_url: str,
     conversation_id: UUID,
     model_proof: str,
+    silence_seconds: float,
 ) -> dict[str, Any]:
     """Returns a profile's model settings for a conversation in a sandbox. Calls go through the inner listener
     and count for this conversation.
@@ -185,15 +188,20 @@ def brokered_llm(
 
     The limits, prices and options are included, so that both sides use the same ones. Extra headers and body
     stay here.
-    model_proof: of the conversation (see llm_gateway.proof).
+    model_proof: of the conversation (see llm_gateway.proof). silence_seconds: how long the gateway lets a
+    vendor be silent if the profile has no timeout.
     """
     model = effective(profile)
     price, options = model.price, model.options
-    # The gateway waits as long as the profile says, and tells why when it gives up.
-    patience = dict.fromkeys(TIMEOUTS, options.timeout + GRACE_SECONDS) if options.timeout else {}
+    # The gateway gives up first and tells why.
+    patience = dict.fromkeys(TIMEOUTS, (options.timeout or silence_seconds) + GRACE_SECONDS)
     place = f"{inner_url.rstrip('/')}/llm/{profile.name}/conversations/{conversation_id.hex}"
     brokered = partial(
-        brokered_llm, inner_url=inner_url, conversation_id=conversation_id, model_proof=model_proof
+        brokered_llm,
+        inner_url=inner_url,
+        conversation_id=conversation_id,
+        model_proof=model_proof,
+        silence_seconds=silence_seconds,
     )
     others = {"fallback_strategy": {"fallback_llms": list(map(brokered, fallbacks))}} if fallbacks else {}
     return {

@@ -171,6 +171,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             fallbacks=fallbacks,
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
+            silence_seconds=start.config.llm_timeout_seconds,
             working_dir=directory,
             further_projects=[one.checkout.directory for one in further],
             skill_files=(*files, *market.skills),

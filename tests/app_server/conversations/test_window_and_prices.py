@@ -15,7 +15,8 @@ async def test_window_and_prices_come_with_the_model(home: Home, scripted_llm: S
         "base_url": scripted_llm.base_url,
         "api_key": scripted_llm.api_key,
     }
-    for name, more in (("listed", {}), ("own", {"input_cost_per_token": 1e-6, "output_cost_per_token": 0})):
+    price = {"input_cost_per_token": 1e-6, "output_cost_per_token": 0}
+    for name, more in (("listed", {}), ("own", {**price, "timeout": 33})):
         saved = await home.client.post(f"/api/v1/settings/profiles/{name}", json={"llm": {**llm, **more}})
         assert saved.status_code == 201, saved.text
     task = await home.ready(llm_profile="listed")
@@ -33,3 +34,6 @@ async def test_window_and_prices_come_with_the_model(home: Home, scripted_llm: S
     assert (listed["cache_read_cost_per_token"], listed["max_input_tokens"]) == (7.5e-08, 128000)
     assert (own["input_cost_per_token"], own["output_cost_per_token"]) == (1e-6, 0)
     assert (own["cache_read_cost_per_token"], own["max_input_tokens"]) == (1e-6, 128000)
+    # The gateway gives up first.
+    assert (listed["timeout"], listed["stream_idle_timeout"]) == (615, 615)
+    assert (own["timeout"], own["stream_idle_timeout"]) == (48, 48)
