@@ -43,7 +43,7 @@ def cached_call_of(profile: LLMProfile, key: str) -> dict[str, Any]:
     part: dict[str, Any] = {"type": "text", "text": "\n".join([key, *lines])}
     if facts_of(profile.model).marks_cache:
         part["cache_control"] = {"type": "ephemeral"}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "system", "content": [part] if "cache_control" in part else part["text"]},
         {"role": "user", "content": "Say OK, and nothing else."},
     ]
