@@ -12,12 +12,13 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm import other_markups, written_calls
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply, RequestedCall
-from agent_runtime.llm.written_values import kinds_of_parameters
+from agent_runtime.llm.written import calls as written_calls
+from agent_runtime.llm.written import other_markups
+from agent_runtime.llm.written.values import kinds_of_parameters
 
 ChatMessage = dict[str, Any]
 
