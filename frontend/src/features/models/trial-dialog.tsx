@@ -52,8 +52,7 @@ function Result({ trial }: { trial: ProfileTrial }) {
             {works === null && <CircleMinus aria-hidden className="size-4 text-faint" />}
             {works === true && <CircleCheck aria-hidden className="size-4 text-success" />}
             {works === false && <CircleX aria-hidden className="size-4 text-danger" />}
-            {t(label)}:{' '}
-            {label === 'trial.caching' ? <Caching trial={trial} /> : t(wordFor(works))}
+            {t(label)}: {label === 'trial.caching' ? <Caching trial={trial} /> : t(wordFor(works))}
           </li>
         ))}
       </ul>
