@@ -8,8 +8,8 @@ from agent_runtime.tools.registry import ToolSpec
 
 DEFAULT_EFFORT = "medium"
 DEFAULT_TOOLS = ("terminal", "file_editor", "grep", "task_tracker")
-"""Every further tool costs tokens in each request and makes the choice harder. What these lack, for example a
-search for names of files, the terminal does.
+"""Every further tool costs tokens in each request and makes the choice harder. The agent uses the terminal
+for everything else, for example to search for names of files.
 """
 
 

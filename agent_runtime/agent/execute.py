@@ -112,7 +112,9 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns what the call touches: EVERYTHING if the tool fails to say, NOTHING if the call cannot run."""
+    """Returns the resources that the call touches: EVERYTHING if the tool's `claims` raises an error, NOTHING
+    if the call cannot run.
+    """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
         return NOTHING  # answered with an error, whenever

@@ -1,8 +1,8 @@
 """Detects that the agent repeats itself. Pure; looks only at the last few steps, which the state keeps.
 
-At first, the agent is told (a nudge, which is a message in the log). If it continues all the same, it has to
-ask the user, if there is one to ask. Only if it continues after the answer, it is stuck. Waiting for a
-command that still runs is not a step. Every other message of the user begins a new trail.
+First, the agent gets a nudge: a message in the log. If it still repeats itself, it must ask the user, if
+there is a user who can answer. If it still repeats itself after the answer, it is stuck. Waiting for a
+running command is not a step. Every message of the user that is not this answer begins a new trail.
 """
 
 import re
@@ -83,7 +83,7 @@ _ASK = (
 _ONLY_ASK = "Not run: you were told to stop and to ask the user."
 
 _WAITS_PER_CALL = 5
-"""A look after a sleep may find the same this many times as often as one without."""
+"""A call after a sleep may have the same result this many times as often as a call without a sleep."""
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
@@ -158,8 +158,8 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns the loop if at least `limit` steps at the end of the trail fit. Age 0 is the last step. Nudges
-    between the steps do not count.
+    """Returns the loop if `fits` is true for at least `limit` steps at the end of the trail. `fits` gets each
+    step and its age; the last step has the age 0. Nudges between the steps do not count.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

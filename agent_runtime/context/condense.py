@@ -23,8 +23,9 @@ from agent_runtime.llm.messages import Prompt, Reply
 
 USAGE_ID = "condenser"
 PROTOCOL_MAX_SIZE = 240
-"""What clients of the protocol send as `max_size` unless their user has chosen one. It is no choice, so it
-counts only where no limit in tokens is known: events differ in size by a factor of a thousand.
+"""The `max_size` that clients of the protocol send if their user has chosen none. Therefore it counts only if
+no limit in tokens is known. A limit in tokens is better, because one event can be a thousand times as large
+as another.
 """
 USED_OF_WINDOW = 0.8
 """The part of the model's context that may be used. The rest is room for its reply and the next results."""

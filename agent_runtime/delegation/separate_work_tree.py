@@ -30,8 +30,8 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
-    """Merges the child's work into the parent's directory and returns the result with a note about it. The
-    parent must resolve conflicts.
+    """Merges the child's work into the parent's directory. Returns the result with a note about the merge.
+    The parent must resolve conflicts.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex

@@ -200,7 +200,9 @@ class SubAgents:
         return task_id, child, [*notes, *left_out]
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
-        """Returns the number of its tasks and of all tasks of its sub-agents."""
+        """Returns the number of the conversation's tasks, and of the tasks of its sub-agents at every
+        level.
+        """
         tasks = conversation.state.tasks.values()
         children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
         return len(tasks) + sum(map(self._tasks_below, children))

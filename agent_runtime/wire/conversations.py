@@ -166,7 +166,7 @@ class StartConversationRequest(BaseModel):
 
 
 class ConversationInfo(BaseModel):
-    """The present state of a conversation. Keys in it are masked."""
+    """The current state of a conversation. Keys in it are masked."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -47,7 +47,7 @@ class CatchUpRequest(BaseModel):
     """The events that follow position `after_seq` of a log. `after_id` is the id of the event there (null at
     0).
 
-    restored: sent with the last events if the agent must be told from when its files are.
+    restored: sent with the last events if the agent must be told how old its files are.
     forked: sent with the last events of a copied log.
     """
 

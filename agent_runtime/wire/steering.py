@@ -42,8 +42,8 @@ class ConfirmationResponseRequest(BaseModel):
     remember: do not ask again about actions of these kinds.
     action_ids: the actions that the answer is meant for; the answer is refused if other actions wait.
     run: after a rejection, the agent continues at once and is told the reason.
-    approved_action_ids: in a rejection, the actions that run all the same; all others are rejected. An older
-    server that does not know this field rejects all.
+    approved_action_ids: in a rejection, the actions that run anyway; all others are rejected. An older server
+    that does not know this field rejects all.
     """
 
     accept: bool
@@ -76,7 +76,7 @@ class ClientToolAnswer(BaseModel):
 
 
 class McpChangeAnswer(BaseModel):
-    """The user's decision whether an MCP tool may be called in its present, changed form.
+    """The user's decision whether an MCP tool may be called in its changed form.
 
     fingerprint: identifies the change that the user was shown.
     """

@@ -113,7 +113,7 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _keep_permissions(place: Path, staged: Path) -> None:
-    """Gives the staged file the permissions of the present one. If the staged file is executable, it becomes
+    """Gives the staged file the permissions of the current file. If the staged file is executable, it becomes
     executable for all who may read it. Otherwise it is executable for no one.
     """
     old, new = place.stat().st_mode, staged.stat().st_mode

@@ -9,7 +9,8 @@ from app_server.users.models import Role
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 GivenRole = Literal[Role.ADMIN, Role.MEMBER, Role.VIEWER]
-"""The roles that can be given to people. The owner role cannot: the only owner is created at the first start.
+"""The roles that can be given to people. The owner role cannot be given: the only owner is created at the
+first start.
 """
 
 

@@ -110,7 +110,9 @@ def _overriding_people(
 
 
 def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
-    """Returns the level of what holds instead of an item. before: the stronger items of the same name."""
+    """Returns the level of the item that applies instead of this one. before: the stronger items of the same
+    name.
+    """
     enforced = next((other for other in before if other.level_value.enforced), None)
     if enforced is not None:
         return enforced.level_value.level
@@ -120,7 +122,9 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 
 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
-    """Returns who has added a thing of a kind and a name. user_id: only what this person has added."""
+    """Returns which people have added an item of their own, by kind and name. user_id: only this person's
+    items.
+    """
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
     for kind, table in _TABLES.items():
         query = select(table.name, table.user_id)

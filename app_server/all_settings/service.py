@@ -205,7 +205,9 @@ class SettingsStore:
         return default if value is None else value.value
 
     async def _save_level(self, name: SettingName, value: Any) -> None:
-        """Sets the user's value. A value that is sent back as it was read does not become the user's."""
+        """Sets the user's value. If the client sends back the value that it has read, the user gets no
+        value.
+        """
         now = await value_for(self.session, self.user.id, name)
         if now is None or now.value != value:
             await save_own(self.session, self.user.id, name, value)

@@ -41,8 +41,8 @@ def for_chat(told: Told) -> str:
 
 
 def for_comment(told: Told) -> str:
-    """Returns the text for a comment at a git host, in Markdown. Whatever an agent has written mentions no
-    people there.
+    """Returns the text for a comment at a git host, in Markdown. Text from an agent cannot mention people
+    there.
     """
     return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
 

@@ -111,8 +111,8 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 
 async def chosen_bases(config: Config) -> set[str]:
-    """Returns the base images that users' sandboxes are built on or could be. In the home of a sandbox host,
-    returns those of the sandboxes on this host.
+    """Returns the base images that sandboxes of users are built on, or could be built on. In the home of a
+    sandbox host, returns those of the sandboxes on this host.
 
     Raises Unavailable if this cannot be determined.
     """

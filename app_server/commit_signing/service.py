@@ -40,7 +40,7 @@ async def turn(
 
 
 async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
-    """Deletes the user's key for ever and makes another one. Raises Conflict `commit_signing_off`."""
+    """Deletes the user's key permanently and makes another one. Raises Conflict `commit_signing_off`."""
     key = await session.get(CommitSigningKey, user_id, with_for_update=True)
     if key is None:
         raise Conflict("There is no signing key.", code="commit_signing_off", fix="Turn signing on first.")

@@ -125,8 +125,8 @@ class Forks:
             fork.first_repository = original.first_repository
 
     async def _last_seq(self, original: Conversation) -> int:
-        """Returns the present end of the log, after the agent server has reported it. So what was decided
-        before the fork holds in the fork. Raises Unavailable `log_behind`.
+        """Returns the current end of the log, after the agent server has reported it. So the fork contains
+        all decisions that were made before it. Raises Unavailable `log_behind`.
         """
         try:
             reached = await self.sandboxes.client(original.sandbox_id).log_position(original.id)

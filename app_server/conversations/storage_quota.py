@@ -1,4 +1,4 @@
-"""Holds what people keep to their quotas of storage."""
+"""Limits the storage of each user to the user's quota."""
 
 from uuid import UUID
 

@@ -45,9 +45,9 @@ class Frame:
     """One frame of the live stream as JSON text.
 
     `seq`: only for events of the log. `item_id`: only for pieces of a streaming reply. `stands`: True if
-    later subscribers also get this frame, until the next frame with the same `subject`; False if it ends that
-    frame, or all such frames if `subject` is empty. `kept_seconds`: age of the frame when a later subscriber
-    gets it.
+    later subscribers also get this frame, until the next frame with the same `subject` comes. False if this
+    frame ends the earlier frame with that subject, or all such frames if `subject` is empty. `kept_seconds`:
+    age of the frame when a later subscriber gets it.
     """
 
     text: str

@@ -46,7 +46,7 @@ async def hand_over_conversations(
     """Gives the conversations to the heir, with their sandboxes, archives, pushes, pull requests, spending
     and network settings. Returns their ids.
 
-    renamed: the names of profiles that have changed. Those who could see a conversation still can.
+    renamed: the names of profiles that have changed. People who could see a conversation can still see it.
     """
     mine = select(Conversation.id).where(Conversation.user_id == person_id, Conversation.deleted_at.is_(None))
     ids = list(await session.scalars(mine))
@@ -85,8 +85,8 @@ async def hand_over_conversations(
 
 
 async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User) -> None:
-    """Gives the callbacks to the heir. Those for the conversations of all users are for the heir's own
-    conversations if the heir is no administrator.
+    """Gives the callbacks to the heir. If the heir is not an administrator, callbacks for the conversations
+    of all users apply only to the heir's own conversations from then on.
     """
     values: dict[str, object] = {"user_id": heir.id}
     if Permission.ADMINISTER not in permissions_of(heir.role):
@@ -97,8 +97,8 @@ async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User
 async def hand_over_triggers(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> None:
-    """Gives the triggers to the heir, whose token for the git host counts from then on. A sandbox image of
-    the person is not used any more.
+    """Gives the triggers to the heir, whose token for the git host counts from then on. The triggers no
+    longer use a sandbox image of the person.
 
     renamed: the names of profiles that have changed.
     """

@@ -166,7 +166,7 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Returns a warning if all users may have images built, else no findings. For Docker sandboxes."""
+    """For Docker sandboxes: returns a warning if all users may have images built, else no findings."""
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
     return [

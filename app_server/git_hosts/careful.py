@@ -25,8 +25,8 @@ class Renewing:
 
 
 def careful(client: GitHostClient, host: str, renewing: Renewing | None = None) -> GitHostClient:
-    """Returns the client with methods that raise `git_host_failed` for an answer of an unknown form, instead
-    of the errors of Python.
+    """Returns the client with changed methods: for an answer of an unknown form, they raise `git_host_failed`
+    and not an error of Python.
 
     `renewing`: each call is made with a valid token. If the host refuses it, and it can be renewed, the call
     is made once more.

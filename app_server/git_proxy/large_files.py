@@ -187,7 +187,9 @@ def _check_address(access: RepositoryAccess, href: str) -> None:
 
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:
-    """Returns the ticket if this sandbox may use it for one of the actions. Raises Refusal."""
+    """Decrypts a ticket and returns it, if this sandbox may use it for one of these actions. Raises
+    Refusal.
+    """
     try:
         ticket = Ticket.model_validate_json(cipher.decrypt(text))
     except (ConfigurationError, ValidationError, ValueError):

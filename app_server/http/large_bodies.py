@@ -1,5 +1,5 @@
-"""Reads longer request bodies only if the sender is a known user, and large bodies of one user one after the
-other.
+"""Reads longer request bodies only if the sender is a known user. Reads large bodies of one user one after
+the other.
 
 The framework decodes a body before it asks who has sent it, and decoding blocks the event loop. Therefore
 this middleware identifies the sender before it reads the body. Plain ASGI.

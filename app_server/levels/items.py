@@ -1,8 +1,8 @@
 """Named things that the organisation and teams give to members: secrets, MCP servers, rules of the network,
 sandbox specs.
 
-They are rows of the table of levels, and the same rule says which one holds. What a person adds under the
-same name is in the table of its kind; here it counts as the value of the level USER.
+They are rows of the table of levels, and the same rule decides which one applies. An item that a person adds
+is stored in the table of its kind; here it counts as the value of the level USER.
 """
 
 from collections import defaultdict
@@ -68,7 +68,9 @@ async def in_effect(
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
-    """Returns what holds for a person, by name and in the order of names. own: what the person has added."""
+    """Returns the items that apply to a person, by name and in the order of names. own: the items that the
+    person has added.
+    """
     items = {name: found for (_, name), found in (await items_for(session, user_id, kind)).items()}
     return {
         name: _first(own.get(name), items.get(name, ()), given) for name in sorted(own.keys() | items.keys())
@@ -76,7 +78,7 @@ async def in_effect(
 
 
 async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: LevelItemKind, name: str) -> None:
-    """Checks that a person may have an own thing of this name. Raises Forbidden `setting_enforced`."""
+    """Checks that a person may add their own item of this name. Raises Forbidden `setting_enforced`."""
     for item in (await items_for(session, user_id, kind)).get((kind, name), ()):
         if item.level_value.enforced:
             raise setting_enforced(name, replace(item.level_value, value=None))

@@ -1,4 +1,4 @@
-"""Decides which of several values of a setting holds. Pure.
+"""Decides which of several values of a setting applies. Pure.
 
 A person's value overrides the value of a team, and a team's value overrides the value of the organisation. An
 enforced value cannot be overridden by lower levels. If several teams of a person set the same setting, the
@@ -36,7 +36,7 @@ class LevelValue:
 
 
 def in_order(values: Iterable[LevelValue]) -> list[LevelValue]:
-    """Returns the values of one setting for one person. The first one holds."""
+    """Returns the values of one setting for one person, the strongest first. The first one applies."""
     return sorted(values, key=_rank)
 
 

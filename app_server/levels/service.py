@@ -1,4 +1,4 @@
-"""Reads and changes settings at all levels. What a person's settings are in effect is decided here alone."""
+"""Reads and changes settings at all levels. Only this module decides which settings apply to a person."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The quotas that a model call of a conversation is held to."""
+"""The quotas that limit the model calls of a conversation."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ async def quota_of_calls(
     """Returns the user's quota of calls at the same time. Returns None if there is no limit.
 
     Raises Forbidden `quota_reached` if the conversation has as many events as it may have. The status is not
-    429, because a further try of the agent would be refused, too. Raises PaymentRequired
+    429, because the agent would then try again, and each try would be refused, too. Raises PaymentRequired
     `llm_administrator_limit_reached` if a budget of a team or of the organisation is spent.
     """
     calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION

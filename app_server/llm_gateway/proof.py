@@ -18,7 +18,7 @@ def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
 
 
 def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
-    """Whether `given` is the proof of this conversation, made with any of our present keys."""
+    """Whether `given` is the proof of this conversation, made with any of our current keys."""
     keys = cipher.signing_keys(_PURPOSE)
     return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)
 

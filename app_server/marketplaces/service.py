@@ -27,7 +27,7 @@ AT_ONCE = 4
 
 
 async def shared(session: AsyncSession) -> list[MarketplaceRegistration]:
-    """Returns the marketplaces of everyone here."""
+    """Returns the marketplaces that are shared with all users of this installation."""
     rows = await session.scalars(select(SharedMarketplace).order_by(SharedMarketplace.position))
     return [
         MarketplaceRegistration(
@@ -43,7 +43,7 @@ async def shared(session: AsyncSession) -> list[MarketplaceRegistration]:
 
 
 async def share(session: AsyncSession, wanted: Iterable[MarketplaceRegistration]) -> None:
-    """Replaces the marketplaces of everyone here."""
+    """Replaces the list of marketplaces that are shared with all users of this installation."""
     await session.execute(delete(SharedMarketplace))
     session.add_all(
         SharedMarketplace(position=position, **each.without_scope().model_dump())

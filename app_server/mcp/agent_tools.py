@@ -1,4 +1,5 @@
-"""The tools for agents in sandboxes. To add one, append an AgentTool to AGENT_TOOLS, or call `add`.
+"""The tools of Slipway's MCP server for agents in sandboxes. To add a tool, append an AgentTool to
+AGENT_TOOLS, or call `add`.
 
 Such a tool acts for one conversation, which `current_agent()` returns. It is offered to every agent for which
 `is_offered` is true, without any set-up.

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 NAME = "slipway"
-"""Its name in sandboxes. A user's server with this name takes its place."""
+"""The name of our own MCP server in sandboxes. If a user's server has this name, it is used instead."""
 
 PREFIX = f"/mcp/{NAME}/conversations"
 

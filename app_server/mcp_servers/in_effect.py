@@ -1,4 +1,6 @@
-"""Which MCP servers hold for a person: the own ones, those of the teams and of the organisation."""
+"""Which MCP servers apply to a person: the person's own servers, and those of the teams and the
+organisation.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,7 +52,9 @@ async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerIn
 
 
 async def server_for(session: AsyncSession, user_id: UUID, name: str) -> ServerInEffect:
-    """Returns the MCP server that holds under this name. Raises NotFound `mcp_server_not_found`."""
+    """Returns the MCP server of this name that applies to the person. Raises NotFound
+    `mcp_server_not_found`.
+    """
     for server in await servers_for(session, user_id):
         if server.name == name:
             return server

@@ -224,8 +224,8 @@ def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
 
 
 def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
-    """Checks that no stored value goes where it was not given for. Raises Conflict `mcp_headers_needed`,
-    `mcp_variables_needed`.
+    """Checks that no stored value goes to a place that it was not given for. Raises Conflict
+    `mcp_headers_needed`, `mcp_variables_needed`.
 
     A value that sandboxes get anyway may go to any host.
     """

@@ -1,4 +1,6 @@
-"""Reads from a sandbox's events which notes its agent has written. Pure. The events are not trusted."""
+"""Finds the notes that an agent has written, in the events of its sandbox. Pure. The events are not
+trusted.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -29,7 +29,7 @@ def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
     """Returns the threads to answer now and removes them from the list. So each thread is answered at most
-    once, also with several servers. They are answered after the branch has a new commit. `has_ended`: the
+    once, also with several servers. Threads are answered after the branch has a new commit. `has_ended`: the
     agent has ended its work, so they are answered in any case.
     """
     if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):

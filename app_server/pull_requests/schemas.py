@@ -60,7 +60,7 @@ class PullRequestProposal(BaseModel):
     """A draft of a pull request, made from the work in the conversation, for the user to edit.
 
     uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
-    created. is_pushed: whether the host has the branch at its present commit. commits: subjects of the
+    created. is_pushed: whether the host has the branch at its current commit. commits: subjects of the
     commits since the base, the newest first, at most 20.
     """
 

@@ -34,8 +34,8 @@ class HostServices:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def believe(self, authority: str) -> None:
-        """Stores the certificate authority of the app server. Sandboxes that are made from now on trust it.
-        Blocking.
+        """Stores the certificate authority of the app server as trusted. Sandboxes that are made from now on
+        trust it. Blocking.
         """
         path = certificate_file(self.config)
         if read_authority(self.config) != authority:
@@ -61,8 +61,8 @@ class HostServices:
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
     async def ready_to_carry(self) -> None:
-        """Makes sure that there is an image: files are copied in and out with a container, and any image will
-        do.
+        """Makes sure that there is an image. Files are copied in and out of a container that is made from it;
+        any image can be used.
         """
         if not (self.backend.image and await self.backend.has_image(self.backend.image)):
             await self.backend.prepare(lambda _line: None)

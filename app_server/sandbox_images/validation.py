@@ -31,8 +31,8 @@ def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
 
 
 def judge_ended(config: Mapping[str, Any], output: str) -> StartFailure | None:
-    """Returns the error if the image is the reason why this container ended with this output. Returns None
-    otherwise.
+    """Returns the error if this output shows that the image is the reason why the container ended. Returns
+    None otherwise.
     """
     if "exec format error" in output:
         return _wrong_architecture(f"{config['Image']} is made for another kind of processor.")

@@ -139,8 +139,8 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     def lose(self, sandbox_id: UUID) -> None:
-        """Notes that the sandbox's machine has ended or will end at once. Its callers get no reply any
-        more.
+        """Notes that the sandbox's machine has ended or will end at once. Calls to its agent server that
+        still wait are ended.
         """
         if running := self.running.pop(sandbox_id, None):
             running.client.end_calls()

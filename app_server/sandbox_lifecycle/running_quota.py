@@ -1,4 +1,4 @@
-"""Holds running sandboxes to the quotas of their users."""
+"""Limits the number of running sandboxes to the quotas of their users."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Which secrets hold for a person: the person's own, those of the person's teams and the organisation's."""
+"""Which secrets apply to a person: the person's own secrets, and those of the teams and the organisation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ async def secrets_for(session: AsyncSession, user_id: UUID) -> Sequence[SecretIn
 
 
 async def secret_for(session: AsyncSession, user_id: UUID, name: str) -> SecretInEffect:
-    """Returns the secret that holds under this name. Raises NotFound `secret_not_found`."""
+    """Returns the secret of this name that applies to the person. Raises NotFound `secret_not_found`."""
     for secret in await secrets_for(session, user_id):
         if secret.name == name:
             return secret

@@ -71,8 +71,8 @@ class AdministeredValue(LevelValueInfo):
     """A value of the organisation or a team, or a person's quota, as administrators see it.
 
     `user_id`, `user_name`: the person who has the quota; null for the other levels. `set_by`: the name of the
-    administrator; null if the account is deleted. `overriding_teams`: the teams with a value that holds
-    instead. `overriding_people`: how many people have a value that holds instead.
+    administrator; null if the account is deleted. `overriding_teams`: the teams whose value applies instead.
+    `overriding_people`: how many people have a value that applies instead.
     """
 
     name: SettingName

@@ -23,7 +23,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Read:
-    """What a repository has at one commit."""
+    """The skills that a repository has at one commit."""
 
     commit: str
     folders: SkillFolders

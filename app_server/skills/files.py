@@ -17,7 +17,7 @@ from app_server.core.config import Config
 Origin = Literal["user", "organisation", "public"]
 
 ORIGINS: tuple[Origin, ...] = ("user", "organisation", "public")
-"""In the order in which they count if two skills have one name."""
+"""The origins of skills. If two skills have the same name, the one with the earlier origin is used."""
 
 MAX_FILE_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024

@@ -20,8 +20,8 @@ async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[Instal
 
 
 def as_files(installed: Sequence[InstalledSkill]) -> list[SkillFile]:
-    """Returns the installed skills as agent servers get them. What is over 1 MiB in total comes as a
-    problem.
+    """Returns the installed skills in the form for agent servers. Skills beyond 1 MiB in total are replaced
+    by a problem.
     """
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES

@@ -1,4 +1,4 @@
-"""Which teams a person is in, and which teams a person may see."""
+"""Finds the teams that a person is in, and the teams that a person may see."""
 
 from uuid import UUID
 

@@ -24,7 +24,7 @@ class TeamMember(Base):
     """One person in one team.
 
     `provider`: the name of the identity provider whose groups put the person into the team. Each sign-in with
-    this provider sets these rows anew. None: an administrator added the person.
+    this provider replaces these rows. None: an administrator added the person.
     """
 
     __tablename__ = "team_members"

@@ -96,7 +96,9 @@ async def remove_team_member(
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:
-    """After the commit, lets the streams of a user, or of all members of a team, look at what they show."""
+    """After the commit, makes the live streams of a user, or of all members of a team, check again what they
+    may show.
+    """
     publish_after_commit(session, request.state.pubsub, channel, [LOOK])
 
 

@@ -91,8 +91,8 @@ async def add_member(
     """Puts a person into a team. Nothing changes if the person is in it already, but an administrator takes
     over a membership that a provider gave: it then stays when the provider's groups change.
 
-    provider: the name of the identity provider whose groups say so; None for an administrator. Raises
-    NotFound `team_not_found`, `person_not_found`, Conflict `too_many_members`.
+    provider: the name of the identity provider whose groups put the person into the team; None if an
+    administrator does it. Raises NotFound `team_not_found`, `person_not_found`, Conflict `too_many_members`.
     """
     team = await find_team(session, team_id)
     person = await session.get(User, person_id)

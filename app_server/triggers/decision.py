@@ -33,11 +33,11 @@ class Known:
     """The facts about the event that the decision needs.
 
     `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; `branch`: the default branch if it names
-    none. `login`: the login of the token's user at the host. `own_comments`: ids of the comments that
-    we wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened the pull request.
+    none. `login`: the login of the token's user at the host. `own_comments`: ids of the comments that we
+    wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened the pull request.
     `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has already started a
     conversation about this issue or pull request, or one about a push is still at work. `corrected`: commits
-    whose failing checks were handed over.
+    whose failing checks were sent to the agent.
     """
 
     label: str

@@ -12,8 +12,8 @@ from app_server.triggers.models import Trigger, TriggeredConversation
 
 
 async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
-    """Returns the open pull requests of the conversation; if there are none, the issue or pull request that
-    has started it. A trigger of a push has none.
+    """Returns the open pull requests of the conversation. If there are none, returns the issue or pull
+    request that started it. A conversation that a push started has none.
     """
     opened = [
         CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)

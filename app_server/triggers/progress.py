@@ -61,9 +61,9 @@ class TriggerProgress:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Acts on the current state of the conversation. If it rests, lets another one start. If its issue
-        was closed, stops it. If it has finished, opens its pull request. Then writes its state into the
-        comment.
+        """Acts on the current state of the conversation. If the agent has stopped working, lets another
+        conversation start. If its issue was closed, stops it. If it has finished, opens its pull request.
+        Then writes its state into the comment.
 
         Raises TryAgain while the host or the sandbox cannot be asked.
         """

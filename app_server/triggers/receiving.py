@@ -54,7 +54,9 @@ _REMEMBER: Final = {
 
 @dataclass(frozen=True)
 class _Genuine:
-    """What is stored of a verified delivery. `row`, `job`: None if nothing that it tells matters here."""
+    """The data to store for a verified delivery. `row`, `job`: None if Slipway does not use any event in
+    it.
+    """
 
     trigger_id: UUID
     row: dict[str, Any] | None = None
@@ -106,7 +108,9 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores the deliveries together; one by one if that fails, so that one harms no other."""
+        """Stores the deliveries together. If that fails, stores them one by one, so that a bad delivery does
+        not block the others.
+        """
         try:
             await self._store(genuine)
         except UNAVAILABLE:

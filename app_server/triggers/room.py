@@ -73,8 +73,8 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """Lets the oldest waiting deliveries of the repository continue if this conversation of a trigger
-    rests.
+    """If the agent of this conversation has stopped working, lets the oldest waiting deliveries of the
+    repository continue.
     """
     row = (
         await session.execute(

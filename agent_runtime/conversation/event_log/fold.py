@@ -18,7 +18,9 @@ from agent_runtime.events.union import AnyEvent, parse_event
 logger = logging.getLogger(__name__)
 
 _VERSION = 8
-"""Raise it when states or messages come out differently: snapshots of the old kind are then not used."""
+"""Increase it when a fold gives other states or messages than before. Snapshots of an earlier version are not
+used.
+"""
 
 _FORMAT = [_VERSION, *(one.name for one in fields(State))]
 _STATE: TypeAdapter[State] = TypeAdapter(State)

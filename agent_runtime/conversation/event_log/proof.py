@@ -16,7 +16,7 @@ from agent_runtime.events.observation import ObservationEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
 
 PROOF = "proof"
-"""The key in an update of the agent's state: what is shown of the finished work."""
+"""The key in an update of the agent's state: the report about the finished work."""
 
 MAX_COMMANDS = 20
 MAX_FILES = 100
@@ -51,11 +51,12 @@ class Work:
     """`changed`: the files that editing tools have changed, in order. `is_changed`: whether anything was
     changed, also by commands. `ran`: the commands since the last change, at most MAX_COMMANDS, oldest first.
     `running`: the call of a command that still runs, and the command. `has_hidden_work`: a sub-agent or a
-    foreign tool may have run tests since the last change; before any change, a command may have shown their
-    results. `cited`: the commands that the last `finish` names. `is_reported`: the log says already what is
-    shown of this work. `is_questioned`: the agent was told since the user's last message that its words are
-    not borne out. `recent`: the files that were viewed or changed last, the latest at the end. `plan`: the
-    agent's list of tasks, one in a line; empty if there is none.
+    foreign tool may have run tests since the last change. While nothing is changed yet, also true if a
+    command may have shown results of tests. `cited`: the commands that the last `finish` names.
+    `is_reported`: the log already contains the report about this work. `is_questioned`: since the user's last
+    message, the agent was told that the log does not prove what it says. `recent`: the files that were viewed
+    or changed last, the latest at the end. `plan`: the agent's list of tasks, one in a line; empty if there
+    is none.
     """
 
     changed: tuple[str, ...] = ()

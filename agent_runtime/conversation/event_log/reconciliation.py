@@ -85,7 +85,7 @@ def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
     """Ends work that cannot continue, and tells the agent how old its files are. Does nothing if this was the
-    last thing told.
+    last message to the agent.
 
     Actions that wait for consent keep waiting, because none of them has begun. A run does not continue
     automatically. `is_there`: whether a conversation with this id exists.
@@ -112,8 +112,8 @@ def tell_restored(
 
 
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
-    """Ends work that was going on in the conversation that was copied, and tells the agent what it has. Does
-    nothing if this was told before.
+    """Ends the work that was going on in the copied conversation, and tells the agent that it works in a
+    copy. Does nothing if the agent was told before.
     """
     state = conversation.state
     if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:

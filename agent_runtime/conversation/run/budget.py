@@ -73,7 +73,7 @@ def renewed(context: RunContext) -> list[Event]:
 
 
 def budget_update(context: RunContext, dollars: float | None) -> ConversationStateUpdateEvent:
-    """Returns the event that sets the budget of the whole context. `dollars`: None means no limit."""
+    """Returns the event that sets the budget of the whole conversation. `dollars`: None means no limit."""
     stats = with_budget(context.state.stats, context.agent.llm, dollars)
     return ConversationStateUpdateEvent(key="stats", value=stats)
 

@@ -1,4 +1,4 @@
-"""Reads calls in the markups that models have learnt, in place of the one that the prompt asks for. Pure.
+"""Reads calls in other markups than the one that the prompt asks for. Pure.
 
 They are those of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and K3,
 Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool is left as text, because it may be an
@@ -33,7 +33,7 @@ OPENINGS = (
     "<|channel|>analysis to=",
     " to=functions.",
 )
-"""How the text of a call begins. Llama's begin like any JSON or Python."""
+"""How the text of a call begins. Calls of Llama have no entry, because they begin like any JSON or Python."""
 
 Found = tuple[int, str, str]
 """The place of a call in the text, its name, and its arguments as JSON."""
@@ -147,8 +147,8 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields each beginning of a call, and a function that says where the call ends: what looks like a
-    beginning within a call is none.
+    """Yields each beginning of a call, and a function that returns where the call ends. Text inside a call
+    does not count as a beginning.
     """
     end = 0
 
@@ -197,7 +197,7 @@ def _gemma(text: str, types: Types) -> Iterator[Found]:
 
 
 def _bare(text: str, types: Types) -> Iterator[Found]:
-    """Yields calls of a text that has nothing else: JSON within an answer is no call."""
+    """Yields the calls of a text that contains only calls. JSON inside an answer is not a call."""
     position, found = len(text) - len(text.lstrip()), []
     while position < len(text.rstrip()):
         value, position = _json_at(text, position)
@@ -268,7 +268,7 @@ def _value(match: re.Match[str], known: Mapping[str, Kinds]) -> Any:
 
 
 def _json_at(text: str, position: int) -> tuple[Any, int]:
-    """Returns the JSON value that begins there, and where it ends. Returns None for text that is no JSON."""
+    """Returns the JSON value that begins there, and where it ends. Returns None if the text is not JSON."""
     try:
         return _DECODER.raw_decode(text, position)
     except (ValueError, RecursionError):

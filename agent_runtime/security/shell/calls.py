@@ -336,7 +336,9 @@ def _sourced(call: Call) -> Iterator[str | None]:
 
 
 def _of_git(call: Call) -> Iterator[str | None]:
-    """The `make` in `git bisect run make`, `git submodule foreach 'make clean'`, `git rebase --exec make`."""
+    """Returns the program that git runs: the `make` in `git bisect run make`, `git submodule foreach 'make
+    clean'`, `git rebase --exec make`.
+    """
     texts = call.texts
     for pair in (["bisect", "run"], ["submodule", "foreach"]):
         for at in range(len(texts) - 1):

@@ -203,7 +203,7 @@ def _too_many(detail: str) -> ServerProblem:
 def _request(
     parent: ConversationEngine, wanted: StartChildConversationRequest, child_id: UUID, working_dir: Path
 ) -> StartConversationRequest:
-    """Returns the request for a child: its parent's request with the parent's present agent and policies."""
+    """Returns the request for a child: its parent's request with the parent's current agent and policies."""
     now = parent.info()
     return parent.spec.request.model_copy(
         update={

@@ -156,7 +156,7 @@ class FacadeAnswer:
         return FacadeUsage(*(now.get(name, 0) - self._before.get(name, 0) for name in names))
 
     def _hush(self) -> None:
-        """Stops listening to the model's stream. Safe to call twice."""
+        """Stops receiving the model's stream. Safe to call twice."""
         stop, self._stop = self._stop, None
         if stop is not None:
             stop()

@@ -28,7 +28,7 @@ class SessionKeys:
 
     @property
     def accepted(self) -> Sequence[str]:
-        """The keys that are valid now, the present key first."""
+        """The keys that are valid now, the current key first."""
         return [key for key in self._keys if not self._is_expired(key)]
 
     @property
@@ -49,13 +49,13 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """Whether `given` is the present key, even if this has expired:
-        the app server may have been away for long.
+        """Whether `given` is the current key, even if it has expired: the app server may have been away for a
+        long time.
         """
         return self.present is not None and _is_same(given, self.present)
 
     def replace(self, key: str, seconds: float | None) -> None:
-        """Makes `key` the present key for `seconds` (None: without end).
+        """Makes `key` the current key for `seconds` (None: without end).
 
         Older keys expire after OVERLAP_SECONDS.
         """
@@ -68,7 +68,7 @@ class SessionKeys:
         self._keys = {key: None if seconds is None else now + seconds, **ending}
 
     def credential_for(self, url: str) -> str | None:
-        """Returns the present key if `url` belongs to the app server's origin.
+        """Returns the current key if `url` belongs to the app server's origin.
 
         Returns None for all other URLs.
         """

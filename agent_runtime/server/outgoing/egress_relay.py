@@ -30,7 +30,7 @@ _UNREACHABLE = (
 class EgressRelay:
     """Passes connections of commands on to the app server's proxy.
 
-    proxy_url: the URL of that proxy. session_key: returns the present session key, which the proxy requires.
+    proxy_url: the URL of that proxy. session_key: returns the current session key, which the proxy requires.
     """
 
     def __init__(self, proxy_url: str, session_key: Callable[[], str | None]) -> None:

@@ -81,7 +81,7 @@ class _Listener:
 
 
 class GitRelay:
-    """Listens from `open` to `close` and sends the present value of `session_key` to the app server.
+    """Listens from `open` to `close` and sends the current value of `session_key` to the app server.
 
     Paths begin with a random word that only files of this sandbox contain, since other sandboxes may share
     the loopback.

@@ -25,9 +25,9 @@ async def replace_session_key(
     request: Request,
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
 ) -> Success:
-    """Replaces the present session key by the given one. The old key stays valid for some seconds.
+    """Replaces the current session key by the given one. The old key stays valid for some seconds.
 
-    The present key may be replaced even after it has expired. The request may be repeated.
+    The current key may be replaced even after it has expired. The request may be repeated.
     """
     keys: SessionKeys = request.app.state.session_keys
     if keys.present is None:

@@ -41,9 +41,9 @@ class RuntimePlugins:
     async def start(self, name: str) -> RuntimePluginInfo:
         """Starts a plugin and returns its state. A plugin that has died is started again.
 
-        Of a plugin that tools start, only checks that it is available.
-        Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its absence if it is not
-        available, or with `runtime_plugin_failed` and its `output` if it does not start.
+        If tools start the plugin themselves, only checks that it is available.
+        Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its Absence if it is not
+        available; 503 `runtime_plugin_failed` with its `output` if it does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):

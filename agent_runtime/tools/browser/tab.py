@@ -24,7 +24,7 @@ _LOADABLE = ("http:", "https:", "file:", "data:", "about:")
 
 
 class PageError(Exception):
-    """The page does not allow the action in its present state. The text is for the model."""
+    """The page does not allow the action in its current state. The text is for the model."""
 
 
 @dataclass(frozen=True)

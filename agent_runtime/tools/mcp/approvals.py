@@ -46,7 +46,7 @@ class Approvals(BaseModel):
     changes: dict[str, dict[str, ToolChange]] = {}
 
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
-        """Compares a server's present tools with the approved ones. Returns whether anything is new since the
+        """Compares a server's current tools with the approved ones. Returns whether anything is new since the
         last time.
 
         asks: whether new tools need the user's approval, too; otherwise they are approved at once.

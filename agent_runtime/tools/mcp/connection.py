@@ -306,7 +306,7 @@ class McpConnection:
         )
 
     def _sign(self, request: "httpx2.Request") -> "httpx2.Request":
-        """Adds the present key to a request. The key may change while the connection is open."""
+        """Adds the current key to a request. The key may change while the connection is open."""
         if key := self._credential_for(str(request.url)):
             request.headers[HEADER] = key
         return request

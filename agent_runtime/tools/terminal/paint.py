@@ -52,7 +52,7 @@ class _Line:
 
 
 class Pen:
-    """The terminal's present style."""
+    """The terminal's current style."""
 
     def __init__(self) -> None:
         self._set: dict[str, str] = {}
@@ -130,7 +130,7 @@ class Paint:
         self._start_over()
 
     def taken(self) -> "Paint":
-        """Returns a copy with the lines so far. Then forgets these lines but keeps the present style."""
+        """Returns a copy with the lines so far. Then forgets these lines but keeps the current style."""
         taken = copy(self)
         self._start_over()
         self._pen = self._pen.copy()

@@ -81,7 +81,9 @@ def named_in(frame: Frame) -> UUID | None:
 
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
-    """After the commit of `session`, tells all who may see the conversation before or after the block."""
+    """After the commit of `session`, tells the streams of all users who could see the conversation before the
+    block or can see it after the block.
+    """
     before = await channels_of(session, conversation_id)
     yield
     for channel in before | await channels_of(session, conversation_id):

@@ -17,8 +17,8 @@ from app_server.events.schemas import DurableFrame
 _UPDATE = "ConversationStateUpdateEvent"
 _LEAF = "leaf_event_id"
 _KEPT = ("confirmation_policy", "security_analyzer")
-"""The keys of the updates that are copied: a fork must not ask less than the original. Costs, statuses,
-children and the agent (which holds addresses with proofs) belong to the original alone.
+"""The keys of the updates that are copied, so that the fork asks its user at least as often as the original.
+Costs, statuses, children and the agent (which holds addresses with proofs) belong to the original alone.
 """
 _PAGE = 500
 
@@ -45,7 +45,7 @@ async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
     """Returns the positions of the events that a copy has, ascending: those of the branch up to
-    `from_event_id`, or up to the present one, and the last values of the safeguards. Later positions than
+    `from_event_id`, or up to its current end, and the last values of the safeguards. Later positions than
     `through_seq` are left out.
 
     Raises NotFound `event_not_found`.

@@ -1,4 +1,4 @@
-"""Holds a conversation to the number of events that its user's quota allows."""
+"""Limits the number of events of a conversation to what its user's quota allows."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 

@@ -33,7 +33,7 @@ async def diff_checkpoint(
 async def rewind(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int, body: RewindRequest
 ) -> RewindResult:
-    """Restores files, chat or both from a checkpoint. The present state is saved as a checkpoint first.
+    """Restores files, chat or both from a checkpoint. The current state is saved as a checkpoint first.
 
     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
     """

@@ -40,7 +40,7 @@ async def fork_conversation(
 ) -> StartTaskInfo:
     """Makes an independent copy of the conversation in a separate sandbox, and returns its start task.
 
-    The fork has the events, up to `from_event_id` if that is given, and the present files of the project. It
+    The fork has the events, up to `from_event_id` if that is given, and the current files of the project. It
     keeps the model, the tags, the repositories, the secrets of the start and the safeguards. It does not have
     the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
     container is paused while its files are copied. Deleting one of the two does not change the other.

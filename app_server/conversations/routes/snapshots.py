@@ -49,9 +49,9 @@ class Snapshot(BaseModel):
 async def take_snapshot(
     conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> Snapshot:
-    """Takes a snapshot of the conversation's present files. A container is paused meanwhile.
+    """Takes a snapshot of the conversation's current files. A container is paused meanwhile.
 
-    429 `quota_reached` if the user keeps as much as the user may.
+    429 `quota_reached` if the user's quota of storage is used up.
     """
     return Snapshot.of(await snapshot_of(database, sandboxes, conversation, body.name))
 

@@ -60,7 +60,7 @@ async def get_consent(
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
-    """Returns everything that the repositories would run in their present version. Nothing of it runs until
+    """Returns everything that the repositories would run in their current version. Nothing of it runs until
     it is allowed.
     """
     task = await _task(request, user, conversation_id)

@@ -114,7 +114,7 @@ class Start:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)
 
     async def offers(self, checkout: Checkout) -> tuple[list[Offer], Word]:
-        """Returns what the repository would run in its present version, and the user's decisions about it."""
+        """Returns what the repository would run in its current version, and the user's decisions about it."""
         client = (await self.sandbox()).client
         offers = await client.offers(checkout.directory)
         async with self.database.read() as session:

@@ -44,8 +44,8 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
-    """Returns what the agent is told if its sandbox has nothing of its log: the conversation is a new fork,
-    or it has lost its workspace.
+    """Returns the reason that the agent is told if its sandbox does not have its log: the conversation is a
+    new fork, or it has lost its workspace.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)

@@ -12,7 +12,7 @@ from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 
 async def offered(start: Start) -> Loaded:
-    """Returns what the marketplaces that are loaded by default offer at this moment."""
+    """Returns the plugins and skills that the user's default marketplaces offer at this moment."""
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)
     if not marketplaces:

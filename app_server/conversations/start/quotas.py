@@ -1,4 +1,4 @@
-"""Holds starts of conversations to the quotas of their users."""
+"""Limits the starts of conversations to the quotas of their users."""
 
 from datetime import timedelta
 from uuid import UUID

@@ -179,7 +179,9 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Makes a READY start bring its sandbox up again and then deliver the waiting messages."""
+    """Reopens a start that is READY: it brings its sandbox up again and then delivers the waiting
+    messages.
+    """
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
     for stage in (StartStatus.WAITING_FOR_SANDBOX, STAGES[-1]):

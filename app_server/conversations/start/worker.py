@@ -105,13 +105,13 @@ class StartWorker:
             await start_tasks.release(session, self._owner)
 
     async def announce(self, conversation_id: UUID) -> None:
-        """Publishes the present state of the conversation to its subscribers."""
+        """Publishes the current state of the conversation to its subscribers."""
         async with self._database.read() as session:
             news = await news_of(session, self._viewer, conversation_id)
         news.publish(self._pubsub)
 
     async def announce_sandbox(self, sandbox_id: UUID) -> None:
-        """Publishes the present state of all conversations in the sandbox to their subscribers."""
+        """Publishes the current state of all conversations in the sandbox to their subscribers."""
         async with self._database.read() as session:
             residents = [each.id for each in await residents_of(session, sandbox_id)]
         for conversation_id in residents:

@@ -1,8 +1,8 @@
 """Wakes the workers of all servers on one PostgreSQL with NOTIFY, if no Redis connects the servers.
 
-One connection of each server listens and notifies. The notification is no part of the transaction that stores
-a job: PostgreSQL commits transactions with notifications one after the other, and a lost one costs no more
-than the worker's slow look into the database.
+One connection of each server listens and notifies. The notification is not part of the transaction that
+stores a job, because PostgreSQL commits transactions with notifications one after the other. If a
+notification is lost, the worker finds the job at its next regular look into the database.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class Wakeups:
-    """Calls `wake` when another server tells of a job, and after each time without a connection. `run` works
+    """Calls `wake` when another server reports a job, and whenever a lost connection is back. `run` works
     until it is cancelled.
     """
 

@@ -76,8 +76,8 @@ class TlsInterception:
     def reads(self, way: AllowedRoute) -> bool:
         """Returns whether the TLS of this tunnel ends here.
 
-        A tunnel that would be read only for the package cache is not read if a program did not trust our
-        certificate a short time ago.
+        Exception: if a program did not trust our certificate a short time ago, tunnels are not read for the
+        package cache alone.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())

@@ -46,7 +46,7 @@ CLAIM_SECONDS = 60.0
 _SAVE_SECONDS = CLAIM_SECONDS - RENEW_SECONDS - 5
 _LOOK_AGAIN_SECONDS = 0.2
 _PAUSE_SECONDS = 60.0
-"""Until the next attempt, if a renewal has failed and the token is still valid."""
+"""The pause before the next attempt, if a renewal has failed and the token is still valid."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +161,14 @@ class HostTokens:
             return _Stored(row, grant, app, await session.get_one(User, user_id))
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
-        """Renews a claimed grant and returns its new token. `usable`: the present token, if it is still
+        """Renews a claimed grant and returns its new token. `usable`: the current token, if it is still
         valid; it is returned if the host does not renew it now.
         """
         assert stored.app is not None
         app = OAuthApp.of(stored.app, self._cipher)
         encrypted = grant.refresh_token_encrypted
         refresh_token = self._cipher.decrypt(encrypted) if encrypted else None
-        # While the present token is valid, calls do not wait for a host that is away.
+        # While the current token is valid, calls do not wait for a host that does not answer.
         given_up: dict[str, datetime | None] = {"claimed_until": None}
         if usable is not None:
             given_up["renew_at"] = _later(_PAUSE_SECONDS)

@@ -1,5 +1,5 @@
-"""Tokens of installations of GitHub Apps. They are valid for an hour, and for one repository only if the
-repository is known.
+"""Tokens of installations of GitHub Apps. They are valid for an hour. If the repository is known, they are
+valid for this repository only.
 
 Source: https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
 """

@@ -105,8 +105,8 @@ def origin_of(url: httpx.URL) -> Origin:
 
 @lru_cache(maxsize=512)
 def _origins(litellm: Any, model: str, base_url: str | None, location: str | None) -> frozenset[Origin]:
-    """Returns the origins that the profile alone leads to. litellm knows the addresses of its vendors, so a
-    call without a user's data is made and stopped before it is sent.
+    """Returns the origins that a call of the profile may reach. Only litellm knows the addresses of its
+    vendors. So litellm makes a call without a user's data, and the call is stopped before it is sent.
     """
     seen = {origin_of(httpx.URL(base_url))} if base_url else set()
 

@@ -40,7 +40,7 @@ class SetSpendingLimit(BaseModel):
 
 
 class RaiseSpendingLimit(BaseModel):
-    """A temporary raise. `by`: dollars that are added to the limit until the present period ends."""
+    """A temporary raise. `by`: dollars that are added to the limit until the current period ends."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,7 +48,7 @@ class RaiseSpendingLimit(BaseModel):
 
 
 class AdministeredLimit(SetSpendingLimit):
-    """The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
+    """The limit that an administrator sets. `spent`: dollars spent in the current period, which began at
     `began_at`.
     """
 
@@ -57,7 +57,7 @@ class AdministeredLimit(SetSpendingLimit):
 
 
 class SpendingLimit(AdministeredLimit):
-    """The limit that the user has set. `raised`: dollars added to the limit for the present period.
+    """The limit that the user has set. `raised`: dollars added to the limit for the current period.
 
     `administered`: the administrator's limit, which applies in addition; null if no administrator has set
     one.
@@ -76,7 +76,7 @@ async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLim
 async def set_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
 ) -> SpendingLimit:
-    """Sets the user's limit. It applies at once and ends a raise. The amount spent in the present period
+    """Sets the user's limit. It applies at once and ends a raise. The amount spent in the current period
     still counts. A change to daily periods can begin a new period; then spending starts at 0.
     """
     account = await spending.user_account(session, user.id)
@@ -93,7 +93,7 @@ async def set_spending_limit(
 async def raise_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: RaiseSpendingLimit
 ) -> SpendingLimit:
-    """Raises the limit for the present period, so that agents that have reached it can go on. If more than
+    """Raises the limit for the current period, so that agents that have reached it can go on. If more than
     the limit is spent, the raise is added to the amount spent.
 
     The administrator's limit does not change.

@@ -24,7 +24,7 @@ class Period(StrEnum):
 
 
 class SpendingAccount(Base):
-    """The spending and the limit of a user in the present period, or of a conversation over its whole life.
+    """The spending and the limit of a user in the current period, or of a conversation over its whole life.
     The row's id is the id of that user or conversation.
 
     A user has a second account for the administrator's limit. Only this account has a value in

@@ -245,7 +245,7 @@ class DockerBackend(OneMachine):
         return {sandbox_id: found[name] for sandbox_id, name in containers.sandboxes_of(found).items()}
 
     async def agent_address(self, sandbox_id: UUID) -> str:
-        """Returns the present address of the sandbox's agent server. Raises StartFailure
+        """Returns the current address of the sandbox's agent server. Raises StartFailure
         if it does not run.
         """
         container = await self.call(containers.find, self._engine(), name_of(sandbox_id))

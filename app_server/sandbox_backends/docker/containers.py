@@ -107,7 +107,7 @@ def start(container: "Container", key_file: str, key: str) -> None:
 
 
 def address(container: "Container") -> str:
-    """Returns the container's present address on the sandboxes' network. Raises
+    """Returns the container's current address on the sandboxes' network. Raises
     StartFailure if it has ended.
     """
     container.reload()

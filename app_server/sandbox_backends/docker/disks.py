@@ -2,7 +2,7 @@
 
 The engine's own limits need a file system that few hosts have. A loop device does not survive a restart of
 the host.
-So the engine's volume refers to a symbolic link, which is updated to the present device.
+So the engine's volume refers to a symbolic link, which is updated to the current device.
 """
 
 import fcntl

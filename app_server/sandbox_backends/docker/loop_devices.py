@@ -40,7 +40,7 @@ def devices_of(file: Path) -> list[str]:
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yields the devices that are attached to files of the folder, each with its file's path.
 
-    The path of a deleted file has a mark at its end, so that it does not exist.
+    The kernel adds a mark to the path of a deleted file, so no file with this path exists.
     """
     told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(told)["loopdevices"] if told else []:

@@ -85,7 +85,9 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """Raises StartFailure `sandbox_workspace_full` if data that is written meanwhile does not fit."""
+        """Raises StartFailure `sandbox_workspace_full` if the data that the block writes does not fit on the
+        disk.
+        """
         from docker.errors import APIError  # as below
 
         try:

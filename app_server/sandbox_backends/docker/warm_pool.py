@@ -108,7 +108,7 @@ class WarmPool:
     async def replenish(self, client: "DockerClient") -> None:
         """Adds a container if one is missing.
 
-        Before the first one, takes over or removes what an earlier server left.
+        The first call also takes over or removes the containers that an earlier server left.
         """
         if self._turn.locked() or not self.lacks_one:
             return
@@ -203,7 +203,7 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Whether a container is missing, or whether it is unknown what an earlier server left."""
+        """Whether a container is missing, or it is not known yet which containers an earlier server left."""
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:

@@ -215,7 +215,7 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 def _place(folder: Path) -> str:
     """Returns a text that identifies the folder.
 
-    It stays the same after a rename, and a copy has another one.
+    It stays the same after a rename. A copy of the folder has another text.
     """
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"

@@ -77,7 +77,9 @@ class RemoteBackend:
         """Does nothing: each host tests itself."""
 
     def inner_addresses(self) -> list[str]:
-        """Returns loopback: connections to hosts are opened from here and end at our own inner listener."""
+        """Returns loopback: this process opens the connections to hosts and passes their data on to our own
+        inner listener.
+        """
         return ["127.0.0.1"]
 
     async def prepare(
@@ -258,8 +260,8 @@ class RemoteBackend:
             )
 
     async def _attend(self, host: Host) -> None:
-        """Watches a host for ever. Reconciles it whenever it comes (back), before its
-        sandboxes can reach us.
+        """Watches a host until it is cancelled. Whenever the host is reachable again, reconciles it before
+        its sandboxes can reach us.
         """
         tunnel: asyncio.Task[None] | None = None
         while True:

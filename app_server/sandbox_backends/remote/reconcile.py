@@ -1,4 +1,4 @@
-"""Reconciles a sandbox host that has come (back): its sandboxes may meanwhile run on other hosts."""
+"""Reconciles a sandbox host that has become reachable: its sandboxes may meanwhile run on other hosts."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""A base image that a user has chosen, in the form in which it is sent to a host that must build it."""
+"""Prepares a base image that a user has chosen for sending to the host that must build it."""
 
 from app_server.sandbox_backends.remote.wire import BaseRequest
 from app_server.sandbox_images.base_image import BaseImage, BuildFiles

@@ -31,7 +31,7 @@ class HostTunnel:
         self._url = f"ws{host.url.removeprefix('http')}{PREFIX}/tunnel"
 
     async def keep_open(self) -> None:
-        """Keeps the tunnel open for ever. `is_ready` of the host is set while it is open."""
+        """Keeps the tunnel open until it is cancelled. `is_ready` of the host is set while it is open."""
         while True:
             try:
                 async with self._connect("") as control:

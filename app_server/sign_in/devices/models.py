@@ -12,7 +12,7 @@ from app_server.core.database import Base, enum_column, now
 
 
 class DeviceState(StrEnum):
-    """What the user has answered. A device that has got its key has no row any more."""
+    """The user's answer. When the device has got its key, its row is deleted."""
 
     PENDING = "pending"
     ALLOWED = "allowed"

@@ -23,7 +23,9 @@ def unknown_device_code() -> BadRequest:
 
 
 def code_not_found() -> NotFound:
-    """Returns the same error for codes that are wrong, expired and answered already."""
+    """Returns the error for a code that is wrong, has expired or was already answered. It is the same for all
+    three.
+    """
     return NotFound(
         "There is no such code. It may have expired, or it was answered already.",
         code="device_code_not_found",

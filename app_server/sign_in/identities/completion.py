@@ -1,4 +1,4 @@
-"""What the sign-in by any provider ends with: a one-time link, or an account that is connected."""
+"""Completes the sign-in by any provider: makes a one-time link, or connects the account."""
 
 from uuid import UUID
 

@@ -56,8 +56,8 @@ class PasswordAccounts:
         """Sets the user's password and login name. If the user had a password, all of the user's sessions
         except `session_id` end.
 
-        `current`: the present password; None is allowed only if the user has none. Raises BadRequest (see
-        `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`, TooManyRequests
+        `current`: the user's password until now; None is allowed only if the user has none. Raises BadRequest
+        (see `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`, TooManyRequests
         `sign_in_throttled`, `sign_in_busy`.
         """
         async with self.database.read() as session:

@@ -52,15 +52,15 @@ def of_login(login_key: str) -> Counted:
 
 
 def of_settings(user_id: UUID) -> Counted:
-    """For passwords and codes that a signed-in user enters in the settings. They are counted apart from
-    sign-ins, so attempts of strangers do not block them.
+    """Returns the count for passwords and codes that a signed-in user enters in the settings. They are
+    counted apart from sign-ins, so attempts of strangers do not block them.
     """
     return Counted(f"settings:{user_id.hex}", free=10, forgotten_after=KEPT)
 
 
 def of_address(address: str) -> Counted:
-    """For an address, which many people may share. Of an IPv6 address only the first 64 bits count, because
-    one client usually controls all addresses that begin with them.
+    """Returns the count for an address, which many people may share. Of an IPv6 address only the first 64
+    bits count, because one client usually controls all addresses that begin with them.
     """
     try:
         told = ipaddress.ip_address(address)

@@ -25,7 +25,7 @@ RECOVERY_CODES: Final = 10
 STEP_SECONDS: Final = 30
 _DIGITS: Final = 6
 _NEIGHBOURS: Final = (0, -1, 1)
-"""The time steps whose codes are accepted, relative to the present one: the clocks may differ by one step."""
+"""The time steps whose codes are accepted, relative to the current one: the clocks may differ by one step."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentit
 
 
 def _read(assertion: Any, addresses: Addresses, provider: SamlProvider, request_id: str) -> Statement:
-    """`assertion`: pysaml2's, of which the signature and the times are right."""
+    """`assertion`: an assertion of pysaml2 whose signature and times are already checked."""
     if _text(assertion.issuer) != provider.entity_id:
         raise Unacceptable("another provider has made it")
     restrictions = assertion.conditions.audience_restriction if assertion.conditions else []

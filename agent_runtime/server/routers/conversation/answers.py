@@ -21,7 +21,7 @@ async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
 
 @router.post("/mcp/answer_change", responses={409: {"description": "The tool has not changed in this way"}})
 async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
-    """Approves a changed tool of an MCP server in its present form, or refuses all later calls of it."""
+    """Approves a changed tool of an MCP server in its current form, or refuses all later calls of it."""
     answer_mcp_change(conversation, answer.server, answer.tool, answer.fingerprint, accept=answer.accept)
     return Success()
 

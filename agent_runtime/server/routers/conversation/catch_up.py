@@ -24,8 +24,8 @@ async def position(log: FoundLog) -> LogPosition:
 async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Conversations) -> LogPosition:
     """Appends events after the log's last event. Events that the log already has are skipped.
 
-    With `restored` or `forked`, work that was going on is ended, and the agent is told from when its files
-    are. The request may be repeated.
+    With `restored` or `forked`, work that was going on is ended, and the agent is told how old its files are.
+    The request may be repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

@@ -28,5 +28,5 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
     },
 )
 async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-    """Restores files, chat or both. First makes a checkpoint of the present state."""
+    """Restores files, chat or both. First makes a checkpoint of the current state."""
     return await go_back(conversation, checkpoint_id, wanted)

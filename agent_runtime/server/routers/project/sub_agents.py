@@ -32,7 +32,7 @@ class SubAgentsResponse(BaseModel):
 async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
     """Returns the sub-agents of the project, of the user and the built-in ones.
 
-    Of equal names the first one counts.
+    If two have the same name, the first one is used.
     """
     project = Path(wanted.project_dir) if wanted.project_dir and wanted.load_project else None
     if project is not None and not project.is_absolute():
