@@ -16,7 +16,7 @@ _LOOKS_LIKE_MARK = re.compile(
     + f"(?:{'|'.join(_INVISIBLE.join(name) for name in ('untrusted', 'from_repository'))}))",
     re.IGNORECASE,
 )
-# Letters that no person sees and models read, and those that make a line read otherwise than it is.
+# Characters that people cannot see but models read, and characters that change the direction of a text.
 _HIDDEN = re.compile("[\\U000e0000-\\U000e007f\\u202a-\\u202e\\u2066-\\u2069]+")
 _KEY = secrets.token_bytes(16)
 

@@ -15,17 +15,18 @@ def load() -> Any:
     """Returns litellm with our settings. The first time it takes 4.4 CPU s and 190 MB, so no server loads it
     at its start. Raises ImportError if it is not installed.
     """
-    # Otherwise it fetches a price list over the network while it is imported.
+    # Without this, litellm fetches a price list over the network while it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
-    # It would print advice to standard output with every failure.
+    # Without this, litellm prints advice to standard output with every failure.
     litellm.suppress_debug_info = True
-    # The other transport lets go of connections without closing them.
+    # The aiohttp transport drops connections without closing them.
     litellm.disable_aiohttp_transport = True
-    # It would fetch tokenizers to count what the vendor counts.
+    # Without this, litellm fetches tokenizers to count tokens, although the vendor counts them.
     litellm.disable_hf_tokenizer_download = True
-    # After a change of models, older replies lack the new model's signed thinking. That is no error.
+    # After a change of models, older replies lack the new model's signed thinking. With this setting, litellm
+    # does not treat that as an error.
     litellm.modify_params = True
     return litellm
 

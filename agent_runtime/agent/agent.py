@@ -57,13 +57,15 @@ def system_prompt_event(
 
     `secrets`: the description of each secret, by its name.
     """
-    # An agent with a separate prompt may be for anything.
+    # An agent with its own system prompt may do another kind of work, so it gets no facts about the
+    # workspace.
     here = "" if agent.system_prompt else render("surroundings.j2", here=surroundings(working_dir)).strip()
     parts = (
         agent.system_prompt or render_system_prompt(working_dir=str(working_dir)),
         render_project_context(project),
         render("secrets.j2", secrets=secrets).strip(),
-        # After what conversations have in common: a cache keeps what they begin with alike.
+        # These facts come after the parts that conversations have in common, because the vendor's cache only
+        # serves equal beginnings.
         here,
         (agent.agent_context or NO_CONTEXT).system_message_suffix,
     )

@@ -38,7 +38,7 @@ _THOUGHT_TOO_LONG = "You thought up to the limit of a reply's length and said no
 _NUDGE = "Your last reply was empty. Go on with the task, or call `finish` with your report if it is done."
 
 
-# What every vendor accepts when it comes back with a later request.
+# The form of a tool name that every vendor accepts in a later request.
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -74,7 +74,7 @@ async def step(
             (*notices, _nudge(_THOUGHT_TOO_LONG if reply.was_cut else _NUDGE)), reply, was_empty=True
         )
     if not reply.tool_calls:
-        # Half a sentence is not the end of the work.
+        # A reply that was cut off is not the end of the work.
         more = [_nudge(_GO_ON)] if reply.was_cut else []
         return ModelTurn((*notices, _message(reply, item_id), *more), reply)
     return ModelTurn((*notices, *_actions(reply, tools, prompt.messages, item_id)), reply)
@@ -167,7 +167,7 @@ def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> li
         elif is_common_id(call.id):
             apart.append(call)
         else:
-            # Its vendor may have written into it what it wants to read again.
+            # The vendor's id may contain data that the vendor reads again later, so the id is kept.
             state = {**call.vendor_state, "id": call.id}
             apart.append(replace(call, id=new_call_id(), vendor_state=state))
     return apart
@@ -195,7 +195,7 @@ def _action(
     """
     name = call.name if call.name in tools else resolve_name(call.name)
     arguments = object_of(call.arguments)
-    # What is stored goes back to the vendor with every later request, and must be JSON by then.
+    # The stored arguments go back to the vendor with every later request, so they must be valid JSON.
     stored = orjson.dumps(arguments or {}).decode()
     fields = {
         "tool_name": name,

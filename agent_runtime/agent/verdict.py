@@ -84,7 +84,7 @@ async def _ask(
 
 def _read(form: type[VerdictT], text: str) -> VerdictT:
     """Reads the verdict from the text. Raises ValueError if the text contains none."""
-    # Some models cannot do without a sentence before or after it.
+    # Some models write a sentence before or after the JSON.
     inner = text[text.find("{") : text.rfind("}") + 1]
     found = object_of(inner) if inner else None
     if found is None:

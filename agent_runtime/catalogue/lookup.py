@@ -35,7 +35,7 @@ def _facts(name: str) -> Facts:
     family = _family(name)
     merged = {**family, **(listed or {})}
     if listed is not None:
-        # The list says it where a model takes one of these.
+        # For a listed model, a missing entry means that the model does not support it.
         merged |= {key: listed.get(key, []) for key in ("inputs", "efforts", "refused")}
         merged["budget"] = listed.get("budget", False)
     efforts = merged.get("efforts")

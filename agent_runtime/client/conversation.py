@@ -389,7 +389,7 @@ class Conversation:
 
     def _interrupt_and_wait(self, ending: Future[None]) -> None:
         self.interrupt()
-        # How it ended no longer matters: it was to be stopped.
+        # The run's own error does not matter here, because the run was to be stopped.
         with contextlib.suppress(ConversationRunError):
             ending.result()
 

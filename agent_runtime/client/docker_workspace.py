@@ -124,7 +124,8 @@ class DockerWorkspace(RemoteWorkspace):
         )
 
 
-# As the app server runs its sandboxes, but for the network: there the model's calls are brokered.
+# The same options as for the app server's sandboxes, except for the network: the app server brokers the
+# model's calls, and here the container makes them itself.
 _HARDENED = (
     f"--label={LABEL}",
     f"--user={AGENT_UID}",

@@ -59,7 +59,8 @@ class Follower:
         lost_at, wait = None, FIRST_WAIT_SECONDS
         while True:
             try:
-                # Closed here: left to the garbage collector, its socket could outlive the loop it belongs to.
+                # The stream is closed here. The garbage collector might close its socket only after the event
+                # loop has ended.
                 async with aclosing(self._link.frames(len(self.events))) as frames:
                     async for wire in frames:
                         lost_at, wait = None, FIRST_WAIT_SECONDS

@@ -103,7 +103,7 @@ class LocalAgentServer(RemoteWorkspace):
     def _ask(self, what: str, params: Mapping[str, str]) -> httpx.Response:
         url = f"{self._settings_url}/{what}"
         try:
-            # The app server is a neighbour; the proxies of the environment are for the outside.
+            # The app server is in the local network. The proxies of the environment are for the outside.
             with httpx.Client(trust_env=False, timeout=CALL_SECONDS) as http:
                 return check(http.get(url, params=params, headers=headers(self.api_key)))
         except httpx.TransportError as error:

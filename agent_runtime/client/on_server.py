@@ -56,7 +56,7 @@ class OnServer:
         self._is_new = True
 
     async def open(self) -> None:
-        # A model takes its time to answer a question.
+        # No limit for the reply: a model may take long to answer a question.
         timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
         self._http = httpx.AsyncClient(base_url=self._host, headers=headers(self._api_key), timeout=timeout)
         try:
@@ -70,8 +70,8 @@ class OnServer:
 
     async def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
         if not self._is_new:
-            # A server that was started again has our conversation but not our keys. If it has no such
-            # conversation any more, this must not make another.
+            # A restarted server has our conversation but not our keys. If the conversation does not exist any
+            # more, no new one may be created, so this is checked first.
             await self.info()
             await self._present()
         self._is_new = False
@@ -196,7 +196,7 @@ class OnServer:
         reply = await self._call("POST", "/api/conversations", json=body)
         if reply.status_code != httpx.codes.OK:
             return
-        # One that was there before may have another model, and may have lost its secrets.
+        # A conversation that existed before may have another model, and may have lost its secrets.
         switch = wanted_switch(reply.json()["agent"], self._agent)
         if switch is not None:
             await self._switch(switch)

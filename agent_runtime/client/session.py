@@ -64,7 +64,7 @@ class ConversationSession:
 
     async def start(self) -> None:
         """Starts a run. If a run is already going on, joins it: no error is raised."""
-        # Counted before: the server may be a new one that gets our keys only while the run begins.
+        # Counted before the start, because a restarted server may get our keys only while the run begins.
         connections = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):
             await self.link.start()

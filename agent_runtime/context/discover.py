@@ -76,7 +76,7 @@ def _sent(found: DiscoveredContext, file: SkillFile, *, is_wanted: bool) -> tupl
     if file.text is None:
         raise UnusableFileError(file.problem or "the app server could not read it")
     skill = parse(Path(file.path), found.bounded(file.text.strip()))
-    # Only this file of its directory was sent.
+    # Other files of the skill's directory were not sent, so the skill has no directory here.
     skill = skill.model_copy(update={"origin": file.origin, "directory": None})
     return skill, f"{_WHOSE[file.origin]}: {_when(skill)}"
 

@@ -86,7 +86,7 @@ class DiscoveredContext:
         return None
 
     def _same_text(self, skill: Skill) -> Skill | None:
-        # Projects link CLAUDE.md to AGENTS.md, so that every agent finds its own.
+        # Projects often link CLAUDE.md to AGENTS.md. The same text is then loaded only once.
         if skill.type != "repo" and not skill.paths:
             return None
         alike = (one for one in self.skills.values() if one.content == skill.content)

@@ -35,7 +35,7 @@ def rules_for(
     real = [Path(os.path.realpath(path)) for path in touched]
     wanted = [skill for skill in skills if skill.paths and skill.name not in given]
     places = {skill.paths_below or str(working_dir) for skill in wanted}
-    # Once per place: a project may have hundreds of rules, and a command many words.
+    # Computed once for each place: a project may have hundreds of rules, and a command many words.
     below = {place: _paths_below(Path(os.path.realpath(place)), real) for place in places}
     return [skill for skill in wanted if _holds_for(skill, below[skill.paths_below or str(working_dir)])]
 

@@ -72,7 +72,7 @@ def _git(working_dir: Path) -> str:
         return ""
     directory = root / ".git"
     if directory.is_file():
-        # A work tree: the file says where its state lies.
+        # This is a work tree: its `.git` is a file with the path of the git directory.
         place = _text(directory, root).removeprefix("gitdir:").strip()
         directory = root / place
     head = _text(directory / "HEAD", directory)

@@ -19,7 +19,7 @@ def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
     if event_id is not None and not _is_on_some_branch(conversation, event_id):
         raise EventNotFoundError.of(event_id)
     conversation.emit(ConversationStateUpdateEvent(key=LEAF, value=event_id))
-    # The event may have been a call, and its result is on the branch that was left.
+    # The event may be a call whose result is on the branch that was left.
     give_up(conversation.run_context, by="by going back to this point")
     if conversation.state.status is not ExecutionStatus.IDLE:
         conversation.emit(status_update(ExecutionStatus.IDLE))

@@ -237,7 +237,7 @@ class ConversationEngine:
         await self.run_context.task.cancel()
         await self.rest()
         if was_running and not self.is_deleted:
-            # Or else what the agent did would look like the work of others.
+            # Without this checkpoint, the agent's changes would look like changes by other people.
             await self.run_context.checkpoint_triggers.end()
         await self.background.close()
         self.release()
@@ -291,7 +291,7 @@ class ConversationEngine:
                 self.run_context.checkpoint_triggers.begin()
                 await run(self.run_context)
                 if self.run_context.hooks is not None:
-                    # Not before they have let the message pass.
+                    # Hooks run first, because a title must not be made from a message that a hook blocks.
                     self.naming.begin_if_wanted()
             else:
                 self.emit(*interruption(self.state.goal), status_update(ExecutionStatus.PAUSED))

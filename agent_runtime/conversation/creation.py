@@ -93,7 +93,7 @@ def open_conversation(
         if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
             opened.keys.keep()
     except BaseException:
-        # Otherwise no later attempt could succeed: the log would stay locked.
+        # Without this, the log would stay locked and every later attempt would fail.
         log.close()
         raise
     if any(one.restoring is not None for one in opened.checkpoints.made):

@@ -54,7 +54,7 @@ async def fork(
     )
     copy.secrets.adopt(source.secrets)
     copy.keep_secrets()
-    # Calls that still run over there have no result here.
+    # Calls that still run in the original conversation have no result in the copy.
     give_up(copy.run_context, by="by the fork of this conversation")
     if not wanted.reset_metrics:
         copy.emit(ConversationStateUpdateEvent(key="stats", value=stats))
@@ -99,7 +99,8 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
         if log.get_meta("spec") is not None:
             raise FileExistsError(str(directory))
         copied = list(_renumbered(record for record in records if record.kind != _UPDATE))
-        # Together: events without a spec could neither be opened nor be written again.
+        # Both are written in one transaction: a log with events and without a spec could neither be opened
+        # nor be written again.
         with log.transaction():
             log.append(copied)
             log.set_spec(spec.model_dump_json())

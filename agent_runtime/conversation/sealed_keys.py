@@ -46,7 +46,7 @@ def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets)
     if sealing is None:
         return
     shown = revealed(agent)
-    # They may be large, and hold no key.
+    # Skill files may be large, and they contain no keys.
     (shown.get("agent_context") or {}).pop("skill_files", None)
     kept = Kept(agent=to_jsonable_python(shown), secrets=secrets.revealed())
     log.set_meta(_META, sealing.seal(kept.model_dump_json()))

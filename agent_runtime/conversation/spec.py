@@ -15,7 +15,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import MASK
 from agent_runtime.wire import StartConversationRequest
 
-# Where the agent's commands run as the user that owns the log, a key written there would be readable to them.
+# The agent's commands may run as the user that owns the log. So they could read a key that is written there.
 _SECRET_FIELDS = {
     "api_key",
     "aws_access_key_id",
@@ -50,10 +50,11 @@ class Spec(BaseModel):
 
     @classmethod
     def of(cls, conversation_id: UUID, request: StartConversationRequest, agent: Agent) -> "Spec":
-        # What the first message says is in the log, as far as it may be written down.
+        # The first message is left out: the log contains it, with masked secrets.
         asked = request.model_dump(mode="json", exclude={"initial_message", "secrets"})
         body = {**asked, "agent": agent.model_dump(mode="json")}
-        # Read into `project` below; every state that is published would carry them along.
+        # The content of these files is in `project` below. Without this, every published state would also
+        # contain the files.
         (body["agent"].get("agent_context") or {}).pop("skill_files", None)
         kept = StartConversationRequest.model_validate(mask(body))
         wants_title = request.autotitle and not request.title

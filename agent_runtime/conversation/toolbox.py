@@ -64,7 +64,7 @@ class Toolbox:
             spec.working_dir,
             approvals,
             credential_for=secrets.credential_for,
-            # Without a user a server is told beforehand that it cannot ask.
+            # If no user can answer, servers are told at the connection that they cannot ask.
             ask_user=ask_user if spec.request.ask_when_stuck else None,
         )
         self._adopt()

@@ -56,7 +56,7 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
             "title": brief.title[:MAX_TITLE_CHARS],
             "autotitle": False,
             "tags": {},
-            # Its client does not know of it, and will not answer.
+            # The client does not know the sub-agent's conversation and will not answer its calls.
             "client_tools": [],
             "ask_when_stuck": False,
             "max_iterations": definition.max_iteration_per_run or parent.spec.request.max_iterations,
@@ -111,7 +111,7 @@ def _context(parent: ConversationEngine, brief: Brief) -> AgentContext:
     return context.model_copy(
         update={
             "system_message_suffix": "\n\n".join(text for text in told if text),
-            # Notes are the caller's to write: it knows what the work was about.
+            # Only the caller writes notes, because it knows the purpose of the work.
             "load_memory": False,
             "disabled_skills": [*context.disabled_skills, *(unnamed if definition.skills else [])],
         }

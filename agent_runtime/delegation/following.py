@@ -58,7 +58,8 @@ class Following:
         self._parent.emit(*self._stats(), *self._changes(task, now))
 
     def _stats(self) -> list[Event]:
-        # Set, not added: taken in twice, as after a crash, the sum is still right.
+        # The costs are set and not added. So the sum stays right if they are counted twice, for example after
+        # a crash.
         before = self._parent.state.stats
         after = with_others(before, f"task:{self._task_id}", self._child.state.stats)
         is_news = bool(self._child.state.stats["usage_to_metrics"]) and after != before
@@ -76,7 +77,8 @@ class Following:
         try:
             self.note()
         except sqlite3.Error:
-            # As on a full disk: the child must not fail for it; the end of the task says it all once more.
+            # For example, the disk is full. The child must not fail because of this: the event at the end of
+            # the task contains everything again.
             logger.exception("how a task stands cannot be noted", extra={"task_id": self._task_id})
         if self._is_budget_spent():
             self.has_spent_budget = True

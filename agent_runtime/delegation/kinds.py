@@ -30,7 +30,7 @@ def _sent(given: Sequence[JsonObject]) -> Iterator[SubAgent]:
         try:
             yield SubAgent.model_validate({"level": "user", "source": "sent by the client", **one})
         except ValidationError as error:
-            # Clients send all they know, wanted or not.
+            # Clients send all definitions that they know. So a bad one is only logged.
             logger.warning("a sub-agent's definition is not valid", extra={"problems": error.error_count()})
 
 

@@ -76,7 +76,7 @@ async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
     try:
         await apart.forget(repository, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:
-        # As when the repository is gone: that is no reason to keep a conversation.
+        # For example, the repository is gone. The conversation can be deleted anyway.
         logger.warning(
             "work of a sub-agent is left behind",
             extra={"conversation_id": str(child_id), "cause": str(error)},

@@ -52,7 +52,7 @@ class SubAgents:
         self._parent_id = parent_id
         self._host = host
         self._kinds: dict[str, SubAgent] = {}
-        # One after the other: each merges with what the ones before have brought.
+        # Merges run one after the other: each one builds on the changes of the earlier ones.
         self._merging = asyncio.Lock()
 
     def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgent]:
@@ -63,7 +63,7 @@ class SubAgents:
         parent = self._host.find(self._parent_id)
         assert parent is not None, "it is at work"
         task_id, child, notes = await self._take_up(parent, wanted)
-        # It runs in its parent's place: if it waited for a second place, both would wait for ever.
+        # The child uses its parent's run slot. If it waited for a second slot, both could wait without end.
         child.run_context.slots = RunSlots()
         with Following(parent, child, task_id) as following:
             following.note()
@@ -83,7 +83,7 @@ class SubAgents:
                 child.start()
             await child.wait()
             if child.is_closed and not child.is_deleted:
-                # The place closes, and we with it.
+                # The host of the conversations is closing and will cancel this task, too.
                 await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
             await child.interrupt()
@@ -193,7 +193,7 @@ class SubAgents:
             )
             child = self._begin(parent, brief, task_id, task, wanted.prompt)
         except BaseException:
-            # No other code knows of it yet, so it has to be ended here.
+            # No other code knows the child yet, so its work tree must be removed here.
             if isolation == "worktree":
                 await let_go(repository_of(parent, self._host), conversation_id, self._host.trees)
             raise
@@ -210,7 +210,8 @@ class SubAgents:
     def _begin(
         self, parent: ConversationEngine, brief: Brief, task_id: str, task: Task, prompt: str
     ) -> ConversationEngine:
-        # Before it is there: a child that its parent does not know of would outlive it.
+        # Noted before the child is created. A child that is unknown to its parent would not be deleted with
+        # it.
         note_children(parent, [*parent.state.children, task.conversation_id])
         try:
             child = self._host.create(request_of(parent, brief), parent.secrets)

@@ -21,5 +21,5 @@ class VendorState(BaseModel):
     call: JsonObject = {}
 
 
-# Left out where there is none, in snapshots, too: most models return nothing for themselves.
+# The field is left out if there is no state, also in snapshots. Most models return no such data.
 KeptState = Annotated[VendorState | None, Field(exclude_if=lambda state: state is None)]

@@ -13,7 +13,7 @@ FIELDS: dict[HookPoint, str] = {
 }
 """The field of HookConfig for each point, such as `pre_tool_use` for `PreToolUse`."""
 
-# What Claude calls the tools that we know under other names.
+# Claude's names for tools that have other names here.
 _CLAUDE_NAMES = {
     "terminal": ("Bash",),
     "file_editor": ("Edit", "MultiEdit", "Write"),
@@ -35,7 +35,7 @@ class HookDefinition(BaseModel):
     timeout: float = Field(default=60, gt=0, le=3600, description="Seconds")
     is_async: bool = Field(
         default=False,
-        # The SDK sends it under the name of its field.
+        # The SDK sends this field as `async_`, the name of the field in its model.
         validation_alias=AliasChoices("async", "async_", "is_async"),
         serialization_alias="async",
         description="The run does not wait for it and ignores its result",

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from agent_runtime.hooks.config import HookConfig, known_points
 
-# The first of them that has hooks is the one that counts.
+# The first file that has hooks is used.
 FILES = (".openhands/hooks.json", ".claude/settings.json")
 MAX_BYTES = 1024 * 1024
 

@@ -24,7 +24,7 @@ def object_of(text: str) -> dict[str, Any] | None:
         return None
     decoded = _decode(text)
     if isinstance(decoded, str):
-        # Encoded twice, as some models do.
+        # Some models encode the arguments twice.
         decoded = _decode(decoded)
     if decoded is None:
         decoded = repaired(text)
@@ -88,7 +88,7 @@ def _decode(text: str) -> Any:
 
 def _decode_loosely(text: str) -> Any:
     try:
-        # Line breaks within strings are the commonest mistake, and the plainest.
+        # Line breaks within strings are the most common mistake. Their meaning is always clear.
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
@@ -101,7 +101,7 @@ def _unfenced(text: str) -> str:
 
 
 def _was_cut(text: str) -> bool:
-    # What ends in a digit may have had more of them.
+    # A text that ends in a digit may have lost further digits.
     return not text.endswith(('"', "'", "}", "]")) or _ends_within_string(text)
 
 

@@ -57,7 +57,7 @@ def _parameters(llm: LLM, prompt: Prompt, model: str) -> dict[str, Any]:
 class _PartialCall:
     id: str = ""
     name: str = ""
-    # Joined at the end: to add a piece to a long text takes as long as the whole text.
+    # The pieces are joined at the end: adding a piece to a long text would copy the whole text.
     arguments: list[str] = field(default_factory=list)
     vendor_state: Gathered = field(default_factory=Gathered)
 

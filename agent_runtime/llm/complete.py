@@ -79,7 +79,7 @@ class LLMClient:
         raise AssertionError("counting does not end")
 
     async def _ask(self, llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
-        # Tools that the prompt describes, because the model has no calls.
+        # The tools that the prompt must describe, because the model does not support tool calls.
         tools = () if llm.native_tool_calling else prompt.tools
         if not llm.native_tool_calling:
             prompt = prompted_tools.written_out(prompt)

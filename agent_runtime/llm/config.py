@@ -95,7 +95,7 @@ class LLM(KnownFieldsOnly):
     )
     @classmethod
     def _masked_key_is_no_key(cls, key: SecretStr | None) -> SecretStr | None:
-        # What clients read from us they may send back.
+        # Clients may send back the masked key that they have read from us.
         return None if key is None or key.get_secret_value() in {"", MASK} else key
 
 

@@ -195,7 +195,8 @@ def _class_for(status: int, detail: str) -> type[LLMError]:
     if status == 401:
         return LLMAuthenticationError
     for words, error in _BY_WORDS:
-        # A limit on tokens per minute is no context window, and passes.
+        # The words of a 429 may look like a full context window. But a limit on tokens per minute ends by
+        # itself.
         if words.search(detail) and not (status == 429 and error is not LLMBudgetError):
             return error
     return _BY_STATUS.get(status, LLMBadRequestError)

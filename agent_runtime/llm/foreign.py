@@ -75,7 +75,7 @@ class TextInPieces:
 
 
 def _decode_loosely(data: bytes | str) -> Any:
-    # Halves of characters, as servers send them that cut between the two, are JSON only to this decoder.
+    # Some servers cut a text in the middle of a surrogate pair. Only Python's own decoder accepts such JSON.
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

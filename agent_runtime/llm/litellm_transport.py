@@ -34,7 +34,7 @@ async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
         home.call_soon_threadsafe(deliver, kind, content)
 
     def deliver(kind: PieceKind, content: str) -> None:
-        # What was still on its way when the call was cancelled is not wanted any more.
+        # Pieces that arrive after the call was cancelled are dropped.
         if not asked.cancelled():
             on_piece(kind, content)
 

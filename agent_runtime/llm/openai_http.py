@@ -124,7 +124,7 @@ def _explanation(decoded: dict[str, Any]) -> str:
     if not isinstance(error, dict):
         return str(error)
     text = str(error.get("message") or error.get("detail") or error)
-    # The code tells apart what the words of a message leave open.
+    # The code is added, because the message alone can be ambiguous.
     return f"{text} ({error['code']})" if isinstance(error.get("code"), str) else text
 
 

@@ -28,7 +28,8 @@ _STATE_MARK = b'"vendor_state"'
 _CALL_MARK = b'"tool_call'
 _CALLS_MARK = b'"tool_calls"'
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
-# Models that want their reasoning back refuse calls without any, as another model has made them.
+# Models that want their reasoning back refuse an assistant's call without reasoning. Calls of another model
+# have none, so they get this text.
 _NO_REASONING = " "
 
 
@@ -38,7 +39,7 @@ def outgoing(messages: Sequence[bytes], llm: LLM) -> list[bytes]:
     """
     can = capabilities(llm)
     everything = b"".join(messages)
-    # Nearly always none: then no message is looked at by itself.
+    # The list is nearly always empty. Then the messages are not searched one by one.
     found = [(mark, change) for mark, change in _changes(llm, can, everything) if mark in everything]
     fitted = [_fit(message, found) for message in messages] if found else list(messages)
     if not can.marks_cache:

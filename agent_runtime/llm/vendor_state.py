@@ -26,13 +26,14 @@ empty.
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
 _OBJECTS = ("extra_content", "provider_specific_fields")
-# litellm repeats these here; they have their own place in a message.
+# litellm repeats these fields in `provider_specific_fields`. They are also fields of the message itself.
 _REPEATED = {"thinking_blocks", "citations", "refusal", *_REASONING_FIELDS}
 _JOINED = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _MAX_DEPTH = 32
-# What every vendor accepts when it comes back with a later request.
+# The form of an id that every vendor accepts in a later request.
 _COMMON_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-# All models behind such a name are of one maker, which reads the state of each of them.
+# All models behind such a name are made by one company. Each of these models can read the state of the
+# others.
 _ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistral", "moonshot", "xai"}
 
 
@@ -111,7 +112,7 @@ def _restored_call(call: JsonObject, model: str) -> JsonObject:
 
 def _without_anothers(message: JsonObject, made_by: str, model: str) -> JsonObject:
     gone = {"reasoning_content", "responses_reasoning_item"}
-    # Claude's signatures hold wherever Claude is served.
+    # Claude's signatures are valid at every vendor that serves Claude.
     if not ("claude" in made_by.lower() and "claude" in model.lower()):
         gone.add("thinking_blocks")
     return {name: value for name, value in message.items() if name not in gone}

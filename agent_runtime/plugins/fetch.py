@@ -77,7 +77,7 @@ def _of_this_machine(source: str, repo_path: str | None) -> Path:
     try:
         return _inside(Path(source).expanduser(), repo_path)
     except (OSError, ValueError, RuntimeError) as error:
-        # Too long, with a null byte, of an unknown user.
+        # For example: the path is too long, has a null byte, or names the home of an unknown user.
         raise PluginNotFetchedError(f"No directory can be called {source[:MAX_CAUSE_CHARS]}.") from error
 
 

@@ -20,7 +20,7 @@ from agent_runtime.wire import PluginSource, StartConversationRequest
 
 DIRECTORIES = (".agents/plugins", ".openhands/plugins")
 FETCH_SECONDS = 60.0
-# What a source has and a name has not.
+# Characters that every source contains and no name contains.
 _SOURCE = re.compile(r"[/:]")
 
 

@@ -141,7 +141,7 @@ def _plugin(project: Path, place: Path) -> Offer:
         own = _files_of(place, is_project=place == project)
     except UnreadableExecutableError as error:
         return Offer.of("plugin", path, plugin.name, files=[], problem=str(error))
-    # Its path is not part of its content.
+    # The path of the plugin is not part of its content, so the hash must not depend on it.
     shown = [text.replace(str(place), "${PLUGIN_ROOT}") for text in runs]
     return _offer(project, "plugin", path, plugin.name, own=own, runs=shown, left_out=plugin.left_out)
 

@@ -83,7 +83,7 @@ class Files:
 
 def _files_named(text: str, directories: list[Path]) -> Iterator[Path]:
     words = list(dict.fromkeys(word for word in _WORD.findall(text) if word.strip("./")))
-    # Commands change to directories, or are told to.
+    # Commands may change to a directory, or get a directory as an argument.
     entered = [path for path in _below(words, directories) if path.is_dir()][:_MAX_DIRECTORIES]
     modules = [f"{word.replace('.', '/')}.py" for word in words if "/" not in word]
     for path in _below([*words, *modules], [*directories, *entered]):

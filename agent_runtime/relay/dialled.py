@@ -22,7 +22,7 @@ class DialledTransport(httpx.AsyncHTTPTransport):
     def __init__(self, dial: Dial, *, max_kept: int) -> None:
         without_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         super().__init__(verify=without_tls, trust_env=False)
-        # httpx offers no other place for it.
+        # httpx offers no other way to set a pool.
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=without_tls,
             max_connections=None,

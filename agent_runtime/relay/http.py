@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 OnReply = Callable[[int, list[Header]], list[Header]]
 """Returns the headers for the client, given the status and the headers of a reply."""
 
-# The next hop adds its own.
+# The server that passes the reply on adds these headers itself.
 _ADDED_BY_SERVERS = (b"date", b"server")
-# Answered by our own server before the body comes.
+# Headers that our own server handles before the body comes.
 _NOT_PASSED_ON = (b"content-length", b"expect")
 _MAX_KEPT = 100
 _TIMEOUT = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}
@@ -47,11 +47,11 @@ def new_transport(
     system's. `no_tls`: connects without TLS. `dial`: opens the connections, without TLS.
     """
     if dial is not None:
-        # httpx itself loads what this needs no sooner.
+        # Imported here, because httpx also loads these modules only when they are needed.
         from agent_runtime.relay.dialled import DialledTransport
 
         return DialledTransport(dial, max_kept=_MAX_KEPT)
-    # No TLS is spoken with it, and reading the certificates would take 20 ms.
+    # Certificates are not read for connections without TLS, because that takes 20 ms.
     verify, uds = trust or not (no_tls or socket), None if socket is None else str(socket)
     return httpx.AsyncHTTPTransport(
         verify=verify,
@@ -130,7 +130,8 @@ async def _pass_on(
     try:
         await _send_reply(reply, send, on_reply)
     except httpx.TransportError as error:
-        # Not finished, it is cut off by our server: the only honest end of a reply that broke in the middle.
+        # The reply is not finished here, so our server cuts the connection. Only this tells the client that
+        # the reply is incomplete.
         logger.info("a reply broke off", extra={"cause": type(error).__name__})
     finally:
         await reply.aclose()

@@ -43,7 +43,7 @@ _SUBCOMMANDS = frozenset(
         "gradle",
     )
 )
-# What they do depends on their arguments alone, or on files: no two calls are alike.
+# The effect of these programs depends on their arguments or on files. So no two calls count as alike.
 _PROGRAMMABLE = (
     INTERPRETERS | SHELLS | {"eval", "source", ".", "awk", "sed", "xargs", "parallel", "find", "env"}
 )

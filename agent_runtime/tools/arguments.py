@@ -25,7 +25,7 @@ def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, J
     own = tool.parameters()
     own_properties = own.get("properties")
     common = _common_parameters(tool, asked)
-    # A tool may have a parameter of the same name, which counts.
+    # If a tool has a parameter of the same name, the tool's parameter is used.
     properties = {**(own_properties if isinstance(own_properties, dict) else {})}
     added = {name: schema for name, schema in common.items() if name not in properties}
     parameters: dict[str, JsonValue] = {"type": "object", **own, "properties": {**properties, **added}}

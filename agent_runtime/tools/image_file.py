@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_runtime.tools.file_editor.models import EditError
 
-# Models take images of about 5 MB in base64, which makes them a third longer.
+# Models accept images of about 5 MB in base64. Base64 makes the data a third longer.
 MAX_IMAGE_BYTES = 3_750_000
 MAX_SIDE_PIXELS = 8_000
 """The limit of vendors: https://docs.anthropic.com/en/docs/build-with-claude/vision"""

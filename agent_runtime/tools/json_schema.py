@@ -15,7 +15,7 @@ def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
 
 @lru_cache(maxsize=256)
 def _parameters_of(arguments: type[BaseModel]) -> bytes:
-    # Kept as text: what each caller gets is its own, and may be changed.
+    # The schema is cached as text, so that each caller gets a separate copy and may change it.
     schema = _plain(arguments.model_json_schema())
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     required: list[JsonValue] = [n for n, field in arguments.model_fields.items() if field.is_required()]

@@ -58,7 +58,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _umask() -> int:
-    # Asking the system for it means setting it, which races with other threads; Linux shows it.
+    # The system call that returns the umask also sets it, which could disturb other threads. On Linux, a file
+    # shows it.
     status = Path("/proc/self/status")
     for line in status.read_text().splitlines() if status.exists() else ():
         if line.startswith("Umask:"):

@@ -160,7 +160,7 @@ def _has(pid: int, marks: Mapping[str, str | None]) -> bool:
 
 
 def _session_members(session: int) -> list[int]:
-    # Where there is no /proc, the shell hands a hang-up on to its jobs.
+    # Without /proc, only the leader is known: the shell passes a hang-up signal on to its jobs.
     return [pid for pid in pids() or [session] if _session_of(pid) == session]
 
 

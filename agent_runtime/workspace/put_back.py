@@ -98,7 +98,7 @@ def _put(staged: Path, place: Path) -> None:
         _remove_empty(place)
     elif not is_link and not place.is_symlink() and place.exists():
         _keep_permissions(place, staged)
-    # Beside it, since the staged one may lie on another disk.
+    # The draft is beside the target, because the staged file may be on another disk and could not be renamed.
     draft = place.with_name(f"{TEMPORARY_PREFIX}{uuid4().hex}")
     try:
         shutil.copy(staged, draft, follow_symlinks=False)

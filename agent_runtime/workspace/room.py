@@ -120,7 +120,8 @@ def _furnish(conversations: Path) -> tuple[int, Show]:
     """Makes the namespaces of the room, and enters its mounts and network. Returns the pid of the room's
     first process, and a function that makes a conversation visible in the room.
     """
-    # By number: /proc will soon be that of the room, where this process is not.
+    # Opened now and used by its number: soon /proc will be the one of the room, which does not show this
+    # process.
     own = os.open(f"/proc/{os.getpid()}/ns", os.O_RDONLY)
     kinds = namespaces.NEW_MOUNTS | namespaces.NEW_IPC | namespaces.NEW_PIDS | namespaces.NEW_NETWORK
     namespaces.unshare(kinds)
@@ -163,12 +164,12 @@ def _be_first(tell: int) -> None:
     it ends, all processes of the room end.
     """
     namespaces.mount_new("proc", Path("/proc"))
-    # A signal of the room reaches it only where there is a handler.
+    # The first process of a namespace gets signals from inside only if it has a handler for them.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     namespaces.give_up_all()
     namespaces.hide_from_others()
-    # Then no command keeps running without the server's control.
+    # So no command keeps running after the server has lost control over it.
     namespaces.end_with_parent()
     os.write(tell, _READY)
     _leave_files_of_server()
@@ -195,7 +196,8 @@ def _show_place(source: Path, place: Path, *, is_read_only: bool) -> None:
     place.mkdir(parents=True, exist_ok=True)
     if not place.is_mount():
         if is_read_only:
-            # Before it appears in the room, because later changes of a mount do not reach the room.
+            # The mount is made read-only before it appears in the room, because later changes of a mount do
+            # not reach the room.
             namespaces.mount_again(source, source, read_only=True)
         namespaces.mount_again(source, place)
 

@@ -30,7 +30,7 @@ def answer_client_call(
         observation=answer.to_wire(),
         action_id=action.id,
     )
-    # First the log, so that no crash can lose what the client was told has been taken.
+    # Logged first, so that a crash cannot lose an answer that the client knows to be accepted.
     conversation.emit(result)
     if conversation.is_running:
         tool.deliver(action_id, answer)

@@ -56,7 +56,8 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
     """Puts the files back and returns the tree that the workspace should have then."""
     shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
-    # What differs already was put back before the cut, or edited after it.
+    # Files that already differ from the intended start were restored before the interruption, or were edited
+    # after it.
     now = (await checkpoints.look()).tree
     done = {change.path for change in await shadow.changes(intended.tree, now)}
     await shadow.restore(intended.tree, wanted.tree, leave | done)

@@ -64,7 +64,7 @@ async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindR
     at, before = position(conversation.state), checkpoints.last_tree or found.tree
     safety = await checkpoints.add(CheckpointKind.REWIND, at, found, before=before)
     changes = await checkpoints.shadow.changes(found.tree, target.tree) if wanted.files else []
-    # From here to the end of the chat's part nothing else can come in between.
+    # From here on nothing is awaited until the chat has gone back, so no other work can begin in between.
     conversation.require_rest()
     result = RewindResult(
         undo=safety.info.id,

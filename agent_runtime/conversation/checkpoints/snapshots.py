@@ -103,7 +103,7 @@ class Checkpoints:
             except CheckpointsUnavailableError as error:
                 logger.warning("no checkpoint: %s", error)
 
-    # For one who holds the lock
+    # The following methods are for callers that hold the lock.
 
     @property
     def last_tree(self) -> str | None:

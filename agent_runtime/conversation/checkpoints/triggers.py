@@ -63,7 +63,7 @@ class CheckpointTriggers:
         return self._model_input.first_unseen_message(self._noted_ids)
 
     def _before(self, message: MessageEvent) -> Position:
-        # Those that wait with it belong to the same checkpoint.
+        # Other messages that wait together with this one belong to the same checkpoint.
         seqs = {event_id: seq for seq, event_id in self._model_input.state.unseen_messages}
         self._noted_ids |= seqs.keys()
         return Position(seq=seqs[message.id], leaf=message.parent_id, event_id=message.id)

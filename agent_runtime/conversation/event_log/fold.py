@@ -105,7 +105,8 @@ class Fold:
         try:
             return cls._of_snapshot(orjson.loads(snapshot), usage_id)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            # Its text may quote messages: those do not belong in the server's log.
+            # The text of the error may quote messages, which must not be in the server's log. So only its
+            # type is logged.
             logger.warning(
                 "a snapshot cannot be read; the log is read instead", extra={"error": type(error).__name__}
             )

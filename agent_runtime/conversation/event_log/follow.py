@@ -44,7 +44,7 @@ async def follow(
     # Nothing is awaited between the look at the log's end and this subscription.
     live = _Listener(conversation)
     try:
-        # A run may end while earlier frames are read: its last word would be missed without this one.
+        # A run may end while earlier frames are read. Without this frame, the reader would miss the end.
         now = conversation.run_context.full_state()
         if told is None or told.value != now.value:
             yield frames.transient(now)
@@ -83,7 +83,8 @@ class _Listener:
         return len(self._waiting) > MAX_WAITING_FRAMES or self._waiting_bytes > MAX_WAITING_BYTES
 
     def _take(self, frame: EventFrame) -> None:
-        # Once something was lost nothing more is kept: the reader will learn it with its next frame.
+        # After one frame is lost, no further frames are kept. The reader gets the error when it asks for the
+        # next frame.
         self._has_lost = self._has_lost or self._is_overfull
         if not self._has_lost or frame is frames.END:
             self._waiting.append(frame)

@@ -116,7 +116,7 @@ class History:
         try:
             self._log.set_meta("snapshot", snapshot)
         except sqlite3.Error:
-            # As on a full disk. Nothing is lost: the log has everything.
+            # For example, the disk is full. Nothing is lost, because the log has everything.
             logger.warning("a snapshot cannot be written", exc_info=True)
         self._snapshot_seq = self._log.last_seq
 
@@ -127,7 +127,7 @@ class History:
         try:
             summary.save(self._log, self.state)
         except sqlite3.Error:
-            # As above.
+            # The same as for snapshots: nothing is lost.
             logger.warning("a summary cannot be written", exc_info=True)
         self._summary_seq = self._log.last_seq
 

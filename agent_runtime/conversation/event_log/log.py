@@ -86,7 +86,8 @@ class Filter:
 
 EVERYTHING = Filter()
 
-# From an event back to the first one it goes back to, and all updates of the conversation up to a position.
+# Selects an event with all its predecessors on the branch, and all updates of the conversation up to a
+# position.
 _BRANCH = """
 WITH RECURSIVE branch (id, parent_id) AS (
     SELECT id, json_extract(CAST(body AS TEXT), '$.parent_id') FROM events WHERE id = :leaf
@@ -237,7 +238,7 @@ def reading(directory: Path) -> Iterator[LogReader]:
     try:
         with server_files():
             db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-            # It opens all its files with the first thing it reads.
+            # SQLite opens its files at the first query, which must happen inside `server_files`.
             reader = LogReader(db)
         yield reader
     finally:
@@ -381,7 +382,7 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 
 def _take_lock(path: Path) -> BinaryIO:
-    # flock belongs to the open file: the kernel gives it back however this process ends.
+    # The lock belongs to the open file. So the kernel releases it, whatever way this process ends.
     handle = path.open("ab")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,7 +18,7 @@ _STRUCTURE = frozenset(
      "action_id", "key", "rejection_source", "security_risk", "analyzer", "policy", "forgotten_event_ids")
 )  # fmt: skip
 _INNER = {"tool_call": ("id", "name", "origin"), "action": ("kind",), "observation": ("kind",)}
-# Values that mean something to programs, wherever they stand, and could not be anybody's secret.
+# Fixed words that programs read. They are never masked, because they cannot be a secret.
 _WORDS = {
     "type": {"text", "image", "thinking", "redacted_thinking"},
     "role": {"user", "system", "assistant", "tool"},
@@ -26,7 +26,7 @@ _WORDS = {
 _FIELDS = frozenset(
     name for model in (TextContent, ImageContent, Message, ToolCall) for name in model.model_fields
 )
-# Written by the runtime itself, of numbers and fixed words.
+# The runtime writes these updates itself. They contain only numbers and fixed words.
 _OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
 
 
@@ -53,7 +53,7 @@ def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
-        # Who made the rest of it stays known.
+        # The model's name stays, because it tells which vendor the rest of the event belongs to.
         holder["vendor_state"] = {"model": masker.text(state["model"])}
     if blocks := holder.get("thinking_blocks"):
         holder["thinking_blocks"] = [

@@ -24,7 +24,7 @@ MAX_RECENT = 10
 _MAX_COMMAND_CHARS = 500
 _EDITORS = frozenset({"apply_patch", "edit", "file_editor", "write_file"})
 _RUNNERS = frozenset({"terminal", "execute_ipython_cell"})
-# They neither change files nor run anything.
+# These tools neither change files nor run anything.
 _LOOKERS = frozenset(
     {
         "finish", "glob", "grep", "invoke_skill", "list_directory", "memory_search", "memory_write",

@@ -54,7 +54,7 @@ def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
         log.append(records[len(known) :])
     except sqlite3.IntegrityError as error:
         raise LogDiffersError from error
-    # The caller that gives them has them: they need not be reported back.
+    # The caller already has these events, so they need not be reported to it.
     log.acknowledge(max(log.acknowledged_seq, missing.after_seq + len(records)))
 
 
@@ -73,7 +73,7 @@ def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
         event = validate_event(body)
         if isinstance(event, ConversationStateUpdateEvent) and event.key == FULL_STATE:
             raise LogDiffersError("Such an event stands in no log.")
-        # What stands in the log already has told what it had seen.
+        # For events that are in the log already, `seen_seq` is stored there.
         seen_seq = seen.by(event, seq) if seq > log.last_seq else None
         records.append(
             Record(seq, event.id, event.kind, event.source, event.timestamp, seen_seq, to_json(body))
@@ -105,7 +105,7 @@ def tell_restored(
         events.append(status_update(ExecutionStatus.PAUSED))
     facts = restored.model_dump(mode="json", include={"as_of", "lost_events"})
     events.insert(0, ConversationStateUpdateEvent(key="agent_state", value={RESTORED: facts}))
-    # Last: where it stands, all the rest does.
+    # The message is logged last. So if it is in the log, all other events are there, too.
     message = told(_words(restored)).model_copy(update={"id": f"{mark}{state.last_seq}"})
     conversation.emit(*events, message)
     conversation.publish_full_state()

@@ -187,7 +187,7 @@ def _apply(state: State, event: AnyEvent) -> State:
         case HookExecutionEvent():
             state = _apply_hook(state, event)
         case ConversationErrorEvent():
-            # Or else a condenser that fails would fail every run from now on.
+            # Without this, a condenser that fails would make every later run fail.
             state = replace(state, wants_condensation=False)
         case _:
             pass  # of no consequence for the run
@@ -260,7 +260,7 @@ def _apply_hook(state: State, event: HookExecutionEvent) -> State:
         case HookPoint.PRE_TOOL_USE if event.action_id:
             return replace(state, blocked_actions={**state.blocked_actions, event.action_id: reason})
         case HookPoint.USER_PROMPT_SUBMIT if event.message_id:
-            # The model will never see it.
+            # The model never sees a blocked message.
             unseen = tuple(one for one in state.unseen_messages if one[1] != event.message_id)
             blocked = {**state.blocked_messages, event.message_id: reason}
             return replace(state, unseen_messages=unseen, blocked_messages=blocked)

@@ -140,7 +140,8 @@ async def call_tool(context: RunContext, action: ActionEvent) -> None:
     if context.hooks is not None:
         await context.hooks.call(context, action)
         return
-    # Not beside hooks, which are commands that may have changed anything.
+    # Earlier results are reused only without hooks, because hooks are commands that may have changed
+    # anything.
     known = reused(action, context.history.recent_events(LOOK_BACK_EVENTS), context.tools)
     context.emit(known or _with_rules(context, await execute(action, context.tools)))
 

@@ -56,9 +56,11 @@ async def run(context: RunContext) -> None:
         context.emit(status_update(ExecutionStatus.RUNNING), *renewed(context))
     while True:
         failures, status = await _outcome(_work(context))
-        # Before the end is reported: a client that hears of it may start the next run at once.
+        # The checkpoint is made before the end is reported, because a client may start the next run as soon
+        # as it knows the end.
         await context.checkpoint_triggers.end()
-        # A message may have come meanwhile. The run was still going on, so nothing else answers it.
+        # A message may have come meanwhile. It started no run, because this run was still going on. So this
+        # run must answer it.
         if status not in _DONE or not context.state.has_work:
             break
     context.emit(*failures, *_end(context, status or _status_after(failures)))
@@ -139,7 +141,7 @@ async def _work(context: RunContext) -> ExecutionStatus:
             check_cost(context)
             context.checkpoint_triggers.steer()
             budget.count(await _ask(context))
-    # A question to the user ends the run, too, but nothing is done.
+    # A question to the user also ends the run, but then the work is not finished.
     return ExecutionStatus.IDLE if context.state.must_ask else ExecutionStatus.FINISHED
 
 
@@ -214,7 +216,7 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
     if reads_same_cache(plan.condenser, context.agent.llm):
         reply = await summarize_in_place(context.model_input.prompt(), llm, client)
         stats = add_usage(stats, llm, reply) if reply is not None else stats
-    # Text beside a call of a tool says what comes next, and is no summary.
+    # If the reply calls a tool, its text says what the model does next. It is not a summary.
     if reply is None or reply.tool_calls or not reply.text.strip():
         reply = await summarize(plan, llm, client)
         stats = add_usage(stats, llm, reply)
@@ -241,7 +243,7 @@ async def _ask(context: RunContext) -> ModelTurn | None:
             listener=stream,
         )
     except LLMContextWindowError:
-        # What cannot be made shorter ends the run: the user has to know.
+        # If nothing can be condensed, the error ends the run, so that the user sees it.
         if context.model_input.plan_condensation(context.agent, is_requested=True) is None:
             raise
         context.emit(CondensationRequest())
@@ -258,6 +260,6 @@ async def _ask(context: RunContext) -> ModelTurn | None:
     found = review_actions(context, turn.events)
     context.emit(*turn.events, update, *found, seen_seq=None if turn.was_empty else seen_seq)
     if context.state.status is not ExecutionStatus.WAITING_FOR_CONFIRMATION:
-        # Or else an error would take the place of the question.
+        # While the run waits for the user's confirmation, an error would hide that question.
         check_price(context, turn.reply)
     return turn

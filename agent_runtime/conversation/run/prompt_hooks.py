@@ -15,7 +15,7 @@ from agent_runtime.hooks.outcome import Outcome, failed
 from agent_runtime.llm.errors import LLMError
 
 USAGE_ID = "hook"
-# How Claude's prompts name the place of the input.
+# The placeholder for the input in prompts that were written for Claude.
 _PLACEHOLDER = "$ARGUMENTS"
 
 

@@ -7,7 +7,8 @@ from agent_runtime.conversation.run.budget import check_cost
 from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.unproven import unproven
 
-# Deliberately narrow: what it misses is shown as unverified, what it finds wrongly costs a call of the model.
+# The pattern is narrow on purpose. A claim that it misses is only shown as unverified. A wrong match costs a
+# call of the model.
 _CLAIM = re.compile(
     r"\b(all|the|every|unit|[a-z]*\d+)\s+(\w+\s+){0,3}tests?(\s+suite)?\s+(now\s+|still\s+|all\s+)*"
     r"(pass|passes|passed|succeed|succeeded|are\s+green|is\s+green|are\s+passing|is\s+passing)\b"

@@ -73,7 +73,7 @@ def _is_worth_it(answer: ObservationEvent) -> bool:
 
 
 def _holds(tool: AnyTool, earlier: ActionEvent) -> bool:
-    # The moment of the call, not of its answer: what was written in between may or may not be in it.
+    # The time of the call and not of its answer: the answer may lack changes that were made between the two.
     since = datetime.fromisoformat(earlier.timestamp).timestamp()
     try:
         return tool.is_unchanged(tool.action_type.of(earlier), since)

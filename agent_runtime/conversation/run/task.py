@@ -85,7 +85,7 @@ class RunTask:
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and is_asked_to_stop():
                 raise
-            # Not even the failure could be written down, as on a full disk.
+            # Even the failure could not be logged, for example because the disk is full.
             logger.exception(
                 "a run ended without a record", extra={"conversation_id": str(self._conversation_id)}
             )

@@ -105,7 +105,7 @@ def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes, seal: Sp
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    # Sizes in a directory of a zip are what its maker says: no more is unpacked, whatever comes.
+    # The sizes that a zip states may be wrong. So the data is read only up to the limit.
     with archive.open(entry) as source:
         content = source.read(MAX_EVENT_BYTES + 1)
     if len(content) > MAX_EVENT_BYTES:

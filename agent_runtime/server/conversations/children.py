@@ -147,7 +147,7 @@ class Children:
         Exception: the work tree of a sub-agent's task is removed even with uncommitted changes.
         """
         conversation = self._registry.get(conversation_id)
-        # Otherwise it would be told of the end of each sub-agent.
+        # First, because otherwise the conversation would be told of the end of each sub-agent.
         await conversation.interrupt()
         for child_id in conversation.state.children:
             if self._registry.has(child_id):

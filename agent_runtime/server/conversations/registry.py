@@ -78,10 +78,11 @@ class Registry:
         self._client = client
         self._reporter = reporter
         self._live: dict[UUID, ConversationEngine] = {}
-        # Being deleted: must not be opened again while its files are still there.
+        # Conversations that are being deleted. They must not be opened again while their files still exist.
         self._leaving: set[UUID] = set()
         self.catalog = Catalog(self._path, self._live, self._leaving)
-        # Keys may not be on disk: those of a conversation that leaves memory stay here.
+        # The keys of a conversation may not be stored on disk. So they stay here when the conversation leaves
+        # memory.
         self._agents: dict[UUID, Agent] = {}
         self._secrets: dict[UUID, Secrets] = {}
         self._credential_for = credential_for
@@ -155,7 +156,7 @@ class Registry:
                 422, "workspace_unusable", f"The working directory cannot be made: {error.strerror}."
             ) from error
         except ValueError as error:
-            # Null bytes in a path, lone surrogates in a text: nothing that can be stored.
+            # For example a null byte in a path, or a lone surrogate in a text. Neither can be stored.
             raise ServerProblem(
                 422, "validation_failed", "The request holds text that cannot be stored."
             ) from error
@@ -179,7 +180,7 @@ class Registry:
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
         """Creates a conversation from an exported one. 409 if its id is taken. Raises NotATrajectoryError."""
         directory = self._directory(wishes.conversation_id)
-        # Not the name of a conversation, so that an incomplete log is never opened.
+        # This directory is not named like a conversation, so an incomplete log is never opened.
         draft = self._path / f".receiving-{uuid4().hex}"
         await asyncio.to_thread(receive, file, draft, wishes, self._seal)
         try:
@@ -357,7 +358,8 @@ class Registry:
         self._forget(conversation_id)
         conversation.release()
         del conversation
-        # Its objects refer to each other, and a few large texts do not trigger the collector.
+        # The conversation's objects refer to each other, so only the collector frees them. It does not start
+        # by itself for a few large texts.
         gc.collect()
         return True
 
@@ -370,10 +372,12 @@ class Registry:
         if conversation.state.status is not ExecutionStatus.RUNNING:
             return
         if self._is_task(conversation):
-            # Its parent is told that it was interrupted, and decides whether it goes on.
+            # The parent conversation is told that this task was interrupted, and decides whether it
+            # continues.
             settle(conversation.run_context, by="by a restart")
         elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
-            # A log from a backup lacks events that the app server has, and must get them first.
+            # A log from a backup lacks events that the app server has. It must get them before the run
+            # continues.
             self._reporter.when_current(conversation.id, partial(self._go_on, conversation))
         else:
             conversation.start()

@@ -143,8 +143,8 @@ class Outbox:
         except _UnknownConversationError:
             raise
         except Exception:
-            # A full disk, say, keeps a confirmation from being noted. Reports must go on once it is over:
-            # clients would see this conversation as running for ever.
+            # For example, a confirmation cannot be stored while the disk is full. Reports must continue
+            # later: otherwise clients would always see this conversation as running.
             logger.exception("a report failed", extra={"url": self._url})
             await self._pause()
 
@@ -230,7 +230,8 @@ class Outbox:
             raise _UnavailableError(f"HTTP {reply.status_code} without an acknowledged_seq") from error
 
     async def _settle(self, acknowledged: int, *, expected: int) -> None:
-        # A receiver that knows less than it once confirmed, say from a restored backup, is told again.
+        # If the receiver has fewer events than it once confirmed, for example after it was restored from a
+        # backup, the events are sent again.
         self._sent_seq = min(acknowledged, self._log.last_seq)
         if self._sent_seq != self._log.acknowledged_seq:
             self._log.acknowledge(self._sent_seq)

@@ -26,7 +26,7 @@ def main(url: str, arguments: list[str]) -> int:
     request = urllib.request.Request(  # noqa: S310 (the agent server's own relay)
         url, file.read_bytes(), {"Content-Type": "application/octet-stream"}, method="POST"
     )
-    # It is on loopback, whatever proxy commands use.
+    # The relay is on loopback, so the proxy of commands is not used.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=TIMEOUT_SECONDS) as reply:

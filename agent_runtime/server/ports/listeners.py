@@ -43,7 +43,8 @@ class _Listener:
         if not self.address.is_unspecified:
             return 0
         is_same_family = (self.address.version == 6) == (":" in host)
-        # A listener on [::] also accepts connections to IPv4 addresses, unless it has switched that off.
+        # A listener on [::] also accepts connections to IPv4 addresses, unless its program has switched that
+        # off.
         return 2 if is_same_family else int(self.address.version == 6)
 
 

@@ -33,7 +33,7 @@ _POLICY = (
 
 
 _logger = logging.getLogger(__name__)
-# Otherwise each request and each connection would be logged.
+# Without this, each request and each connection would be logged.
 _logger.setLevel(logging.WARNING)
 
 

@@ -22,7 +22,7 @@ def replace_file(
         try:
             with os.fdopen(handle, "wb") as file:
                 mode = 0o644 if is_for_commands and are_two() else 0o600
-                # Who may read a program may also start it.
+                # Users who may read a program may also start it.
                 os.fchmod(handle, mode | (mode & 0o444) >> 2 if is_program else mode)
                 file.write(content)
             draft.replace(path)

@@ -291,7 +291,7 @@ class Browser:
     async def _take_picture(self, session: str, params: Json) -> None:
         if self.on_picture is not None:
             self.on_picture(params)
-        # The next one comes after this.
+        # Chromium sends the next picture only after this answer.
         await asyncio.sleep(PICTURE_SECONDS)
         answer = {"sessionId": params["sessionId"]}
         await self._connection.call("Page.screencastFrameAck", answer, session=session)

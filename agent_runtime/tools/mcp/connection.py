@@ -224,7 +224,7 @@ class McpConnection:
             finally:
                 listening.cancel()
                 await asyncio.wait([listening])
-                # Unless another has been opened meanwhile.
+                # Only if no other connection was opened meanwhile.
                 if self._client is client:
                     self._client = None
 
@@ -318,8 +318,8 @@ class McpConnection:
         return oauth(url, auth, self.oauth_state, self._sign_in)
 
     async def _note_refusal(self, response: "httpx2.Response") -> None:
-        # The library says no more than that there was one. What is sent without being asked for may be
-        # refused at any time.
+        # The library only reports that the server refused, not why. Only POST counts: the server may refuse
+        # the listening stream at any time.
         if response.status_code >= _FIRST_REFUSAL and response.request.method == "POST":
             await response.aread()
             why = _detail(response) or missing_scope(response)

@@ -141,7 +141,7 @@ class McpServers:
         It asks the server before each call, since a malicious server would not report a change.
         """
         if self._look(connection, await connection.tools()):
-            # The log, and the model, are told before its next reply.
+            # The log and the model are told before the model's next reply.
             self.expect_changes()
         return self.approvals.change_of(connection.name, tool)
 

@@ -56,7 +56,7 @@ class McpTool(DescribedTool[MCPToolAction]):
         self._approved = approved
         self._connection = connection
         self._check = check
-        # What a server says of its tools must not make a call look harmless: see `claims`.
+        # The server states these annotations itself. They must not make a call look harmless: see `claims`.
         self.annotations = ToolAnnotations.model_validate(approved.annotations)
 
     @property

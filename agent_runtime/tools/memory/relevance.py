@@ -9,7 +9,7 @@ from agent_runtime.tools.memory.notes import Note
 MAX_WORDS = 64
 _TITLE_WEIGHT = 4.0
 _WORD = re.compile(r"\w+")
-# Words that say nothing about a subject; with few notes their rank would decide.
+# Words that say nothing about a subject. If there are few notes, these words would decide the order.
 _COMMON_WORDS = """
     about after all also and any are because been before but can could did does doing done for from had
     has have her him his how into its just let make may more most must need new not now off one only our

@@ -17,7 +17,8 @@ TIMEOUT_SECONDS = 30.0
 MAX_FILES = 100
 MAX_LINES_PER_FILE = 30
 _FOUND_LINE = re.compile(r"([^\0]+)\0(\d+)([:-])(.*)", re.DOTALL)
-# Only .gitignore files decide, in and out of repositories alike; the user's own habits do not.
+# Only .gitignore files decide what is ignored, inside and outside of repositories. The user's own settings
+# for ripgrep and git have no effect.
 _RIPGREP_OPTIONS = (
     "--no-config", "--no-messages", "--color=never", "--null",
     "--hidden", "--glob=!.git",

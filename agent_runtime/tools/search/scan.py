@@ -21,7 +21,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# A NUL within the first part of a file makes it a binary one; one further on ends the search.
+# A file with a NUL in its first part is binary and is skipped. A NUL after this part ends the search of the
+# file.
 _PROBED_BYTES = 65_536
 _TOKEN = re.compile(
     r"(?P<directories>(?:^|(?<=/))\*\*/)|(?P<all>^\*\*$)|(?P<below>(?<=/)\*\*$)|(?P<star>\*)|(?P<one>\?)"

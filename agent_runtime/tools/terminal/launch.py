@@ -14,11 +14,11 @@ from agent_runtime.workspace.users import start_process
 
 ROWS, COLUMNS = 50, 200
 
-# STATUS_FIFO and VARIABLES_FIFO stand for the quoted paths. A command's report is written once, by whichever
-# comes first: the call that is typed after each command, or PROMPT_COMMAND when Ctrl-C has thrown the typed
-# line away. What a command has made readonly must not end the report: an assignment to it would, `declare`
-# and `local` only complain. A command's own variables come over a FIFO, so that they stand in no file, no
-# command line and no echo of the terminal; they are gone again when the command is.
+# STATUS_FIFO and VARIABLES_FIFO stand for the quoted paths. The report of a command is written once. Usually
+# the call that is typed after each command writes it. If Ctrl-C has dropped the typed line, PROMPT_COMMAND
+# writes it. A variable that a command has made readonly must not stop the report. An assignment to it would
+# stop it; `declare` and `local` only print a warning. The variables for a single command come over a FIFO. So
+# they are in no file, no command line and no echo of the terminal, and they end with the command.
 RC = r"""
 unset HISTFILE
 set +H

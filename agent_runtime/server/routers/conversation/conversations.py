@@ -152,7 +152,8 @@ def check_size(message: SendMessageRequest) -> None:
 def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> None:
     """Adds the message to the conversation. With `run`, starts a run to answer it, unless one is going on."""
     is_new = conversation.send(message.to_message(), message_id=message.id, sender=message.sender)
-    # A repeated message starts nothing, unless the first time ended between the message and its run.
+    # A repeated message starts no run. Exception: the server ended after it stored the message and before it
+    # started the run.
     is_waiting = conversation.status is ExecutionStatus.IDLE and conversation.state.has_work
     if message.run and not conversation.is_running and (is_new or is_waiting):
         conversation.start()

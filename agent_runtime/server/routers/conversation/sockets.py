@@ -200,6 +200,6 @@ async def _send_text(socket: WebSocket, text: bytes) -> None:
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
-    # It may have been closed from the other side in the same moment.
+    # The client may have closed the socket at the same moment.
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         await socket.close(code, reason)

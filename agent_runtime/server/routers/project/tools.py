@@ -21,7 +21,7 @@ DEFAULT_SET = ("terminal", "file_editor", "task_tracker", "browser_tool_set")
 
 async def _context(request: Request) -> ToolContext:
     workspace: Path = request.app.state.config.workspace_path
-    # The id of no conversation: these tools are never run.
+    # No conversation has this id. The tools are only listed and never run.
     delegation = request.app.state.children.delegation_of(UUID(int=0))
     return ToolContext(working_dir=workspace, state_dir=workspace, delegation=delegation)
 
