@@ -203,7 +203,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
 PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)
 # An identity provider's page sends its signed answer here.
 FOREIGN_FORMS = re.compile(rf"{re.escape(saml.router.prefix)}/[^/]+/acs")
-# Messages carry images.
+# Messages may contain images, so their bodies are large.
 PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
 INNER_ROUTERS: tuple[APIRouter, ...] = (
     status.inner_router,

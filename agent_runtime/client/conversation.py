@@ -82,8 +82,7 @@ class Conversation:
     ) -> None:
         """Starts a new conversation, or opens the existing one with this id in its last state.
 
-        An existing conversation keeps the settings that it was created with. Its agent may get other models
-        and keys.
+        An existing conversation keeps its settings. Only the agent's models and keys may be other ones.
         workspace: where the agent works: a directory of this machine, or a server with a directory.
         persistence_dir: where logs of local conversations are stored. Without it, `close` deletes the log.
         callbacks: called once with every new event of the log, in order, in a separate thread.
@@ -91,8 +90,7 @@ class Conversation:
         confirmation_policy: when `run` returns to let you look at the agent's next actions. Another `run`
         approves them, `reject_pending_actions` rejects them.
         security_analyzer: rates the risk of actions, in addition to the rules for commands and files.
-        hook_config: commands that run at certain points of the agent's work, on the machine where the agent
-        works.
+        hook_config: commands that run at certain points, on the machine where the agent works.
         plugins: directories or repositories with skills, hooks and MCP servers, fetched from where the agent
         works. A text is the `source` of a plugin.
         client_tools: tools of this program that the agent may call. Your callbacks see the calls. If a tool

@@ -54,7 +54,7 @@ from app_server.core.errors import BadGateway, Conflict
 
 HEALTH_TIMEOUT_SECONDS = 2.0
 SEND_TIMEOUT_SECONDS = 15.0
-# A model reads all of it and writes a summary.
+# A model reads the whole conversation and writes a summary.
 CONDENSE_TIMEOUT_SECONDS = 600.0
 # A repository with thousands of files, on a busy machine.
 OFFERS_TIMEOUT_SECONDS = 120.0
@@ -87,7 +87,8 @@ class AgentClient(AgentFiles, AgentPages):
     async def is_healthy(self) -> bool:
         """Returns whether an agent server answers that accepts our session key."""
         try:
-            # Of each whole reply: one that comes in drops would keep its caller waiting.
+            # The limit is for the whole reply, because a reply in small pieces would otherwise keep its
+            # caller waiting.
             async with asyncio.timeout(2 * HEALTH_TIMEOUT_SECONDS):
                 health = await self._http.get(
                     f"{self.url}/health", headers=self.passage, timeout=HEALTH_TIMEOUT_SECONDS

@@ -54,7 +54,8 @@ async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter
     up_to = min(first_kept - 1, anchor_id + _BATCH)
     if unsent_after is not None and (sent_up_to := await unsent_after(session)) is not None:
         up_to = min(up_to, sent_up_to)
-    # Entries that record a deletion cause no further one, or an idle server would delete for ever.
+    # Entries that record a deletion do not count, because an idle server would otherwise record a deletion at
+    # each run.
     told = select(AuditEntry.id).where(
         AuditEntry.id <= up_to, AuditEntry.action != AuditAction.AUDIT_LOG_TRIMMED
     )

@@ -154,7 +154,8 @@ class Deliveries:
         if self._commenting is None:
             return await self._refuse(work, "This server writes no comments.")
         delivery, began = work.delivery, time.monotonic()
-        # Noted first: a server can end between the comment and its outcome.
+        # The attempt is noted first, because the server may end after it has written the comment and before
+        # it stores the outcome.
         await self._note_attempt(work)
         try:
             places = await self._commenting.comment(
@@ -170,7 +171,7 @@ class Deliveries:
         except AppError as error:
             await self._note(work, None, error.detail, began, is_counted=True)
             raise GiveUp(error.detail) from error
-        # Not worth another attempt, and no failure of this server.
+        # If there is no place for a comment, this is not a failure, and the delivery is not repeated.
         await self._note(work, None, None if places else NO_PLACE, began, is_counted=True)
         return {"places": places}
 

@@ -34,7 +34,7 @@ def _message(server: MailServer, recipient: str, told: Told, message_id: str) ->
     message["Subject"] = told.title
     message["Date"] = formatdate()
     message["Message-ID"] = f"<{message_id}@{server.sender.rpartition('@')[2]}>"
-    # Programs that answer by themselves leave it alone.
+    # With this header, programs such as out-of-office replies do not answer.
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(f"{told.text}\n\n{told.url}\n")
     return message

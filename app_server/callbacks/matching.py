@@ -27,7 +27,7 @@ async def enqueue_matching(
     owner of the conversation. events: positions and events. sets_off_tasks: False for a conversation that a
     callback has started and for a sub-conversation, so that tasks start no tasks.
     """
-    # A person who is no administrator any more gets nothing of others.
+    # Callbacks for everyone end when their owner is no longer an administrator.
     administrators = select(User.id).where(User.role.in_(ADMINISTRATORS), User.disabled_at.is_(None))
     query = select(Callback).where(
         Callback.is_enabled,

@@ -78,7 +78,7 @@ class Inventory:
         StartFailure.
         """
         sandbox_id = await self._find(prefix)
-        # The row first: a server that finds the machine dead would else bring it up again.
+        # The row changes first. Otherwise a server that finds the machine dead would start it again.
         async with self._database.session() as session:
             (await session.get_one(Sandbox, sandbox_id)).status = SandboxStatus.PAUSED
         await self._backend.stop(sandbox_id)

@@ -13,7 +13,8 @@ _COMMIT = re.compile(
     rb"tree " + _ID + rb"\n(?:parent " + _ID + rb"\n)*author " + _PERSON + rb"committer " + _PERSON
 )
 _TAG = re.compile(rb"object (" + _ID + rb")\ntype [a-z]+\ntag [^\n]+\ntagger " + _PERSON)
-# What git removes at both ends of a name (strbuf_addstr_without_crud), so that both sides compare alike.
+# The characters that git removes at both ends of a name (strbuf_addstr_without_crud). Removed here too, so
+# that names can be compared.
 _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
 
 

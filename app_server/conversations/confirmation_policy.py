@@ -12,7 +12,7 @@ _POLICIES: dict[ConfirmationMode, dict[str, Any]] = {
     ConfirmationMode.RISKY: {"kind": "ConfirmRisky", "threshold": "HIGH", "confirm_unknown": True},
     ConfirmationMode.NEVER: {"kind": "NeverConfirm"},
 }
-# The model's opinion counts where it has one; where it has none, the rules for commands and files decide.
+# The model's rating counts if it gives one. Otherwise the rules for commands and files decide.
 _ANALYZER = {
     "kind": "EnsembleSecurityAnalyzer",
     "analyzers": [{"kind": "PolicyRailSecurityAnalyzer"}, {"kind": "LLMSecurityAnalyzer"}],

@@ -153,7 +153,7 @@ class Forks:
         begun = StartRequest.model_validate(task.request)
         carried = {name: getattr(begun, name) for name in _CARRIED_OVER}
         secrets = opened(self.cipher, task.encrypted_secrets)
-        # Their parameters are in the first message, which is in the log.
+        # The plugins' parameters are left out: the first message in the log contains them.
         plugins = [each.model_copy(update={"parameters": None}) for each in begun.plugins or ()]
         return StartRequest(
             title=wanted.title or original.title,

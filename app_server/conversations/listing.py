@@ -65,9 +65,10 @@ async def search(
     if page_id is not None:
         created_at, last_id = page_position(page_id)
         found = found.where(tuple_(Conversation.created_at, Conversation.id) < tuple_(created_at, last_id))
-    # First the ids: to sort all that match is cheap only without what the page shows of each. The user's own
-    # are read in the order of their index until the page is full; with the shared ones in one condition, all
-    # would be read and sorted.
+    # The first query reads only ids, because sorting all matches is cheap only without their other columns.
+    # The user's own conversations and the shared ones are separate queries. So the own ones are read in the
+    # order of their index until the page is full. With one condition for both, all rows would be read and
+    # sorted.
     parts = [
         select(found.where(whose).order_by(*newest_first).limit(limit + 1).subquery())
         for whose in (Conversation.user_id == user_id, shared_with(user_id))

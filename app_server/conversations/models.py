@@ -52,8 +52,8 @@ class Conversation(Base):
     __tablename__ = "conversations"
     __table_args__ = (
         Index(None, "user_id", "created_at", "id"),
-        # Only for the few that have a value: for the others the planner of SQLite would prefer these to the
-        # index above, and sort all conversations of a list.
+        # These indexes contain only the few rows that have a value. Otherwise SQLite would use them in place
+        # of the index above, and would sort all conversations of a list.
         *(
             Index(
                 f"ix_conversations_{column}",

@@ -65,7 +65,8 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
             return
         others = await residents_of(session, conversation.sandbox_id)
         is_there = await session.get(Sandbox, conversation.sandbox_id) is not None
-    # After the last one is deleted, no conversation can join (sandbox_choice.py), so this answer stays true.
+    # When the last conversation is deleted, no other can join the sandbox (sandbox_choice.py). So this answer
+    # stays true.
     if others and is_there:
         await _remove_part(database, sandboxes, conversation)
     else:
@@ -97,7 +98,8 @@ async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: C
 
 
 async def _remove_directory(client: AgentClient, directory: str) -> None:
-    # Caches of package managers are without the right to write, which also forbids to remove them.
+    # Some package managers make read-only directories as caches. Their files cannot be removed without a
+    # change of the mode.
     place = shlex.quote(directory)
     await repository.must_run(
         client, f"[ -e {place} ] || exit 0\nrm -rf {place} || {{ chmod -R u+rwX {place}; rm -rf {place}; }}"

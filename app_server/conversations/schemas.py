@@ -39,7 +39,7 @@ MAX_PROCESSORS = 10
 
 
 def _has_no_null(text: str) -> str:
-    # PostgreSQL cannot compare with it, and no text of ours contains one.
+    # PostgreSQL cannot compare texts with a null character, and no stored text contains one.
     if "\x00" in text:
         raise ValueError("must not contain a null character")
     return text

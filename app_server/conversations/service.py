@@ -196,7 +196,8 @@ async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) ->
     Returns the ids of all deleted conversations. Raises what `require` raises.
     """
     conversation = await require(session, user_id, conversation_id)
-    # Locked: a conversation that joins must see whether this was the last one there.
+    # The row is locked, because a conversation that joins the sandbox must see whether this was the last one
+    # in it.
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     await session.execute(
         update(Conversation).where(Conversation.id == conversation_id).values(deleted_at=now())
@@ -240,7 +241,7 @@ async def send_message(
     try:
         await client.send_message(conversation_id, message.to_agent(message_id, sender))
     except NoAnswer:
-        # It may have arrived: it is handed over once more, which its id makes the same as once.
+        # The message may have arrived. It is sent again later; its id makes sure that it counts only once.
         return await _keep_for_later(database, viewer, user, conversation_id, message_id, message)
     async with database.read() as session:
         shown = await viewer.find(session, conversation_id, user_id=user.id)
@@ -313,7 +314,8 @@ async def workplace(
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:
     known = await session.get(Conversation, task_id)
     if known is None:
-        # The first of a shared sandbox may be deleted; the sandbox that has its id is for the others.
+        # The conversation that a shared sandbox was made for may be deleted. The sandbox then keeps its id
+        # for the other conversations.
         if await session.get(Sandbox, task_id) is not None:
             raise _id_taken()
         return None

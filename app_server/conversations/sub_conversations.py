@@ -53,7 +53,8 @@ async def leave_family(session: AsyncSession, conversation: Conversation, moment
         )
         children = (await session.scalars(query.with_for_update())).all()
         for child in children:
-            # Locked: a conversation that joins must see whether this was the last one there.
+            # The row is locked, because a conversation that joins the sandbox must see whether this was the
+            # last one in it.
             await session.get(Sandbox, child.sandbox_id, with_for_update=True)
             child.deleted_at = moment
         waiting = [child.id for child in children]

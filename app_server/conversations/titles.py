@@ -102,7 +102,7 @@ async def send_title(database: Database, client: AgentClient, conversation_id: U
     """Sends the title and marks it as sent. Idempotent. Raises AppError; the title then still waits."""
     await client.set_title(conversation_id, title)
     async with database.session() as session:
-        # Not one that came meanwhile.
+        # A newer title that came meanwhile stays unsent.
         await session.execute(
             update(Conversation)
             .where(Conversation.id == conversation_id, Conversation.unsent_title == title)

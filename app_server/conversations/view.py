@@ -161,7 +161,7 @@ class Viewer:
         self, sandbox_id: UUID, task: StartTask, stored: SandboxStatus | None
     ) -> SandboxStatus:
         if stored is None:
-            # READY without one: it was imported.
+            # A READY conversation without a sandbox was imported.
             ended = task.status in {StartStatus.ERROR, StartStatus.READY}
             return SandboxStatus.MISSING if ended else SandboxStatus.STARTING
         if stored != SandboxStatus.RUNNING:
@@ -169,7 +169,7 @@ class Viewer:
         try:
             self.sandboxes.client(sandbox_id)
         except Conflict:
-            # It ought to run, and is on its way back.
+            # The sandbox should run and is being started again.
             return SandboxStatus.STARTING
         return SandboxStatus.RUNNING
 

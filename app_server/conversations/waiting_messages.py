@@ -42,7 +42,7 @@ async def take_back(
     is_missed = await pending.first(session, conversation_id) is not None
     if is_missed or sandbox is None or not start_tasks.only_waits(task):
         return None
-    # One that is on its way out of an archive goes on.
+    # A sandbox that is being restored from an archive continues to start.
     if sandbox.status != SandboxStatus.STARTING or sandbox.archive_id is not None:
         return None
     start_tasks.wait_no_more(task)

@@ -23,7 +23,7 @@ _NAME = re.compile(
 _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)")
 _PORT = re.compile(r":([0-9]{1,5})$")
 
-# Python's table of what is global does not decide about these.
+# Networks for which Python's `is_global` is not used.
 _REFUSED: tuple[Network, ...] = tuple(
     map(
         ip_network,
@@ -41,7 +41,7 @@ _REFUSED: tuple[Network, ...] = tuple(
         ),
     )
 )
-# IPv6 addresses that carry an IPv4 address: where they lead is for others to decide.
+# IPv6 addresses that contain an IPv4 address. Other machines decide where such an address leads.
 _CARRIERS: tuple[Network, ...] = tuple(
     map(ip_network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
 ) + tuple(map(ip_network, ("2001::/32", "2002::/16")))

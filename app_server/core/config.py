@@ -314,7 +314,8 @@ class Config(SignInConfig):
 
     @model_validator(mode="after")
     def _names_of_pages_are_kept_apart(self) -> Self:
-        # Over plain HTTP a page could set cookies for the names above it, which nothing tells from ours.
+        # Over plain HTTP, a page could set cookies for its parent domain. They could not be distinguished
+        # from our cookies.
         if self.preview_domain in {None, "", "localhost"} or self.base_url.startswith("https:"):
             return self
         raise ValueError("SLIPWAY_PREVIEW_DOMAIN needs a SLIPWAY_PUBLIC_URL that begins with https")

@@ -54,7 +54,7 @@ def _give_up_dead(connection: Any, record: Any, _proxy: object) -> None:
         return
     import asyncpg
 
-    # The last one: of a connection whose statement was cancelled and has not ended yet.
+    # InternalClientError: the connection's last statement was cancelled and has not ended yet.
     broken = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
     try:
         connection.run_async(lambda driver: driver.execute("SELECT 1", timeout=PING_SECONDS))
@@ -64,7 +64,8 @@ def _give_up_dead(connection: Any, record: Any, _proxy: object) -> None:
 
 def _as_operational(context: ExceptionContext) -> OperationalError | None:
     error = context.original_exception
-    # The last one: a connection that was ended, or whose statement was cancelled, is asked once more.
+    # InternalClientError: a statement was sent on a connection that has ended, or whose statement was
+    # cancelled.
     confused = getattr(context.dialect.loaded_dbapi, "InternalClientError")  # noqa: B009 (the driver's own)
     if isinstance(error, (TimeoutError, OSError, confused)):
         context.is_disconnect = True

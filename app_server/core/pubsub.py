@@ -112,7 +112,8 @@ class Subscription:
     def push(self, frame: Frame) -> None:
         if self._ended or (frame == LOOK and self._frames and self._frames[-1] == LOOK):
             return
-        # One frame is always taken: no watcher could ever get past a larger one.
+        # An empty queue accepts a frame of any size. Otherwise no subscriber could ever get past a large
+        # frame.
         too_large = bool(self._frames) and len(frame.text) > self._characters_left
         if too_large or len(self._frames) >= self._limit:
             self.end(End.OVERRUN)
@@ -289,7 +290,8 @@ class RedisPubSub:
             self._unheard.add(self._outgoing.get_nowait()[0])
 
     def _go_on_together(self) -> None:
-        # Those that began while it was away start over: what others say between events was not told to them.
+        # Subscriptions that began while Redis was away are ended, so that they start again. They have missed
+        # frames of other servers that are not stored.
         if self._is_away:
             self._local.end_all(End.OVERRUN)
         self._is_away = False

@@ -141,7 +141,7 @@ class _BriefConnection(_OrderedConnection):
         self._in_thread: set[object] = set()
 
     async def _run(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        # What was cancelled while it waited is still at work in its thread: then everything queues behind it.
+        # A cancelled step may still run in its thread. Then all further steps must wait behind it.
         if not self._in_thread and not self._may_wait(fn, args):
             return fn(*args, **kwargs)
         token = object()

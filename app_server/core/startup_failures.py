@@ -60,7 +60,8 @@ def database_sentence(config: Config, error: BaseException | None) -> str | None
     state = str(getattr(error, "sqlstate", None) or "")
     if state.startswith("53100"):
         return f"The disk of the database at {_place(config)} is full: free some room there."
-    # Of connections, who may connect, which database, too many connections, and its own stop and start.
+    # SQLSTATE classes: connection, authorisation, unknown database, too many connections, and start or stop
+    # of the server.
     if not state or state[:2] in {"08", "28", "3D", "53", "57"}:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return (

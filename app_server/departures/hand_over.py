@@ -52,7 +52,7 @@ async def hand_over_conversations(
     ids = list(await session.scalars(mine))
     places = select(Conversation.sandbox_id).where(Conversation.id.in_(mine)).distinct()
     sandbox_ids = list(await session.scalars(places))
-    # Locked: a conversation that joins a sandbox must see whose it is.
+    # The rows are locked, because a conversation that joins a sandbox must see who its owner is.
     locked = select(Sandbox.id).where(Sandbox.id.in_(places)).order_by(Sandbox.id).with_for_update()
     await session.execute(locked)
     for start in range(0, len(ids), _BATCH):
@@ -71,7 +71,7 @@ async def hand_over_conversations(
     for start in range(0, len(sandbox_ids), _BATCH):
         some = sandbox_ids[start : start + _BATCH]
         for of_sandbox, place in (
-            # Also those that are being deleted: a sandbox belongs to one person.
+            # Conversations that are being deleted are included, because a sandbox belongs to one person.
             (Conversation, Conversation.sandbox_id),
             (Sandbox, Sandbox.id),
             (Archive, Archive.sandbox_id),

@@ -10,7 +10,7 @@ from app_server.docker_engine.refusals import explain
 if TYPE_CHECKING:
     from docker import DockerClient
 
-# One that is well says within milliseconds who it is; then it may be given minutes of work.
+# A working engine answers within milliseconds. Later calls may take longer.
 CONNECT_TIMEOUT_SECONDS = 3
 API_TIMEOUT_SECONDS = 30
 

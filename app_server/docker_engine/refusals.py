@@ -19,7 +19,7 @@ class _Meaning:
     fix: str
 
 
-# The first that fits: a disk that is full shows in many other refusals.
+# The first meaning that fits is used. A full disk comes first, because it also causes many other refusals.
 _MEANINGS = (
     _Meaning(
         ("no space left on device", "disk quota exceeded"),

@@ -35,7 +35,7 @@ from app_server.sandbox_images.validation import judge_image
 if TYPE_CHECKING:
     from docker import DockerClient
 
-# What the engine says of itself, and what a sandbox lacks when it says no.
+# Fields of the engine's description, and the limit that sandboxes lack if the field is false.
 _LIMITS = {"SwapLimit": "swap", "PidsLimit": "processes", "CpuCfsQuota": "CPUs"}
 
 

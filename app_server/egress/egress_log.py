@@ -88,7 +88,7 @@ class EgressLog:
         entry.bytes_sent += bytes_sent
         entry.bytes_received += bytes_received
         async with self._writing:
-            # The first has written for all that waited. If it failed, each tries again.
+            # The first task writes the batch for all that wait. If it fails, the next one tries again.
             if not batch.is_written:
                 await self._write(batch)
 

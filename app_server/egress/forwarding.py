@@ -101,7 +101,7 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
         if changes.proxy.authorization:
             headers.append((b"proxy-authorization", changes.proxy.authorization.encode()))
     is_chunked = asked.header("transfer-encoding") != ""
-    # Beside chunks a length is what two servers read in two ways.
+    # A request with chunks must not have a length, because two servers could read it in two ways.
     framed = {b"content-length"} if is_chunked else set[bytes]()
     named = {name.strip().lower().encode() for name in asked.header("connection").split(",")}
     kept = [

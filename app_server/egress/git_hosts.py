@@ -21,9 +21,9 @@ _USUAL_PORTS = frozenset((22, 80, 443))
 _MAX_DECODINGS = 4
 _PUSH = "git-receive-pack"
 _READING_METHODS = frozenset((b"GET", b"HEAD", b"OPTIONS"))
-# What git and git-lfs ask for with POST when they read.
+# The paths that git and git-lfs call with POST when they only read.
 _READING_PATHS = ("/git-upload-pack", "/info/lfs/objects/batch")
-# What git hosts take a token in, beside Authorization.
+# The headers in which git hosts accept a token.
 _CREDENTIAL_HEADERS = frozenset(
     b"authorization private-token job-token deploy-token x-gitlab-token x-api-key x-auth-token".split()
 )
@@ -63,10 +63,10 @@ def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
     shown = {name for name, _ in asked.request.headers} - {*replaced}
     if shown & _CREDENTIAL_HEADERS or _CREDENTIAL_FIELD.search(target):
         return Reason.FOREIGN_CREDENTIAL
-    # Browsers carry cookies along; those of a session may read, and change nothing.
+    # Browsers send cookies with each request. Requests with a cookie may read but must not change anything.
     if b"cookie" in shown and not is_reading:
         return Reason.FOREIGN_CREDENTIAL
-    # A token may stand in a body, too, which is not read here.
+    # A token could also be in the body, which is not read here. So all other writing requests are refused.
     is_closed = not replaced and not is_reading
     return Reason.GIT_WRITE if is_closed and not target.endswith(_READING_PATHS) else None
 

@@ -137,7 +137,8 @@ class PolicyDecisions:
             policy = await self._policy(session, user_id, target.sandbox_id, repositories, variables)
             if reason := policy.refusal(host, target.port):
                 raise Refused(self._told(reason, host))
-            # What all of them work on is whose credentials are added.
+            # Credentials of a repository are added only if all conversations in the sandbox work on this
+            # repository.
             repository = repositories[0] if len(set(repositories)) == 1 else None
             held = await held_for(session, self._cipher, user_id, repository, host=host, port=target.port)
             known = await git_hosts.git_hosts_of(session, user_id, repositories)

@@ -93,7 +93,8 @@ class EgressProxy:
     async def _converse(self, line: PinnedConnection, client: ClientSide) -> None:
         sandbox: Sandbox | None = None
         while asked := await client.next_request():
-            # The relay adds it to the first request of a connection only, which may outlast it.
+            # The relay adds the key only to the first request of a connection. The connection may last longer
+            # than the key.
             key = _key_of(asked)
             try:
                 sandbox = await (self._decisions.sandbox(key) if key else self._decisions.again(sandbox))
@@ -176,7 +177,7 @@ class EgressProxy:
         if wanted and await wanted.serve(client):
             await self._egress_log.note(way.target)
             return True
-        # A proxy takes plain requests as they are, and rarely lets tunnels lead to the port of http.
+        # Upstream proxies accept plain HTTP requests directly. Most of them do not allow a tunnel to port 80.
         connecting = connect_to_proxy(way.proxy) if way.proxy else way.connect()
         world = await self._await_connection(client, way, connecting)
         if world is None:

@@ -64,7 +64,7 @@ class _SamePort(asyncio.Protocol):
     ) -> None:
         # No closure over self: the cycle would keep each ended connection until a full collection.
         self._of_server = (config, server_state, app_state, _loop)
-        # The server ends what it knows of; it asks no more of it than `shutdown`.
+        # At its end, the server calls `shutdown` of each connection in this set.
         self._connections: set[Any] = server_state.connections
         self._tasks = server_state.tasks
         self._transport: asyncio.Transport | None = None

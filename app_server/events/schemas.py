@@ -86,7 +86,7 @@ class DurableFrame(BaseModel):
         try:
             self._body = to_json(self.event, inf_nan_mode="null").decode()
         except PydanticSerializationError:
-            # Lone surrogates, or too deep: no reader could be given it either.
+            # The event has lone surrogates or is nested too deeply. It could not be sent to any reader.
             raise ValueError("event: cannot be written as JSON text") from None
         return self
 
@@ -119,7 +119,7 @@ class DurableFrame(BaseModel):
 
     @property
     def _ends_retry(self) -> bool:
-        # What is said, renamed or counted meanwhile leaves the agent waiting (as in events/fold/reduce.ts).
+        # Messages of the user, new titles and new counts do not end the wait (as in events/fold/reduce.ts).
         if self._envelope.kind == "ConversationStateUpdateEvent":
             return self.event.get("key") in ("execution_status", "full_state")
         return self._envelope.source != "user"

@@ -25,7 +25,7 @@ _SHALLOW_LINES = re.compile(
     rb"(?:0035shallow [0-9a-f]{40}\n|0034shallow [0-9a-f]{40}"
     rb"|004dshallow [0-9a-f]{64}\n|004cshallow [0-9a-f]{64})+"
 )
-# check-ref-format(1): what two programs might read as two names.
+# Ref names that two programs might read differently (check-ref-format(1)).
 _AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
 
 

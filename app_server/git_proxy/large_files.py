@@ -37,7 +37,7 @@ _MAX_REDIRECTS = 3
 _TIMEOUT = httpx.Timeout(300.0, connect=15.0)
 _REPLY_SECONDS = 60.0
 _ACTIONS = ("download", "upload", "verify")
-# The HTTP client sets these. A host that names them cannot be meant.
+# The HTTP client sets these headers itself, so values that the host states for them are not used.
 _NOT_FORWARDED = frozenset(("host", "content-length", "transfer-encoding", "connection", "accept-encoding"))
 
 Action = Literal["download", "upload", "verify"]

@@ -35,7 +35,7 @@ def bounded_values(scope: Scope, receive: Receive) -> Receive:
         message = await receive()
         values += values_in(message.get("body", b""))
         if values > MAX_VALUES:
-            # The framework lets this class, and only this one, out of its body parsing.
+            # While it parses a body, the framework passes on no other exception class.
             raise HTTPException(413, f"A JSON body must not have more than {MAX_VALUES} values.")
         return message
 

@@ -84,7 +84,7 @@ class _Body:
         message = await self._receive()
         self._seen += len(message.get("body", b""))
         if self._seen > MAX_ANONYMOUS_BYTES and not await self.has_known_sender():
-            # The framework lets this class, and only this one, out of its body parsing.
+            # While it parses a body, the framework passes on no other exception class.
             raise HTTPException(401, f"{_DETAIL} {_FIX}")
         if self._seen > LARGE_BYTES and self._turn is None:
             turn = self._turns.setdefault(self._sender, asyncio.Lock())

@@ -261,7 +261,7 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
     async def receive_limited() -> Message:
         nonlocal seen, is_whole
         try:
-            # After the body only the end of the connection can follow; there is no time limit for it.
+            # After the body, only the end of the connection can follow, which has no time limit.
             async with asyncio.timeout(None if is_whole else piece_seconds):
                 message = await receive()
         except TimeoutError:
@@ -269,7 +269,7 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
         is_whole = not message.get("more_body", False)
         seen += len(message.get("body", b""))
         if seen > max_bytes:
-            # The framework lets this class, and only this one, out of its body parsing.
+            # While it parses a body, the framework passes on no other exception class.
             raise HTTPException(413, f"The body must not be larger than {max_bytes} bytes.")
         return message
 

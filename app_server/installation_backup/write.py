@@ -72,7 +72,7 @@ def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest
 def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool) -> Manifest:
     sha256: dict[str, str] = {}
     unreadable: list[Path] = []
-    # On the disk of the home: elsewhere may be less room.
+    # The copy is on the disk of the home, because other disks may have less space.
     with tempfile.TemporaryDirectory(dir=config.home, prefix=UNFINISHED_COPY) as folder:
         copy = Path(folder, DATABASE)
         dump(config, copy)
@@ -122,7 +122,8 @@ def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], sc
         with path.open("rb") as source, tempfile.TemporaryFile(dir=scratch) as copy:
             # A hard link is stored as a separate file, so that each name has a checksum.
             member.type, member.linkname = tarfile.REGTYPE, ""
-            # What a command writes right now may shrink: the size has to be that of what was read.
+            # A running command may shorten the file. So the size in the header is the number of bytes that
+            # were read.
             sha256[listed(name)], member.size = _copy(source, copy)
             copy.seek(0)
             tar.addfile(member, copy)

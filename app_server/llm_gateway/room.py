@@ -82,7 +82,8 @@ class CallCapacity:
         user = _Share(self._of_a_user, of_user, large=LARGE_OF_A_USER)
         shares = [self._users.setdefault(user_id, user)]
         if quota is not None:
-            # A changed quota has a share to itself. Calls under the former one end with it.
+            # Each value of the quota has a separate share. Calls that began under the earlier value stay in
+            # its share.
             refusal = partial(quota_reached, SettingName.PARALLEL_MODEL_CALLS, quota)
             share = _Share(quota.value, refusal, large=LARGE_OF_A_USER)
             shares.insert(0, self._quotas.setdefault((user_id, quota.value), share))

@@ -185,6 +185,6 @@ async def counted(
         if told.status_code != NotFound.status:
             return native_messages.with_error(told)
     else:
-        # Refuses what the call would be refused for.
+        # Raises the errors that the call itself would raise.
         messages.as_chat(call, vendor, effective(profile).facts, profile.model, profile.chosen)
     return JSONResponse({"input_tokens": messages.estimated_tokens(body)})

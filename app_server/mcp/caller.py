@@ -64,7 +64,7 @@ async def post(path: str, body: Mapping[str, Any] | None = None) -> Any:
 async def _call(method: str, path: str, **options: Any) -> httpx.Response:
     request = current_request()
     app = request.scope["app"]
-    # What the listener and the lifespan have put there belongs to the inner call, too.
+    # The inner call needs the values that the listener and the lifespan have stored in the scope.
     carried = {"state": request.scope["state"], "client": request.scope["client"]}
 
     async def in_its_place(scope: Scope, receive: Receive, send: Send) -> None:

@@ -24,7 +24,7 @@ def with_answers(
     come = {name: one for name, one in told.items() if name not in known}
     for name, old in known.items():
         same = told.get(name)
-        # A tool that is gone may have been renamed.
+        # A missing tool may have a new name.
         new = same or next((one for one in come.values() if may(old, one)), None)
         if new == old or not may(old, new):
             continue

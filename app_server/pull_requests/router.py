@@ -80,7 +80,7 @@ async def list_pull_requests(
     async with database.read() as session:
         rows = await service.rows_of(session, conversation.id)
     if conversation.user_id == principal.user.id:
-        # A key that may only read lets nothing be written at the host.
+        # With a key that may only read, no answers are written at the host.
         answers = principal.may(Permission.WORK)
         stale = [row.id for row in rows if refresh.is_stale(row)]
         await all_at_once(refresh.refresh(database, hosts, each, answers=answers) for each in stale)
@@ -227,7 +227,7 @@ async def _log_of(client: GitHostClient, repository: str, check_id: str | None) 
     try:
         return await client.check_log(repository, check_id)
     except AppError as error:
-        # The check itself is worth the message: the agent can run it in the sandbox.
+        # The message is useful without the log, too: the agent can run the check in the sandbox.
         return f"(The log could not be read: {error.detail})"
 
 

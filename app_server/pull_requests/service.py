@@ -64,7 +64,7 @@ async def check_new(
         ConversationPullRequest.origin == repository.host.origin,
         ConversationPullRequest.repository == repository.name,
         ConversationPullRequest.state == PullRequestState.OPEN,
-        # Of an older one it is not known whether it is still open.
+        # For a row that was refreshed earlier, it is not known whether the pull request is still open.
         ConversationPullRequest.refreshed_at > now() - KNOWN_FOR,
     )
     heads = (await session.scalars(query)).all()

@@ -151,7 +151,7 @@ def _find(path: Path) -> tuple[Path, Path]:
     candidates = [path / place for place in PLACES] if path.is_dir() else [path]
     for candidate in candidates:
         if candidate.is_file():
-            # The project of the place where it was found: a link must not choose another project.
+            # The project is the one where the file was found. A link must not choose another project.
             file, project = candidate.resolve(), _project(candidate).resolve()
             _require_inside(file, [project], candidate, "Name the file where it lies.")
             return file, project

@@ -42,7 +42,7 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
     where it comes from.
     """
     values = await service.values_for(session, user.id)
-    # Budgets of several levels hold beside each other: none is the effective one.
+    # Monthly budgets of all levels apply together, so none of them is the effective value.
     names = [name for name in SettingName if name is not SettingName.MONTHLY_BUDGET]
     return [_effective(name, values.get(name, ())) for name in names]
 

@@ -32,8 +32,8 @@ _OWN = select(LLMProfile).where(_IS_OWN).order_by(LLMProfile.name)
 _OWN_NAMED = _OWN.where(_IS_NAMED)
 _SHARED = select(LLMProfile).where(_IS_SHARED).order_by(LLMProfile.created_at, LLMProfile.id)
 _SHARED_NAMED = _SHARED.where(_IS_NAMED)
-# False sorts before true: a chosen shared profile comes before the user's own active one, and an own name
-# before a shared one.
+# False sorts before true. So a chosen shared profile comes before the user's own active profile, and a
+# profile of the user comes before a shared one with the same name.
 _NAMED = (
     select(LLMProfile)
     .where(or_(_IS_OWN, _IS_SHARED), _IS_NAMED)

@@ -259,7 +259,7 @@ async def _threads_of(
 
 def _written_in(event: HostEvent, threads: Sequence[ReviewThread]) -> list[ReviewThread]:
     if event.leaves_out_comments:
-        # The last word is the actor's, and not one of ours.
+        # Only threads whose last comment is by the actor, and was not written by Slipway.
         last = [(one, one.comments[-1]) for one in threads if one.comments]
         return [one for one, said in last if said.author == event.actor and MARKER not in said.body]
     named = [one for one in threads if one.id == event.thread_id]
@@ -303,5 +303,5 @@ async def _log_of(client: GitHostClient, row: ConversationPullRequest, check_id:
     try:
         return await client.check_log(row.repository, check_id)
     except AppError as error:
-        # The check itself is worth the message: the agent can run it in the sandbox.
+        # The message is useful without the log, too: the agent can run the check in the sandbox.
         return f"(The log could not be read: {error.detail})"

@@ -205,7 +205,7 @@ class TriggerProgress:
             return
         comment_id = link.comment_id
         if comment_id is None and link.comment_begun:
-            # The server may have ended before its id was kept.
+            # The server may have ended after it added the comment and before it stored the comment's id.
             comment_id = await find_marked(client, repository, kind, number, link.conversation_id)
         if comment_id is None:
             await self._keep(link.conversation_id, comment_begun=True)

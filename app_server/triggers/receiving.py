@@ -156,7 +156,8 @@ def _to_store(trigger_id: UUID, events: Sequence[HostEvent], body: bytes) -> _Ge
     row = {
         "id": row_id,
         "trigger_id": trigger_id,
-        # Long ids and missing ones become a hash. Two deliveries with one body say the same.
+        # A long or missing id is replaced by a hash of the body. Two deliveries with the same body count as
+        # one.
         "delivery_id": named if 0 < len(named) <= 200 else hashlib.sha256(body).hexdigest(),
         "event": first.kind,
         "actor": _plain(first.actor)[:200],

@@ -81,8 +81,7 @@ class Registry:
         # Conversations that are being deleted. They must not be opened again while their files still exist.
         self._leaving: set[UUID] = set()
         self.catalog = Catalog(self._path, self._live, self._leaving)
-        # The keys of a conversation may not be stored on disk. So they stay here when the conversation leaves
-        # memory.
+        # The keys of conversations that have left memory: they may not be stored on disk.
         self._agents: dict[UUID, Agent] = {}
         self._secrets: dict[UUID, Secrets] = {}
         self._credential_for = credential_for
@@ -358,8 +357,7 @@ class Registry:
         self._forget(conversation_id)
         conversation.release()
         del conversation
-        # The conversation's objects refer to each other, so only the collector frees them. It does not start
-        # by itself for a few large texts.
+        # Its objects refer to each other, and the collector does not start by itself for a few large texts.
         gc.collect()
         return True
 
@@ -372,12 +370,10 @@ class Registry:
         if conversation.state.status is not ExecutionStatus.RUNNING:
             return
         if self._is_task(conversation):
-            # The parent conversation is told that this task was interrupted, and decides whether it
-            # continues.
+            # The parent is told that this task was interrupted, and decides whether it continues.
             settle(conversation.run_context, by="by a restart")
         elif conversation.spec.parent_conversation_id is None and self._reporter.is_on:
-            # A log from a backup lacks events that the app server has. It must get them before the run
-            # continues.
+            # If the log comes from a backup, it must first get the newer events from the app server.
             self._reporter.when_current(conversation.id, partial(self._go_on, conversation))
         else:
             conversation.start()

@@ -102,8 +102,9 @@ class UserStream:
                         yield await self._snapshot()
                         is_first = False
                     else:
-                        # The client may show more than is known here of what its former teams gave, so that
-                        # a snapshot follows what is known to be gone.
+                        # First, the frames for conversations that are known to be removed. The client may
+                        # also show other conversations of its former teams, which are not known here. So a
+                        # snapshot follows.
                         for frame in await self._changes((LOOK,)):
                             yield frame
                         yield await self._snapshot()
@@ -152,7 +153,7 @@ class UserStream:
         ids = {named for frame in told if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
         if LOOK in told:
-            # Messages may have been lost: look at everything that could be on the screen.
+            # Messages may have been lost, so everything that the client may show is checked.
             ids |= {id_ for _, id_ in self._known}
             ids |= {row[0].id for row in await self._rows()}
         if ids:

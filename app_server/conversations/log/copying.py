@@ -69,7 +69,8 @@ async def positions_to_copy(
     branch: list[int] = []
     step = from_event_id or leaf
     while step is not None and step in places:
-        # Taken out, so that events that name each other do not make an endless branch.
+        # Each event is removed when it is visited, so that events that name each other do not make an endless
+        # branch.
         seq, step = places.pop(step)
         branch.append(seq)
     return sorted([*branch, *safeguards.values()])

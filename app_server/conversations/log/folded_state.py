@@ -102,12 +102,12 @@ def _with_update(state: FoldedState, seq: int, key: str, value: Any) -> FoldedSt
         case "agent_state", dict(told):
             return _with_agent_state(state, seq, told)
         case _:
-            # After going back, what was called has been undone.
+            # Going back to an earlier event undoes the open calls.
             return replace(state, calls={}) if key == "leaf_event_id" else state
 
 
 def _with_status(state: FoldedState, seq: int, status: str) -> FoldedState:
-    # The first of equal ones says since when.
+    # Among events with the same status, the first one is kept, because it tells since when the status holds.
     status = status[:_MAX_ID]
     return (
         state

@@ -138,7 +138,7 @@ def project(conversation: Conversation, appended: Appended) -> bool:
 
 def _fold_state(conversation: Conversation, appended: Appended) -> None:
     state = folded_state.restored(conversation.folded_state)
-    # One that is behind belongs to a log from before this column (see log/window.py).
+    # If the state is behind, the log is older than this column; log/window.py makes the state then.
     if state.seq == conversation.last_seq:
         events = ((frame.seq, frame.event) for frame in appended.new)
         conversation.folded_state = folded_state.fold_all(state, events).stored()

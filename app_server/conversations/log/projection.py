@@ -11,7 +11,7 @@ from app_server.conversations.log import prompt_cache
 MAX_TITLE_CHARACTERS = 200
 _MAX_CHARACTERS_OF_WORDS = 80
 
-# Of a text that may be huge, a title is looked for in the beginning.
+# A title is only looked for in the beginning of a text, because a text may be huge.
 _READ_CHARACTERS = 10_000
 _MAX_AMOUNT = 10**15
 _MAX_WORD_CHARACTERS = 200

@@ -32,7 +32,7 @@ async def state_of(database: Database, session: AsyncSession, conversation_id: U
             return state
         state = await asyncio.to_thread(_folded, state, bodies)
     async with database.session() as writing:
-        # Only if nothing came meanwhile, which would have to be folded, too.
+        # Stored only if no event came meanwhile: the state would lack that event.
         await writing.execute(
             update(Conversation)
             .where(Conversation.id == conversation_id, Conversation.last_seq == state.seq)

@@ -65,7 +65,8 @@ async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequenc
     """Applies the rule to the given conversations that are still due. Returns the news to publish."""
     news: list[News] = []
     for conversation_id in ids:
-        # One after the other: a parent is due once its sub-conversations are gone.
+        # Handled one after the other, because a parent becomes due only when its sub-conversations are
+        # deleted.
         still = select(Conversation).where(Conversation.id == conversation_id, is_due(rule))
         if rule.action == RetentionAction.DELETE:
             still = still.where(~has_sub_conversations())

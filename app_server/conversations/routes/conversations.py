@@ -354,7 +354,7 @@ async def switch_conversation_profile(
 
 async def _start(request: Request, user: User, trail: AuditTrail, body: StartRequest) -> StartTask:
     database: Database = request.state.database
-    # Its own transaction: the worker must find the task when it is woken.
+    # The task is stored in a separate transaction, because the worker must find it when it is woken.
     async with database.session() as session:
         task = await service.start(
             session,
@@ -393,6 +393,6 @@ async def _progress(request: Request, links: Links, task_id: UUID) -> AsyncItera
                     break
                 await subscription.next()
     except Ended:
-        # The array ends before READY; the task itself goes on and can be asked for.
+        # The array ends before READY. The task itself continues, and clients can ask for its state.
         pass
     yield "]"

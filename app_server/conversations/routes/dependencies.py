@@ -34,7 +34,7 @@ def _workplace_for(access: Access) -> Callable[..., Awaitable[Workplace]]:
     async def workplace(
         request: Request, user: CurrentUser, viewer: Viewer, conversation_id: UUID
     ) -> Workplace:
-        # A separate session: none is held while the sandbox is asked.
+        # This session is separate, so that no session is open while the sandbox is called.
         async with request.state.database.read() as session:
             return await service.workplace(session, viewer, user.id, conversation_id, access)
 

@@ -45,10 +45,10 @@ Full = Annotated[
     Query(description="Images and outputs over 64 KiB stand in the events, in place of references to them."),
 ]
 _HARMLESS = {
-    # Written in a sandbox: nothing of it may run as a page of ours.
+    # The content was written in a sandbox, so it must not run as a page of ours.
     "Content-Disposition": "attachment",
     "Content-Security-Policy": "default-src 'none'; sandbox",
-    # Its name is its hash.
+    # The name of a part is its hash, so the content never changes.
     "Cache-Control": "private, max-age=31536000, immutable",
 }
 

@@ -25,7 +25,7 @@ async def answer(
     `mcp_change_outdated`.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
-    # Before it is relayed: the sandbox may tell of the approval before it has answered us.
+    # The answer is stored before it is sent, because the sandbox may report the approval before it replies.
     async with database.session() as session:
         await keep_answer(session, conversation.user_id, conversation.id, body)
         action = AuditAction.AGENT_ACTION_APPROVED if body.accept else AuditAction.AGENT_ACTION_REFUSED

@@ -51,7 +51,8 @@ async def create_sandbox(
         sandbox = await sandboxes.create(
             session, sandbox_id=uuid4(), user_id=user.id, base_image=spec.base if spec else None
         )
-        # That is what the monitor brings up; until it has, its client is not there.
+        # The monitor starts sandboxes that are RUNNING. Until it has done so, there is no client for this
+        # one.
         sandbox.status = SandboxStatus.RUNNING
     info = SandboxInfo.of(sandbox, None)
     return info.model_copy(update={"status": SandboxStatus.STARTING})
@@ -84,7 +85,7 @@ async def delete_sandbox(
                 code="sandbox_starting",
                 fix="Wait until it is ready, or delete the conversation.",
             )
-        # No conversation joins it any more, and nothing starts it again.
+        # With this status, no conversation joins the sandbox any more, and nothing starts it again.
         sandbox.status = SandboxStatus.MISSING
     await sandboxes.delete(sandbox_id)
     await start_worker.announce_sandbox(sandbox_id)

@@ -30,7 +30,7 @@ async def sub_conversation_events(
 ) -> EventPage:
     """Returns a page of a sub-agent's log, oldest first."""
     async with database.read() as session:
-        # It may be a conversation with an owner, in the same sandbox.
+        # The id may belong to another conversation in the same sandbox, which has its own owner.
         if await session.get(Conversation, sub_conversation_id) is not None:
             await require_access(session, user.id, sub_conversation_id, Access.VIEW)
     return await place.client.events(sub_conversation_id, page_id)

@@ -188,7 +188,7 @@ class _Shown:
             return frame
         async with self._database.read() as session:
             body = await read_body(session, self._link.conversation_id, seq)
-        # Without one, the conversation was deleted meanwhile, and the stream is about to end.
+        # If there is no body, the conversation was deleted meanwhile, and the stream will end soon.
         return frame if body is None else durable_frame(seq, body)
 
     async def _secrets(self) -> SecretScan:

@@ -12,7 +12,7 @@ from app_server.http.response_redaction import MIN_CHARACTERS, ResponseRedaction
 HIDDEN: Final = "<secret-hidden>"
 KNOWN_KIND: Final = "saved_secret"
 
-# It stops at the next beginning, so that the time grows with the text alone.
+# A match stops at the next beginning of a key, so that the time grows linearly with the text.
 _PRIVATE_KEY: Final = (
     r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:(?!-----BEGIN)[\s\S]){20,8000}?"
     r"(?:-----END [A-Z ]{0,30}-----|\Z))"

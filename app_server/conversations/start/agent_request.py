@@ -104,7 +104,8 @@ def build(
     )
     plans = request.agent_type == "plan"
     own_server = {NAME: {"url": own_server_url(inner_url, conversation_id, model_proof), "transport": "http"}}
-    # Of the agent's own model, for all that the conversation costs: the condenser has no separate budget.
+    # The budget is set on the agent's model and limits all costs of the conversation. The condenser has no
+    # separate budget.
     budget = {"max_budget_per_task": request.max_budget_per_task or profile.max_budget_per_task}
     # The objective of a goal becomes a message when the goal is set.
     message = None if request.goal else request.initial_message
@@ -218,8 +219,9 @@ def brokered_llm(
         "cache_write_cost_per_token": price and price.cache_write,
         "usage_id": "agent",
         "stream": True,
-        # Between the two stands the gateway: when the app server restarts, it is back within seconds. After
-        # that the waits grow, a minute in all, for vendors that are overloaded. Then the run pauses.
+        # Calls go through the app server's gateway. The first retries come quickly, because the app server is
+        # back within seconds after a restart. The later waits are longer, a minute in all, because a vendor
+        # may be overloaded. Then the run pauses.
         "num_retries": 2 if fallbacks else 8,
         "retry_multiplier": 1,
         "retry_min_wait": 1,
@@ -249,7 +251,7 @@ def _planning_tools(working_dir: str) -> list[dict[str, Any]]:
 
 def _tools(model: str, usable: Collection[str]) -> list[dict[str, Any]]:
     further = [name for name in OPTIONAL_TOOLS if name in usable]
-    # Others write broken patches.
+    # Other models write broken patches.
     if facts_of(model).writes_patches:
         further.append("apply_patch")
     return [{"name": name, "params": params} for name, params in (*TOOLS, *((one, {}) for one in further))]

@@ -48,7 +48,7 @@ async def install_commit_hook(
         'case "$hooks" in "$(git rev-parse --path-format=absolute --git-common-dir)"/*) ;; *) exit 0; esac\n'
         'file="$hooks/prepare-commit-msg"\n'
         'mkdir -p "$hooks"\n'
-        # One of ours is replaced, what was there before us is kept.
+        # An earlier hook of Slipway is replaced. A hook of the user is kept under another name.
         'if [ -e "$file" ] && ! grep -q "^# Slipway: ends commits" "$file"\n'
         'then mv -f "$file" "$file.local"; fi\n'
         f"cat > \"$file\" <<'END_OF_HOOK'\n{hook}\nEND_OF_HOOK\n"

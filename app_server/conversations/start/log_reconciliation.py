@@ -85,7 +85,7 @@ async def reconcile_log(
 
 async def _page(database: Database, conversation_id: UUID, after_seq: int) -> CatchUpRequest:
     async with database.read() as session:
-        # With the one before, which says where they belong.
+        # The event before the missing ones is read, too, because its id tells where they belong.
         bodies = await log.read_bodies(
             session, conversation_id, from_seq=max(after_seq, 1), limit=MAX_MISSING_EVENTS
         )

@@ -39,7 +39,7 @@ async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: 
 
 
 async def _lock(session: AsyncSession, user_id: UUID) -> None:
-    # NO KEY UPDATE, as rows that point to the user take a weaker lock on it.
+    # `FOR NO KEY UPDATE` is used, because it does not block inserts of rows that refer to the user.
     await session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
     totals = [name for name in sorted(QUOTAS) if name.startswith("organisation_")]
     quotas = select(LevelSetting.name).where(LevelSetting.name.in_(totals)).order_by(LevelSetting.name)

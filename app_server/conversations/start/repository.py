@@ -88,7 +88,7 @@ async def check_out(
         f"cd {shlex.quote(partial)}\n"
         f"{origin} {shlex.quote(address.public_url)}\n"
         f"{identity.script}"
-        # Renamed last, so that what stands there is whole.
+        # The rename comes last, so that the directory is complete when it appears.
         f"cd {shlex.quote(str(target.parent))}\n"
         f"rm -rf {shlex.quote(directory)}\n"
         f"mv {shlex.quote(partial)} {shlex.quote(directory)}\n"

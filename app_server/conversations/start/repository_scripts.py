@@ -108,7 +108,7 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
         'hooks="$(git rev-parse --git-path hooks)"\n'
         'mkdir -p "$hooks"\n'
         f"new={shlex.quote(hook)}\n"
-        # One of ours is replaced, what was there before us is kept.
+        # An earlier hook of Slipway is replaced. A hook of the user is kept under another name.
         'if [ -e "$hooks/pre-commit" ] && ! grep -q "as long as it is what was allowed" "$hooks/pre-commit"\n'
         'then mv -f "$hooks/pre-commit" "$hooks/pre-commit.local"; fi\n'
         'echo "$new" > "$hooks/pre-commit"\n'
@@ -130,7 +130,7 @@ def _changed(script: Offer) -> str:
 async def _follow(
     client: AgentClient, command: str, directory: str, timeout_seconds: int, report: Report
 ) -> Finished:
-    # A server that was killed could not stop what it had begun: two must not run at once.
+    # A killed server could not stop its command. The same command must not run twice at the same time.
     command_id = await client.find_running(command, cwd=directory)
     if command_id is None:
         command_id = await client.start_command(command, cwd=directory, timeout_seconds=timeout_seconds)
@@ -138,7 +138,7 @@ async def _follow(
         async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):
             return await _ended(client, command_id, report)
     except BaseException:
-        # The worker that continues this starts it again.
+        # The worker that continues this start begins the command again.
         with suppress(AppError):
             await client.stop_command(command_id)
         raise

@@ -80,8 +80,9 @@ async def place_of(
     strategy = await grouping_of(session, newcomer.user_id)
     if strategy is GroupingStrategy.NO_GROUPING:
         return alone
-    # One after the other: a start at the same moment, on any app server, must see what the one before
-    # has joined or is to have. NO KEY UPDATE, as rows that point to the user take a weaker lock on it.
+    # Starts of one user choose one after the other: each start, on any app server, must see which sandbox the
+    # start before it has joined or will get. `FOR NO KEY UPDATE` is used, because it does not block inserts
+    # of rows that refer to the user.
     await session.execute(select(User.id).where(User.id == newcomer.user_id).with_for_update(key_share=True))
     found = await find(session, config, newcomer, strategy)
     return SandboxPlacement(found or newcomer.id, newcomer.id.hex, is_open=found is None)

@@ -61,7 +61,7 @@ class SetupRun:
         work = asyncio.create_task(
             scripts.run_setup_scripts(self.client, self.runs, self.timeout_seconds, progress.show)
         )
-        # Lost: the conversation was deleted, or this server was taken for dead.
+        # The lease is lost if the conversation was deleted, or if another server took this one for dead.
         with contextlib.suppress(LeaseLost):
             try:
                 await self._follow(work, progress)

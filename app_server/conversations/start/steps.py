@@ -163,7 +163,7 @@ async def start_conversation(start: Start) -> StepOutcome:
     request, left_out = marketplaces.with_plugins(request, market.plugins)
     conversation = await client.create_conversation(
         agent_request.build(
-            # What was said first stands in the log, also where the sandbox has lost it.
+            # The log has the first message, even if the sandbox has lost it.
             request.model_copy(update={"initial_message": None}) if has_begun else request,
             conversation_id=start.id,
             sandbox_id=start.sandbox_id,
@@ -189,10 +189,10 @@ async def start_conversation(start: Start) -> StepOutcome:
     )
     await marketplaces.keep_plugins(start, request)
     if has_begun:
-        # They may have changed while the sandbox slept.
+        # The git settings may have changed while the sandbox slept.
         await _set_git(start, client)
         await reconcile_log(start.database, client, start.id, await reason_of(start.database, start.id))
-    # A step that is repeated finds the goal as it stands.
+    # If the step is repeated, the goal may exist already.
     elif start.request.goal and "goal" not in conversation.agent_state:
         goal = StartGoalRequest(
             objective=start.request.objective, max_iterations=start.request.goal.max_iterations

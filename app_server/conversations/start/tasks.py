@@ -67,7 +67,8 @@ async def claim(
     )
     statement = (
         update(StartTask)
-        # Asked twice: two workers may find the same one, and PostgreSQL tests the row again after waiting.
+        # The lease is tested twice: two workers may select the same task, and PostgreSQL tests the row again
+        # after it has waited for the lock.
         .where(StartTask.id == free.scalar_subquery(), StartTask.lease_until < moment)
         .values(lease_owner=owner, lease_until=moment + LEASE)
         .returning(StartTask.id, StartTask.sandbox_id)

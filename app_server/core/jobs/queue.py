@@ -103,7 +103,7 @@ async def keep_schedule(session: AsyncSession, kind: str, every: timedelta) -> N
     seconds = int(every.total_seconds())
     job = await session.get(Job, job_id)
     if job is None:
-        # Not at once: all that a new installation would tidy up is still to come.
+        # The first run is not at once, because a new installation has nothing to tidy up yet.
         session.add(
             Job(
                 id=job_id,
@@ -126,7 +126,8 @@ def schedule_id(kind: str) -> UUID:
 
 def _free() -> ColumnElement[bool]:
     jobs, other = _jobs.c, _jobs.alias().c
-    # Literal text, so that SQLite sees that the index of keys in use contains all such rows.
+    # The state is written as literal text. So SQLite can see that the partial index of used keys contains all
+    # these rows.
     runs = other.state == literal_column(f"'{JobState.RUNNING}'")
     key_in_use = select(other.id).where(other.key == jobs.key, runs, other.id != jobs.id).exists()
     moment = bindparam("moment", type_=UtcDateTime())
@@ -174,7 +175,8 @@ async def claim(
     moment = now()
     statement = (
         update(Job)
-        # Asked twice: two workers may find the same one, and PostgreSQL tests the row again after waiting.
+        # The lease is tested twice: two workers may select the same job, and PostgreSQL tests the row again
+        # after it has waited for the lock.
         .where(
             Job.id == _MOST_URGENT.scalar_subquery(),
             Job.lease_until < moment,

@@ -73,7 +73,8 @@ class Wakeups:
                 while True:
                     await self._wait()
                     told = self._to_tell.is_set()
-                    # Before it is sent: what comes meanwhile is told next.
+                    # Cleared before the message is sent, so that a job that comes meanwhile causes the next
+                    # message.
                     self._to_tell.clear()
                     await driver.execute(f"NOTIFY {CHANNEL}" if told else "SELECT 1", timeout=ANSWER_SECONDS)
             finally:

@@ -144,7 +144,7 @@ class Jobs:
                     await self._woken.wait()
 
     async def _pause(self, looked_at: datetime) -> float:
-        # After the moment of the last look: what became due since then must not be slept over.
+        # Searches from the time of the last look, so that a job that has become due since then is not missed.
         async with self._database.read() as session:
             due = await queue.next_due(session, looked_at, self._with_room())
         if due is None:
@@ -160,7 +160,7 @@ class Jobs:
         moment = now()
         while kinds := self._with_room():
             moment = now()
-            # Looked for first: a claim waits for SQLite's only writer.
+            # The worker looks for a free job first, because a claim must wait for SQLite's only writer.
             async with self._database.read() as session:
                 if not await queue.is_any_free(session, moment, kinds, list(self._running)):
                     break

@@ -237,7 +237,7 @@ def _held(row: EgressCredential, cipher: Cipher) -> Held:
 def _is_below(path: str, prefix: str) -> bool:
     if _CONTROL.search(path) or not (path == prefix or path.startswith(f"{prefix}/")):
         return False
-    # What follows a semicolon some hosts leave out.
+    # Some hosts ignore the part after a semicolon.
     return not any(part.partition(";")[0] in {".", ".."} for part in _SEPARATORS.split(path))
 
 

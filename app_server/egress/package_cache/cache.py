@@ -64,7 +64,8 @@ class PackageCache:
             return None
         if not is_plain(asked, held.header if held else None) or wants_none_kept(asked):
             return None
-        # What a credential has opened is found with that credential alone.
+        # The name contains the credential, so a file that was fetched with a credential is found only with
+        # the same one.
         name = f"{scheme}://{target.host}:{target.port}{path} {held.id if held else ''}"
         return Wanted(self._store, asked, way, name)
 

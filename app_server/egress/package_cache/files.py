@@ -26,7 +26,8 @@ Headers = Iterable[tuple[bytes, bytes]]
 _VERSIONED = re.compile(
     r"/(?:.*/)?[^/]*[-_@]v?\d[^/]*\.(?:whl|whl\.metadata|tar\.gz|tar\.bz2|tar\.xz|tgz|zip|u?deb|crate|gem)"
 )
-# What a request for a package may say. Anything else may be a credential, or may change the answer.
+# The headers that a request for a package may have. Another header may be a credential, or may change the
+# reply.
 _HARMLESS = frozenset(
     b"accept accept-encoding accept-language cache-control connection host if-modified-since if-none-match "
     b"keep-alive pragma priority proxy-authorization proxy-connection te user-agent".split()

@@ -170,7 +170,7 @@ def _tidied(folder: Path, *, except_for: Path) -> int:
     total = 0
     for entry in folder.iterdir():
         if entry.name.startswith(_DRAFT):
-            # Those of this process that are being written are young.
+            # Drafts that this process is writing now are less than an hour old, so they stay.
             if entry != except_for and entry.stat().st_mtime < time.time() - 3600:
                 entry.unlink(missing_ok=True)
         else:

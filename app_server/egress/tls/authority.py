@@ -71,7 +71,8 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        # It takes files only; this one is ours alone, and gone at once.
+        # The TLS library reads keys only from files. Only this user can read this file, and it is removed at
+        # once.
         with tempfile.NamedTemporaryFile() as file:
             file.write(_private(key) + certificate.public_bytes(serialization.Encoding.PEM))
             file.flush()
@@ -126,7 +127,7 @@ def _make(public: Path, private: Path, cipher: Cipher) -> None:
         .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
         .sign(key, hashes.SHA256())
     )
-    # The certificate last: with it the two are there.
+    # The certificate is written last. So if it exists, the key exists, too.
     _write(private, cipher.encrypt(_private(key).decode()).encode())
     _write(public, certificate.public_bytes(serialization.Encoding.PEM))
 

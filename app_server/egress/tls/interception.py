@@ -42,8 +42,8 @@ DISTRUST_SECONDS = 600.0
 _MAX_DISTRUSTED = 10_000
 
 _NO_TLS = frozenset(("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "BAD_RECORD_TYPE"))
-# Compressed answers would hide what they repeat, and so would an answer in slices. The last two make some
-# hosts serve another path than was asked for.
+# These headers are not passed on. A credential that a host repeats could not be found in a compressed reply
+# or in a part of a reply. The last two headers make some hosts serve another path than the requested one.
 _NOT_WITH_CREDENTIALS = frozenset(
     (b"accept-encoding", b"range", b"if-range", b"x-original-url", b"x-rewrite-url")
 )

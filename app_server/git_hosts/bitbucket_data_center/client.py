@@ -67,7 +67,8 @@ class BitbucketDataCenter:
         self._api = connection
 
     async def me(self) -> HostUser:
-        # Bitbucket answers bad tokens as it answers strangers. Only this header says who asks.
+        # Bitbucket answers a request with a bad token like one without a token. Only this header names the
+        # user.
         reply = await self._api.get(f"{API}/application-properties")
         name = unquote(reply.headers.get("x-ausername", ""))
         if not name:

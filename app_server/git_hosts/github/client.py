@@ -140,7 +140,8 @@ class GitHub:
                 page or f"{_of(repository)}/branches", None if page else {"per_page": limit}
             )
             return Slice(items=tuple(map(parsing.branch, reply.json())), next_page=reply.next_link)
-        # The REST API finds beginnings only: what contains the words comes from the first 300 branches.
+        # The REST API only finds branches that begin with the words. Branches that contain them are searched
+        # among the first 300.
         first = await self._all(f"{_of(repository)}/branches", 300)
         if not first:
             return Slice(items=())  # matching-refs answers 409 for a repository without commits

@@ -56,7 +56,7 @@ def _bitbucket(headers: Headers, body: bytes, secret: str) -> bool:
 
 
 def _forgejo(headers: Headers, body: bytes, secret: str) -> bool:
-    # Forgejo sends Gitea's header, too. Its own alone decides.
+    # Forgejo also sends Gitea's header. If Forgejo's own header is present, only that one is checked.
     name = "x-forgejo-signature" if "x-forgejo-signature" in headers else "x-gitea-signature"
     return _same(headers.get(name, ""), _hmac(secret, body))
 

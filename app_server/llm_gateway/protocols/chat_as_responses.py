@@ -100,7 +100,7 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
         custom = a_dict(tool.get("custom"))
         grammar = a_dict(a_dict(custom.get("format")).get("grammar"))
         return {"type": "custom", **custom} | ({"format": {"type": "grammar", **grammar}} if grammar else {})
-    # Without a word about it, Responses would make the schema strict.
+    # If `strict` is missing, Responses makes the schema strict.
     function = {"strict": False, **a_dict(tool.get("function"))}
     return {"type": "function", **{name: value for name, value in function.items() if value is not None}}
 

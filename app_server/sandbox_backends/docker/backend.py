@@ -288,7 +288,7 @@ class DockerBackend(OneMachine):
         try:
             await self.stop(sandbox_id)
         except StartFailure as failure:
-            # The others must end all the same.
+            # The other sandboxes must still be stopped.
             extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
             logger.warning("a container could not be stopped", extra=extra)
 

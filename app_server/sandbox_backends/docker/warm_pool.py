@@ -284,7 +284,8 @@ class WarmPool:
         except httpx.TransportError as error:
             logger.warning("a pooled sandbox does not answer", extra={"cause": repr(error)})
             return False
-        # 400: a server that was killed before it noted this has done it. 404: the container was restarted.
+        # 400: an earlier server has sent the key, and was killed before it stored that. 404: the container
+        # was restarted.
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
     async def _discard(self, client: "DockerClient", member: PooledContainer) -> None:

@@ -189,7 +189,7 @@ def _terminate(handle: Handle) -> None:
     if handle.init is None:
         _signal(os.killpg, handle.pid, signal.SIGTERM)
         return
-    # The first process behind the walls takes no such signal, but its children do.
+    # The first process of the namespace ignores SIGTERM, but its children do not.
     for pid in _children_of(handle.init.pid):
         _signal(os.kill, pid, signal.SIGTERM)
 

@@ -189,7 +189,7 @@ class ProcessBackend(OneMachine):
             return None
         command = measuring(self._folder(sandbox_id))
         status, output = await run_command(command, lambda _line: None, LIMIT_SECONDS + 5)
-        # du's complaints of files that it may not read come before the sum, in no order.
+        # `du` prints errors about files that it may not read, in any order. The sum is the last line.
         return measured(output.rpartition("\n")[2]) if status in {0, 1} else None
 
     async def delete(self, sandbox_id: UUID) -> None:
@@ -285,7 +285,7 @@ class ProcessBackend(OneMachine):
             "OH_WEBHOOKS_0_BASE_URL": f"{self._inner_url}/api/v1/webhooks",
             "OH_EGRESS_PROXY_URL": self._inner_url,
             **trust_variables(self._config),
-            # Without walls they share this machine's ports: any that is free.
+            # Sandboxes without isolation share this machine's ports, so any free port is used.
             "OH_EGRESS_RELAY_PORT": "0",
             "OH_GIT_OUTLET_PORT": "0",
         }

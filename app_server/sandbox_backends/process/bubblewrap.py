@@ -22,12 +22,12 @@ SHM_BYTES = 512 * 1024**2
 _ISOLATION = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--new-session"),
     *("--cap-drop", "ALL", "--hostname", "sandbox"),
-    # The agent server makes a room for commands with these, and gives them up.
+    # The agent server needs these capabilities to isolate its commands in a room. Then it gives them up.
     *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SYS_CHROOT", "--cap-add", "CAP_SETPCAP"),
     *("--cap-add", "CAP_NET_ADMIN"),
 )
-# A user namespace that allows no further ones keeps commands from what the kernel offers only in these. Root
-# does without where a machine (often a container) grants none.
+# Commands run in a user namespace that allows no further ones. So they cannot use what the kernel offers only
+# in a new user namespace. Root runs without it on a machine (often a container) that allows none.
 _USER_NAMESPACE = ("--unshare-user", "--disable-userns")
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -85,7 +85,8 @@ class Bubblewrap:
             *("--remount-ro", "/dev"),
             *("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/var"),  # noqa: S108
             *("--perms", "0755", "--tmpfs", "/run"),
-            # A new /proc is granted only where a whole one is to be seen. The agent server covers this one.
+            # The kernel allows a new /proc only if a complete one is visible. The agent server covers this
+            # one later.
             *("--bind", "/proc", str(WHOLE_PROC)),
             *("--symlink", "/tmp", "/var/tmp"),  # noqa: S108 (all of these are the sandbox's own)
             *_binds("--ro-bind", readable),

@@ -247,7 +247,7 @@ class RemoteBackend:
         try:
             await self.stop(sandbox_id)
         except StartFailure as failure:
-            # The others must end all the same.
+            # The other sandboxes must still be stopped.
             extra = {"sandbox_id": sandbox_id.hex, "cause": failure.cause}
             logger.warning("a sandbox could not be stopped", extra=extra)
 

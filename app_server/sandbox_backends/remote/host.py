@@ -40,7 +40,7 @@ from app_server.sandbox_images.image_store import StoredImage
 
 CALL_SECONDS = 30.0
 GREETING_SECONDS = 5.0
-# An image may be built, and a workspace moved.
+# For calls that build an image or move a workspace.
 LONG_SECONDS = 1800.0
 
 _STATES = TypeAdapter(list[HostedSandbox])

@@ -19,7 +19,8 @@ async def welcome(host: Host, placements: Placements) -> None:
     for sandbox_id, state in states.items():
         placement = placements.get(sandbox_id)
         if placement is None:
-            # Of a server whose home was lost: found again, and started by a conversation that wants it.
+            # The sandbox belongs to a server whose home was lost. It is recorded again, and starts when a
+            # conversation needs it.
             logger.warning("an unknown sandbox is taken over", extra={"sandbox_id": sandbox_id.hex})
             await asyncio.to_thread(placements.put, sandbox_id, host.name)
         elif placement.is_deleted:
