@@ -166,7 +166,7 @@ else:
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(import_module(f"{__name__}.{module}"), name)
-        globals()[name] = value  # the next look-up finds it without us
+        globals()[name] = value  # later look-ups find the name directly
         return value
 
     def __dir__() -> list[str]:

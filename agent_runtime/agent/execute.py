@@ -117,7 +117,7 @@ def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Clai
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
-        return NOTHING  # answered with an error, whenever
+        return NOTHING  # the call only gets an error as its answer
     try:
         return tool.claims(tool.action_type.of(event))
     except Exception:

@@ -82,7 +82,7 @@ class Follower:
                     await self._callbacks.event(event)
                 self.delivered_seq = seq
             case Durable() | None:
-                return  # heard before, or of a kind that is newer than we are
+                return  # received before, or of an unknown newer kind
             case StateChanged():
                 self.beat += 1
             case piece:
@@ -91,7 +91,7 @@ class Follower:
 
     def _connected(self, through_seq: int) -> None:
         if not self.connections:
-            self._known_seq = through_seq  # what was said before we came is history
+            self._known_seq = through_seq  # no callbacks for events from before the start
         elif through_seq < len(self.events):
             raise DisconnectedError("disconnected", "The agent server has lost events of this conversation.")
         self.connections += 1

@@ -31,7 +31,7 @@ def _children(directory: Path) -> list[Path]:
     try:
         with os.scandir(directory) as entries:
             names = [e.name for e in entries if e.is_dir(follow_symlinks=False) and _is_walked(e.name)]
-    except OSError:  # nothing that we may read is nothing that we could load
+    except OSError:  # a directory that cannot be read has nothing to load
         return []
     return [directory / name for name in sorted(names)]
 

@@ -96,7 +96,7 @@ class LLMClient:
         return prompted_tools.read(reply, tools) if tools else reply
 
     def _connections(self) -> "httpx.AsyncClient":
-        import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
+        import httpx  # 2 MB that a standby server does not need
 
         if self._http is None:
             self._http = httpx.AsyncClient(limits=httpx.Limits(max_connections=100, keepalive_expiry=30))

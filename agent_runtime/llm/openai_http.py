@@ -53,7 +53,7 @@ async def request(
     http: "httpx.AsyncClient", llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
     """Makes one attempt. If `llm.stream`, reports the pieces as they arrive. Raises only LLMError."""
-    import httpx  # 2 MB that a server can do without while it waits to be told for whom it works
+    import httpx  # 2 MB that a standby server does not need
 
     dialect = dialect_of(llm)
     try:

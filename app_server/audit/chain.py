@@ -92,7 +92,7 @@ def hash_of(row: Mapping[str, Any]) -> str:
 def _write(session: SyncSession) -> None:
     if session.in_nested_transaction() or not (pending := session.info.pop(_PENDING, None)):
         return
-    session.flush()  # what else the transaction locks comes before the head
+    session.flush()  # locks all other rows of the transaction before the head
     head = select(AuditHead.last_id, AuditHead.last_hash).where(AuditHead.id == HEAD_ID)
     last_id, last_hash = session.execute(head.with_for_update()).one()
     rows = []

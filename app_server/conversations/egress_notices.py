@@ -34,7 +34,7 @@ def identity_of(conversation: Conversation) -> str | None:
     try:
         return parse_address(conversation.selected_repository, conversation.git_provider).identity
     except InvalidRepository:
-        return None  # it lay on this machine, and is gone
+        return None  # the repository was on this machine and is gone
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:

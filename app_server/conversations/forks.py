@@ -131,7 +131,7 @@ class Forks:
         try:
             reached = await self.sandboxes.client(original.sandbox_id).log_position(original.id)
         except (Conflict, Unavailable, BadGateway):
-            reached = 0  # It does not run: there is nothing that was not reported.
+            reached = 0  # The agent server does not run, so all its events are reported.
         try:
             async with asyncio.timeout(_REPORT_SECONDS):
                 while True:

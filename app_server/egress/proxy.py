@@ -73,7 +73,7 @@ class EgressProxy:
         try:
             await self._answer(line, ClientSide(reader, writer, head_seconds=self._head_seconds))
         except (OSError, TimeoutError):
-            return  # the side that broke off knows
+            return  # the side that ended the connection needs no message
         finally:
             await close(line)
 

@@ -52,4 +52,4 @@ def _read(cipher: Cipher, token: str) -> ToldLink | None:
     try:
         return ToldLink(token, links.read(cipher, token))
     except AppError:
-        return None  # ended, or none of ours: the page was written by others
+        return None  # has ended or is not ours: the page may contain any text

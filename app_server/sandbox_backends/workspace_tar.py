@@ -215,7 +215,7 @@ class _Packing:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                return  # has become a link since we looked: that is none of what was there
+                return  # has become a link meanwhile, so it is left out
             raise
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)

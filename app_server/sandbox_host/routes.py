@@ -237,7 +237,7 @@ async def export_workspace(
             await work.backend.export(sandbox_id, parts, sink, folder)
 
     pieces = sink.pieces(export)
-    first = await anext(pieces)  # what fails at once is told as a problem
+    first = await anext(pieces)  # an immediate failure becomes a problem document
 
     async def all_of_it() -> AsyncIterator[bytes]:
         yield first

@@ -34,7 +34,7 @@ async def follow(
     """
     log = conversation.log
     if after_seq < log.last_seq:
-        told = None  # what is stored takes the reader back to earlier states
+        told = None  # stored events set earlier states again
     while after_seq < log.last_seq and not conversation.is_closed:
         for record in log.page(after_seq=after_seq, limit=PAGE_EVENTS, max_bytes=PAGE_BYTES):
             yield frames.durable(record.seq, record.body)

@@ -93,7 +93,7 @@ def _arguments(encoded: str, masker: Masker) -> str:
     try:
         orjson.loads(text)
     except ValueError:
-        return "{}"  # the value took some of the punctuation along
+        return "{}"  # the secret contained a part of the JSON syntax
     return text
 
 

@@ -70,7 +70,7 @@ class EgressRelay:
                 head = await reader.readuntil(_END)
             await self._relay(head, reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            return  # a command that breaks off knows it
+            return  # the command has ended the connection itself
         finally:
             await _close(writer)
 

@@ -99,7 +99,7 @@ class EncryptedSettings:
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
         opened = self._opened(text)
-        return text if opened is None else opened  # it may only look like one
+        return text if opened is None else opened  # the text may only look like a token
 
     @property
     def sealing(self) -> Sealing | None:

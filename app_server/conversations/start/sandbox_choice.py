@@ -142,7 +142,7 @@ async def find(
         try:
             await join(session, config, newcomer, sandbox_id)
         except AppError:
-            continue  # it does not fit: that is what was asked
+            continue  # the sandbox cannot be joined
         return sandbox_id
     return None
 

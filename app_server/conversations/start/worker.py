@@ -241,7 +241,7 @@ class StartWorker:
                 else:
                     await self._change(task_id, finisher(stage, outcome))
             except (LeaseLost, asyncio.CancelledError, *UNAVAILABLE):
-                raise  # without the database, nothing can be noted: who claims it next goes on
+                raise  # without the database nothing can be stored; the next worker continues
             except Exception as error:  # noqa: BLE001 (whatever happens, the user is told at its stage)
                 failure = start_error(error, stage, task_id)
                 await self._change(task_id, partial(start_tasks.fail, stage=stage, error=failure))

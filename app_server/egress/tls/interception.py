@@ -115,7 +115,7 @@ class TlsInterception:
             way = await self._decisions.way(target, target.host)
             exchanged, held = way.exchange(asked), way.held_for(asked)
             if held and held.header.encode() in exchanged.names:
-                held = None  # the program has said which credential it wants
+                held = None  # the program has sent a stand-in, so no other credential is added
             way.check(asked, {*exchanged.names, *([held.header.encode()] if held else [])})
             if (held or exchanged.names) and asked.request.method.upper() == b"TRACE":
                 return await client.refuse(answers.NO_TRACE)

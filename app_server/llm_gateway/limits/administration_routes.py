@@ -55,7 +55,7 @@ async def get_spending_limits(session: ReadSession) -> SpendingLimits:
     default = await spending.default_limit(session)
     users = (await session.scalars(select(User).order_by(User.name, User.id))).all()
     stored = {account.user_id: account for account in await spending.administered_accounts(session)}
-    session.expunge_all()  # what is shown of them need not be what is kept
+    session.expunge_all()  # the shown fields may differ from the stored ones
     limits = [_as_shown(user, stored.get(user.id) or _untouched(default)) for user in users]
     budgets = [
         SharedBudgetInfo(
