@@ -3,7 +3,7 @@ import { requestBlob } from '@/api/client'
 import { isKeptImage } from '@/events/fold/shortened'
 
 export interface LoadedPicture {
-  /** Undefined while it is loaded. */
+  /** The image. Undefined while it is being loaded. */
   source: string | undefined
   error: unknown
   retry: () => void
@@ -11,16 +11,16 @@ export interface LoadedPicture {
 
 const KEPT_MS = 60_000
 
-/** Only pictures of events themselves: a remote one would tell its host who reads here. */
+/** Only images of events themselves are shown. An image at another address would tell its host who reads here. */
 export const isEventImage = (url: string | null | undefined): url is string =>
   url != null && (url.startsWith('data:image/') || isKeptImage(url))
 
-/** A picture of an event. One that is kept beside the log is loaded when it is shown. */
+/** An image of an event. If it is kept beside the log, it is loaded when it is shown. */
 export function useEventImage(url: string): LoadedPicture {
   const isKept = isKeptImage(url)
   const query = useQuery({
     queryKey: ['event-image', isKept ? url : null],
-    // A cookie alone opens nothing, so that the address cannot be the source of the picture.
+    // A cookie alone gives no access, so the address cannot be used directly as the source of the image.
     queryFn: isKept ? async ({ signal }) => asDataUrl(await requestBlob(url, { signal })) : skipToken,
     staleTime: Infinity,
     gcTime: KEPT_MS,

@@ -1,4 +1,6 @@
-/** Messages the log does not have yet, kept in this browser: closing the tab must not lose what was written. */
+/**
+ * Messages that the log does not have yet. They are kept in this browser, so that closing the tab does not lose them.
+ */
 import * as z from 'zod/mini'
 import { readStored, writeStored } from '@/lib/browser/stored'
 import type { ConversationStore, OutgoingMessage } from './store'
@@ -14,7 +16,10 @@ const storedMessages = z.array(
 
 const storageKey = (conversationId: string) => `slipway.outgoing.${conversationId}`
 
-/** What an earlier visit left. A message whose request was cut off may have arrived: sending it again is harmless. */
+/**
+ * Returns the messages of an earlier visit. A message whose request was cut off may have arrived; sending it again is
+ * harmless.
+ */
 export function readOutgoing(conversationId: string): OutgoingMessage[] {
   const stored = storedMessages.safeParse(readStored(storageKey(conversationId)))
   if (!stored.success) return []
@@ -23,7 +28,7 @@ export function readOutgoing(conversationId: string): OutgoingMessage[] {
   )
 }
 
-/** Keeps the stored copy up to date; returns the unsubscriber. */
+/** Keeps the stored copy up to date. Returns a function that stops this. */
 export function keepOutgoing(conversationId: string, store: ConversationStore): () => void {
   return store.subscribe(({ outgoing }, before) => {
     if (outgoing !== before.outgoing)

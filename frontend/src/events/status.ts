@@ -1,4 +1,4 @@
-/** What the agent is doing now, as one word: decided from the start, the sandbox, the log and the connection. */
+/** The agent's current status as one word. It is computed from the start, the sandbox, the log and the connection. */
 import {
   conversationStatus,
   standingOf,
@@ -11,15 +11,15 @@ import type { EventOf } from '@/events/wire/types'
 
 export type AgentStatus = ConversationStatus
 
-/** Where the agent has stopped short and can be told to go on as it is. */
+/** The statuses in which the agent has stopped and can continue without a further change. */
 export const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['paused', 'error', 'stuck'])
 
-/** The status itself; `runningSince` and the connection are kept apart so that selectors return plain values. */
+/** Returns only the status. `runningSince` and the connection are separate, so that selectors return plain values. */
 export function agentStatus(state: ConversationState): AgentStatus {
   return conversationStatus(agentStanding(state))
 }
 
-/** What the status is decided from. A new object each time: not a selector. */
+/** Returns the facts that decide the status. Returns a new object each time, so it is not a selector. */
 export function agentStanding({ view }: ConversationState): Standing {
   const { conversation, startTask } = view
   const start = newestStartStatus(view)
@@ -30,12 +30,12 @@ export function agentStanding({ view }: ConversationState): Standing {
   return { start, sandbox: null, isSandboxLost: false, isImported: false, execution }
 }
 
-/** Whether the sandbox can be asked at all: one that sleeps, or lies in an archive, refuses every request. */
+/** Whether requests to the sandbox make sense. A sandbox that sleeps or is archived refuses every request. */
 export function isAwake({ view }: ConversationState): boolean {
   return view.conversation?.sandbox_status === 'RUNNING'
 }
 
-/** ISO time since which the log has said `running`; null when the agent is not at work. */
+/** Returns the ISO time since which the log says `running`. Returns null if the agent does not work. */
 export function runningSince(state: ConversationState): string | null {
   if (agentStatus(state) !== 'running') return null
   const logged = state.view.loggedStatus
@@ -49,7 +49,10 @@ export interface AwaitedAnswer {
   since: string
 }
 
-/** What a client has to answer before the agent goes on; null unless it waits for nothing else. */
+/**
+ * Returns the calls that a client must answer before the agent continues. Returns null if the agent also waits for
+ * something else.
+ */
 export function awaitedAnswer(state: ConversationState): AwaitedAnswer | null {
   const { items, openActions } = state.view
   if (openActions.size === 0 || agentStatus(state) !== 'running') return null
@@ -62,19 +65,25 @@ export function awaitedAnswer(state: ConversationState): AwaitedAnswer | null {
   return { tools: calls.map((call) => call.tool_name).join(', '), since: first.timestamp }
 }
 
-/** A call of a tool of the client's own: it is open only as long as the client owes the answer. */
+/** Whether this is a call of one of the client's own tools. Such a call is open until the client answers it. */
 export function isClientCall({ action }: EventOf<'ActionEvent'>): boolean {
   return action?.kind.startsWith('ClientAction_') ?? false
 }
 
-/** A retried start is known from its task before the conversation's own row follows, and the other way round. */
+/**
+ * Returns the newest known status of the start. After a retry, the task may be newer than the conversation's row, or
+ * older.
+ */
 function newestStartStatus({ conversation, startTask }: ConversationState['view']) {
   if (startTask === null) return conversation?.start_status ?? null
   if (conversation === null) return startTask.status
   return conversation.updated_at > startTask.updated_at ? conversation.start_status : startTask.status
 }
 
-/** Log and server tell the same story at different times: the one that has seen more of the log is right. */
+/**
+ * Returns the execution status. Log and server may differ for a moment: the one that has seen more of the log is
+ * right.
+ */
 function executionStatus({ loggedStatus }: ConversationState['view'], conversation: AppConversation) {
   const isLogNewer = loggedStatus !== null && loggedStatus.seq > conversation.last_seq
   return isLogNewer ? loggedStatus.value : conversation.execution_status

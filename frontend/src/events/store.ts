@@ -31,18 +31,18 @@ export interface ConversationStore extends StoreApi<ConversationState>, Pages {
   retryNow: () => void
   /** Puts the whole of a shortened event in its place. Throws what the request throws. */
   loadWhole: (eventId: string) => Promise<void>
-  /** Folds a frame in; the stream's go this way, and what a reply already tells before the stream does. */
+  /** Folds a frame into the view. Frames come from the stream, or from a reply that is faster than the stream. */
   receive: (frame: Frame) => void
-  /** Adds or changes an outgoing message. One whose event is in the log already is not added again. */
+  /** Adds or changes an outgoing message. Does not add a message whose event is in the log already. */
   putOutgoing: (message: OutgoingMessage) => void
   dropOutgoing: (id: string) => void
 }
 
 export interface StoreOptions {
-  /** Messages an earlier visit had not seen in the log. */
+  /** Messages that the log did not contain yet when the page was closed. */
   outgoing?: readonly OutgoingMessage[]
   environment?: Partial<SocketEnvironment>
-  /** Runs the callback soon, once; by default with the next animation frame. */
+  /** Runs the callback once, soon. Default: with the next animation frame. */
   schedule?: (callback: () => void) => void
 }
 
@@ -83,7 +83,7 @@ export function createConversationStore(
     const opened = openEventSocket({
       conversationId,
       lastSeq: () => {
-        flush() // what has been received counts as known, also when the tab was too busy to show it
+        flush() // received frames count as known, even if the tab was too busy to show them
         return store.getState().view.lastSeq
       },
       onFrame: receive,
@@ -124,7 +124,7 @@ export function createConversationStore(
   }
 }
 
-/** A store without a stream: it shows what it is given by `setState`. No time passes in it. */
+/** A store without a stream: it shows the state that `setState` gives it. Its clock stands still. */
 export function createStillStore(): ConversationStore {
   const store = createStore<ConversationState>(() => ({
     view: emptyView,
@@ -148,7 +148,7 @@ export function createStillStore(): ConversationStore {
   }
 }
 
-/** Ids are compared without dashes: both spellings are legal on the wire. */
+/** Ids are compared without dashes, because the wire allows both spellings. */
 const canonicalId = (id: string) => id.replaceAll('-', '').toLowerCase()
 
 function userMessageIds(frames: readonly Frame[]): string[] {
@@ -174,7 +174,7 @@ function upsert(outgoing: readonly OutgoingMessage[], message: OutgoingMessage) 
 
 const HIDDEN_TAB_DELAY_MS = 200
 
-/** Browsers paint no frames for a hidden tab; its view still has to follow, only less often. */
+/** Browsers paint no frames for a hidden tab. Its view is still updated, but less often. */
 function nextFrame(callback: () => void) {
   if (document.visibilityState === 'hidden') window.setTimeout(callback, HIDDEN_TAB_DELAY_MS)
   else window.requestAnimationFrame(callback)

@@ -8,12 +8,12 @@ const StoreContext = createContext<ConversationStore | null>(null)
 
 export interface ConversationProviderProps {
   conversationId: string
-  /** How the stream is opened, where it is not by the conversation's id. */
+  /** How the stream is opened, if not by the conversation's id. */
   environment?: Partial<SocketEnvironment>
   children: ReactNode
 }
 
-/** Gives another store to what stands inside, for instance one that shows an earlier state. */
+/** Gives its children another store, for example one that shows an earlier state. */
 export const ConversationStoreProvider = StoreContext
 
 /** Opens the stream of one conversation while it is mounted. Give it `key={conversationId}`. */
@@ -32,7 +32,10 @@ export function useConversationStore(): ConversationStore {
   return store
 }
 
-/** A part of the conversation's state. `select` returns a stable value: a field or a primitive, nothing new. */
+/**
+ * Returns a part of the conversation's state. `select` must return a stable value: a field or a primitive, no new
+ * object.
+ */
 export function useConversation<T>(select: (state: ConversationState) => T): T {
   return useStore(useConversationStore(), select)
 }

@@ -1,7 +1,10 @@
 import { useEffect } from 'react'
 import { useConversation, useConversationStore } from './use-conversation'
 
-/** Loads older events, page by page, while `isWanted` and until the first one is there. Stops when a page fails. */
+/**
+ * Loads older events page by page, while `isWanted` is true and until the first event is loaded. Stops if a page
+ * fails.
+ */
 export function useOlderWhile(isWanted: boolean) {
   const store = useConversationStore()
   const firstSeq = useConversation(({ view }) => view.firstSeq)

@@ -1,14 +1,14 @@
-/** The copy that a conversation continues from, as the log tells of it. Pure. */
+/** The original of a copied conversation, as the log reports it. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface Forked {
   /** The conversation that was copied. It may have been deleted since. */
   originalId: string
-  /** When its files were copied. */
+  /** When the files of the original were copied. */
   asOf: string
 }
 
-/** Where the events above come from; null for an event that does not tell of that. */
+/** Returns the origin of the events above. Returns null for an event that does not report it. */
 export function forkedOf(event: ConversationEvent): Forked | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const told = (event.value as { forked?: { conversation_id?: unknown; as_of?: unknown } } | null)?.forked

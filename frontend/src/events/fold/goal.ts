@@ -1,9 +1,9 @@
-/** A goal as the log tells of it: each step of it is one state update. Pure. */
+/** A goal, as the log reports it: each step of it is one state update. Pure. */
 import type { Goal, GoalStatus } from '@/api/types'
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface Verdict {
-  /** How likely it is that all is done, from 0 to 1. */
+  /** How likely it is that the whole goal is reached, from 0 to 1. */
   score: number
   complete: boolean
   missing: string
@@ -17,7 +17,7 @@ export type GoalStep = 'set' | 'judged' | 'resumed' | 'interrupted'
 
 const STATUSES: readonly string[] = ['running', 'complete', 'capped', 'interrupted'] satisfies GoalStatus[]
 
-/** The goal as `event` leaves it; null for an event that tells of none. */
+/** Returns the goal after `event`. Returns null if the event reports no goal. */
 export function goalOf(event: ConversationEvent): PursuedGoal | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'goal') return null
   const goal = event.value as Partial<PursuedGoal> | null
@@ -29,7 +29,7 @@ export function goalOf(event: ConversationEvent): PursuedGoal | null {
   return isGoal ? ({ verdict: null, ...goal } as PursuedGoal) : null
 }
 
-/** What has happened to the goal: told by how it stood before. */
+/** Returns what has happened to the goal, compared with its state before. */
 export function goalStep(before: PursuedGoal | null, after: PursuedGoal): GoalStep {
   if (after.status === 'interrupted') return 'interrupted'
   if (after.iteration > 0 && after.iteration !== before?.iteration) return 'judged'

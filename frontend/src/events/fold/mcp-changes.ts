@@ -1,21 +1,21 @@
-/** Tools of MCP servers that are not as they were approved, as the log last told of them. Pure. */
+/** Tools of MCP servers that differ from their approved versions, as the log last reported them. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface McpChange {
   server: string
   tool: string
   change: 'changed' | 'renamed' | 'removed' | 'new'
-  /** Of this very change: an answer is meant for no other. */
+  /** Identifies this change. An answer is valid only for this change. */
   fingerprint: string
-  /** A unified difference. */
+  /** The difference as a unified diff. */
   difference: string
-  /** A user has looked at it: calls stay refused. */
+  /** A user has refused the change, so calls stay refused. */
   isRefused: boolean
 }
 
 const KINDS: readonly unknown[] = ['changed', 'renamed', 'removed', 'new'] satisfies McpChange['change'][]
 
-/** All that is open after `event`; null for an event that tells nothing of it. */
+/** Returns all changes that are open after `event`. Returns null if the event reports nothing about changes. */
 export function mcpChangesOf(event: ConversationEvent): McpChange[] | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const servers = (event.value as { mcp_changes?: unknown } | null)?.mcp_changes

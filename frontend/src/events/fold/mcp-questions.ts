@@ -8,17 +8,17 @@ export interface QuestionField {
   title: string
   description: string | null
   kind: 'text' | 'number' | 'boolean' | 'choice' | 'choices'
-  /** What a text is: the type of its input element. */
+  /** The form of a text: the type of its input element. */
   inputType: 'text' | 'email' | 'url' | 'date'
   isInteger: boolean
   isRequired: boolean
   hasDefault: boolean
   options: { value: string; label: string }[]
-  /** The default, as its control holds it. */
+  /** The default value, in the form in which its control holds it. */
   initial: FieldValue
 }
 
-/** `url`: of a page that is to be opened; the others are forms. */
+/** A question of an MCP server. `url`: the page that the user must open; without it, the question is a form. */
 export interface McpQuestion {
   id: string
   server: string
@@ -27,14 +27,14 @@ export interface McpQuestion {
   fields: QuestionField[]
 }
 
-/** All that are open after `event`; null for an event that tells nothing of them. */
+/** Returns all questions that are open after `event`. Returns null if the event reports nothing about questions. */
 export function mcpQuestionsOf(event: ConversationEvent): McpQuestion[] | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const questions = (event.value as { mcp_questions?: unknown } | null)?.mcp_questions
   return Array.isArray(questions) ? questions.flatMap((one: unknown) => questionOf(asRecord(one))) : null
 }
 
-/** What is sent for a form: what is left empty is left out, unless an empty text takes a default's place. */
+/** Returns the content to send for a form. Empty fields are left out, unless an empty text replaces a default. */
 export function contentOf(
   fields: readonly QuestionField[],
   values: Record<string, FieldValue>,
@@ -92,7 +92,7 @@ function initialOf(kind: QuestionField['kind'], value: unknown): FieldValue {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-/** `enum`, with names beside it, or a list of `{const, title}`. */
+/** Returns the choices: of `enum` with its names, or of a list of `{const, title}`. */
 function optionsOf(schema: Record<string, unknown>): QuestionField['options'] {
   const { enum: values, enumNames: names } = schema
   if (Array.isArray(values))

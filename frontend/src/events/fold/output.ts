@@ -1,10 +1,10 @@
-/** The output of running commands. It comes from the stream and is in no log. */
+/** The output of running commands. It comes from the stream and is never in the log. */
 import type { LiveOutput } from '@/events/wire/types'
 
-/** By the id of the action event. */
+/** The outputs, by the id of the action event. */
 export type Outputs = ReadonlyMap<string, LiveOutput>
 
-/** An output stands until its action is answered, also when nothing more is said of it. */
+/** Updates the outputs. An output stays until its action is answered, even if later frames do not contain it. */
 export function outputsAfter(
   outputs: Outputs,
   told: readonly LiveOutput[],

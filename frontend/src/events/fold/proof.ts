@@ -1,7 +1,7 @@
 /** The proof of finished work, as the log reports it. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
-/** In the log under `agent_state`: the files that were changed and the commands that ran after the last change. */
+/** The proof in the log under `agent_state`: the changed files, and the commands that ran after the last change. */
 export interface Proof {
   status: 'verified' | 'unverified'
   changed: string[]
@@ -14,7 +14,7 @@ export interface Proof {
   }[]
 }
 
-/** The proof that a state update tells of; null for every other event. */
+/** Returns the proof that a state update reports. Returns null for all other events. */
 export function proofOf(event: ConversationEvent): Proof | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   return (event.value as { proof?: Proof } | null)?.proof ?? null

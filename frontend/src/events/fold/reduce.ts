@@ -1,8 +1,8 @@
 /**
- * The browser's fold of a conversation: frames in, view state out. Pure, so that recorded streams test it.
+ * Folds the frames of a conversation into the state of the view. Pure, so that recorded streams can test it.
  *
- * Positions decide everything. A durable frame counts once, whatever is sent again after a reconnect; how a
- * stream was cut into batches never shows in the result. A batch copies each list it touches once.
+ * Only positions matter. A durable frame counts once, even if it is sent again after a reconnect. The result does not
+ * depend on how a stream was cut into batches. A batch copies each list that it changes once.
  */
 import { goalOf, goalStep, isOver } from './goal'
 import { restoredOf } from './restored'
@@ -39,8 +39,8 @@ type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & 
 }
 
 /**
- * The view after `frames`; the view given is left as it was. Durable frames that leave a gap are ignored.
- * `now` is when the frames arrived: what they announce in seconds counts from there.
+ * Returns the view after `frames`; the given view does not change. Durable frames that leave a gap are ignored.
+ * `now`: when the frames arrived. Seconds that the frames state count from then.
  */
 export function fold(view: ConversationView, frames: readonly Frame[], now = Date.now()): ConversationView {
   if (frames.length === 0) return view
@@ -49,7 +49,7 @@ export function fold(view: ConversationView, frames: readonly Frame[], now = Dat
   )
   const draft = {
     ...view,
-    // Deltas come up to sixty times a second: they must not copy a long history.
+    // Deltas come up to sixty times a second, so they must not copy a long history.
     items: (hasEvents ? [...view.items] : view.items) as TimelineItem[],
     history: (hasEvents ? [...view.history] : view.history) as Placed[],
     openActions: (hasEvents ? new Map(view.openActions) : view.openActions) as Map<string, number>,
@@ -100,12 +100,12 @@ function apply(draft: Draft, frame: Frame, now: number): void {
       return
     case 'transient':
     case 'error':
-    default: // a newer server may send more than we know
+    default: // a newer server may send frames that are not known here
       return
   }
 }
 
-/** The log up to the window, of which only what makes up the state is known. */
+/** Opens a window. Of the log before it, only the events that make up the state are known. */
 function openWindow(draft: Draft, frame: WindowFrame): void {
   if (draft.lastSeq > 0) return
   draft.firstSeq = frame.first_seq
@@ -122,7 +122,7 @@ function openWindow(draft: Draft, frame: WindowFrame): void {
   }
 }
 
-/** The view with the events right before those that it has. What the log says last stays as it is. */
+/** Returns the view with the given events before its own. The state at the end of the log does not change. */
 export function withOlder(view: ConversationView, frames: readonly DurableFrame[]): ConversationView {
   const older = frames.filter(({ seq }) => seq < view.firstSeq)
   if (older.length === 0 || older.at(-1)?.seq !== view.firstSeq - 1) return view
@@ -186,13 +186,16 @@ function goBack(draft: Draft, leaf: string | null): void {
   draft.items = []
   draft.openActions = new Map()
   draft.outputs = new Map()
-  // Of a window, the goal may have been told of before it.
+  // If the view is a window, the goal may have been set before it, so it stays.
   if (draft.firstSeq === 1) draft.goal = null
   draft.unread = []
   for (const { seq, event } of branch(draft.history, leaf)) place(draft, seq, event)
 }
 
-/** What is said, renamed or counted meanwhile leaves the agent waiting; anything else shows that it has gone on. */
+/**
+ * Whether the event shows that the model call is no longer waiting. Messages of the user, new titles and new counts
+ * do not show this.
+ */
 function endsRetry(event: ConversationEvent): boolean {
   if (eventIs(event, 'ConversationStateUpdateEvent'))
     return event.key === 'execution_status' || event.key === 'full_state'
@@ -218,7 +221,7 @@ function place(draft: Draft, seq: number, event: ConversationEvent): void {
   const index = actionId === null ? undefined : draft.openActions.get(actionId)
   const item = index === undefined ? undefined : draft.items[index]
   if (actionId === null || index === undefined || item?.type !== 'tool') {
-    // The action of an answer at the beginning of a window comes with the older events.
+    // If the action comes before the window, its answer is shown when the older events are loaded.
     const isBeforeWindow = draft.firstSeq > 1 && actionId !== null
     if (!isBeforeWindow) draft.items.push({ type: 'event', seq, event })
     return
@@ -228,7 +231,7 @@ function place(draft: Draft, seq: number, event: ConversationEvent): void {
   draft.outputs = withoutOutput(draft.outputs, actionId)
 }
 
-/** Id of the open action that `event` answers. Agent errors name only the tool call. */
+/** Returns the id of the open action that `event` answers. Agent errors name only the tool call. */
 function answeredAction(draft: Draft, event: ConversationEvent): string | null {
   if (eventIs(event, 'ObservationEvent') || eventIs(event, 'UserRejectObservation')) return event.action_id
   if (!eventIs(event, 'AgentErrorEvent')) return null

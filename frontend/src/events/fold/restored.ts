@@ -1,14 +1,14 @@
-/** A workspace that came out of a backup, as the log tells of it. Pure. */
+/** A workspace that was restored from a backup, as the log reports it. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface Restored {
-  /** When the backup was taken; null for a workspace that begins anew. */
+  /** The time of the backup. Null if the workspace starts empty. */
   asOf: string | null
-  /** How many events came after it: what they did to files is lost. */
+  /** How many events came after the backup. Their changes of files are lost. */
   lostEvents: number
 }
 
-/** What the files are since then; null for an event that does not tell of that. */
+/** Returns the restore that this event reports. Returns null for all other events. */
 export function restoredOf(event: ConversationEvent): Restored | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const told = (event.value as { restored?: { as_of?: unknown; lost_events?: unknown } } | null)?.restored

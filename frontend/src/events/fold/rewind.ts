@@ -1,18 +1,18 @@
-/** Going back as the log tells of it. Pure. */
+/** Rewinds and going back, as the log reports them. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface Rewind {
   checkpoint: number
-  /** The checkpoint of what was there before. */
+  /** The checkpoint of the state before the rewind. */
   undo: number
-  /** How many files went back; null when they were left alone. */
+  /** How many files were restored. Null if files were not part of the rewind. */
   files: number | null
   chat: boolean
-  /** Files that were left as they were, since others than the agent had edited them. */
+  /** Files that were left unchanged, because others than the agent had edited them. */
   kept: string[]
 }
 
-/** What went back; null for an event that does not tell of that. */
+/** Returns the rewind that this event reports. Returns null for all other events. */
 export function rewindOf(event: ConversationEvent): Rewind | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
   const rewind = (event.value as { rewind?: Partial<Rewind> } | null)?.rewind
@@ -21,7 +21,10 @@ export function rewindOf(event: ConversationEvent): Rewind | null {
     : null
 }
 
-/** The event from which the conversation goes on (null: from the beginning), for an update that says so. */
+/**
+ * Returns the event from which the conversation continues (null: the beginning), if this update reports that it went
+ * back.
+ */
 export function newLeaf(event: ConversationEvent): { id: string | null } | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'leaf_event_id') return null
   return { id: typeof event.value === 'string' ? event.value : null }
@@ -32,7 +35,9 @@ export interface Placed {
   event: ConversationEvent
 }
 
-/** What is left of a history for one who has gone back to `leaf`: what led there, and all updates. */
+/**
+ * Returns the part of a history that remains after going back to `leaf`: the events that led to it, and all updates.
+ */
 export function branch(history: readonly Placed[], leaf: string | null): Placed[] {
   const parents = new Map(history.map(({ event }) => [event.id, event.parent_id ?? null]))
   const kept = new Set<string>()

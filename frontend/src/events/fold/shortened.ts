@@ -1,13 +1,19 @@
-/** Long outputs stand in the log by their beginning and end; the whole event is asked for when someone wants it. Pure. */
+/**
+ * The log has only the beginning and the end of long outputs. The whole event is loaded when the user wants to see
+ * it. Pure.
+ */
 import type { ConversationView, TimelineItem } from './view'
 import type { ConversationEvent, DurableFrame, Outcome } from '@/events/wire/types'
 
 const ADDRESS = /^\/api\/v1\/conversation\/[0-9a-f]{32}\/events\/blobs\/[0-9a-f]{64}$/
 
-/** Whether the address of an image is that of a part of an event that our server keeps. */
+/** Whether this address of an image names a part of an event that our server keeps. */
 export const isKeptImage = (url: string) => ADDRESS.test(url)
 
-/** The ids of events with shortened texts, with those of `frames`; the same set where none is. */
+/**
+ * Returns the ids of events with shortened texts, with those in `frames`. Returns the same set if there are no new
+ * ones.
+ */
 export function shortenedAfter(
   before: ReadonlySet<string>,
   frames: readonly DurableFrame[],
@@ -16,7 +22,7 @@ export function shortenedAfter(
   return added.length === 0 ? before : new Set([...before, ...added.map(({ event }) => event.id)])
 }
 
-/** The view with the whole of an event in place of its shortened form. */
+/** Returns the view with the complete event in place of its shortened form. */
 export function withWhole(view: ConversationView, event: ConversationEvent): ConversationView {
   const { id } = event
   const shortened = new Set([...view.shortened].filter((each) => each !== id))

@@ -2,17 +2,19 @@
 import { observationIs, type ConversationEvent, eventIs } from '@/events/wire/types'
 
 export interface Sight {
-  /** Position of the last call of one of its tools that was answered. */
+  /** Position of the last answered call of a browser tool. */
   seq: number
   url: string
   title: string
-  /** The last screenshot that the agent has asked for, and where it was taken. */
+  /** The last screenshot that the agent requested, and the page that it shows. */
   image: { url: string; pageUrl: string } | null
 }
 
 const PAGE = /^URL: (.*)\nTitle: (.*)$/m
 
-/** The sight after this event; the same object for events that are not about the browser. */
+/**
+ * Returns the browser's state after this event. Returns the same object for events that are not about the browser.
+ */
 export function sightAfter(before: Sight | null, seq: number, event: ConversationEvent): Sight | null {
   if (!eventIs(event, 'ObservationEvent') || !observationIs(event.observation, 'BrowserObservation'))
     return before
@@ -28,7 +30,7 @@ export function sightAfter(before: Sight | null, seq: number, event: Conversatio
   }
 }
 
-/** The page that the first lines of a browser's answer name. */
+/** Returns the page that the first lines of a browser tool's answer name. */
 export function pageOf(text: string): { url: string; title: string } | null {
   const [, url, title] = PAGE.exec(text) ?? []
   return url === undefined || title === undefined || !text.startsWith('URL: ') ? null : { url, title }

@@ -1,20 +1,20 @@
-/** Replies while they are being written: what the frames make of them. */
+/** Folds the frames of replies that the model is writing. */
 import type { Frame } from '@/events/wire/types'
 
-/** A reply that is being written; the durable event with the same id takes its place. */
+/** A reply that is being written. The durable event with the same id replaces it. */
 export interface StreamingItem {
   id: string
   attempt: number
   nextOrder: number
   text: string
   reasoning: string
-  /** Pieces were missed (we connected in the middle); the durable event brings the whole text. */
+  /** Pieces were missed, because we connected in the middle. The durable event has the whole text. */
   hasGap: boolean
-  /** Came before the last reconnect: it may have ended while we were away. */
+  /** The reply began before the last reconnect, so it may have ended while we were not connected. */
   isStale: boolean
 }
 
-/** The part of a view that is replaced as replies come in. */
+/** The part of a view that changes while replies arrive. */
 export interface Streaming {
   streaming: readonly StreamingItem[]
   /** Ids of the latest agent events, so that a repeated delta does not revive a reply that has ended. */
@@ -35,7 +35,7 @@ function newItem(id: string, attempt: number, firstOrder: number): StreamingItem
   }
 }
 
-/** A reply begins, or its next attempt. */
+/** A reply begins, or its next attempt begins. */
 export function startItem(draft: Streaming, id: string, attempt: number): void {
   if (draft.endedItems.includes(id)) return
   const known = draft.streaming.find((item) => item.id === id)
@@ -44,7 +44,7 @@ export function startItem(draft: Streaming, id: string, attempt: number): void {
   draft.streaming = [...others, newItem(id, attempt, 0)]
 }
 
-/** A piece of a reply, whose first ones may have been missed. */
+/** A piece of a reply. The first pieces of the reply may have been missed. */
 export function applyDelta(draft: Streaming, delta: Extract<Frame, { type: 'delta' }>): void {
   if (draft.endedItems.includes(delta.item_id)) return
   const known = draft.streaming.find((item) => item.id === delta.item_id)
@@ -65,7 +65,7 @@ export function applyDelta(draft: Streaming, delta: Extract<Frame, { type: 'delt
       : draft.streaming.map((each) => (each === known ? next : each))
 }
 
-/** A durable agent event ends the reply of its id, and any older one whose end we missed. */
+/** A durable agent event ends the reply with its id, and older replies whose end was missed. */
 export function endStreaming(draft: Streaming, id: string): void {
   draft.endedItems = [...draft.endedItems, id].slice(-REMEMBERED_ENDED_ITEMS)
   if (draft.streaming.length === 0) return

@@ -1,4 +1,4 @@
-/** Work that the agent has handed to sub-agents, as the log tells of it: each step is a state update. Pure. */
+/** Tasks that the agent has handed to sub-agents, as the log reports them: each step is a state update. Pure. */
 import { eventIs, type Action, type ConversationEvent } from '@/events/wire/types'
 
 export type TaskStatus = 'running' | 'waiting' | 'paused' | 'completed' | 'error' | 'conflict' | 'interrupted'
@@ -13,7 +13,7 @@ export interface AskedAction {
 export interface HandedTask {
   id: string
   conversation_id: string
-  /** The call that handed it over, or took it up again. */
+  /** The call that handed the task over, or resumed it. */
   action_id: string
   subagent: string
   description: string
@@ -24,7 +24,7 @@ export interface HandedTask {
   isolation: 'shared' | 'worktree'
 }
 
-/** The tasks that `event` tells of, as it leaves them; none for every other event. */
+/** Returns the tasks that `event` reports, in their new state. Returns none for all other events. */
 export function tasksOf(event: ConversationEvent): readonly HandedTask[] {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return []
   const told = (event.value as { tasks?: Record<string, Partial<HandedTask>> } | null)?.tasks ?? {}

@@ -1,4 +1,4 @@
-/** Which events may have changed files of the workspace. Pure. */
+/** Finds the events that may have changed files of the workspace. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 const READ_ONLY_OBSERVATIONS = new Set([
@@ -12,7 +12,7 @@ const READ_ONLY_OBSERVATIONS = new Set([
   'InvokeSkillObservation',
 ])
 
-/** Whether a tool has answered that may have written. */
+/** Whether the event is the answer of a tool that may have written files. */
 export function mayTouchFiles(event: ConversationEvent): boolean {
   if (!eventIs(event, 'ObservationEvent')) return false
   const { kind, command } = event.observation as { kind: string; command?: unknown }

@@ -1,19 +1,28 @@
-/** Messages that are in the log and that the agent has not read yet: it reads before each step, not within one. Pure. */
+/**
+ * Messages in the log that the agent has not read yet. The agent reads messages before each step, not within a step.
+ * Pure.
+ */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 
 export interface UnreadMessage {
   id: string
-  /** The reply that was being written when the message came, and cannot know it. Null: there was none; empty: not known yet. */
+  /**
+   * The reply that the model was writing when the message came. It does not consider the message. Null: there was no
+   * such reply. Empty: not known yet.
+   */
   missedBy: string | null
 }
 
 export interface Run {
   isRunning: boolean
-  /** Whether the agent waits for answers of its tools: then no reply is being written. */
+  /** Whether the agent waits for answers of its tools. Then no reply is being written. */
   hasOpenActions: boolean
 }
 
-/** What is unread after `event`; the same list where nothing has changed. `run` is how it stood before. */
+/**
+ * Returns the unread messages after `event`. Returns the same list if nothing has changed. `run`: the state before
+ * the event.
+ */
 export function unreadAfter(
   before: readonly UnreadMessage[],
   event: ConversationEvent,
@@ -30,7 +39,9 @@ export function unreadAfter(
     .map((message) => ({ ...message, missedBy: reply }))
 }
 
-/** What a reply of the model is known by; its actions share it. Null for everything else. */
+/**
+ * Returns what identifies a reply of the model. All actions of one reply share it. Returns null for all other events.
+ */
 function replyOf(event: ConversationEvent): string | null {
   if (event.source !== 'agent') return null
   if (!eventIs(event, 'ActionEvent') && !eventIs(event, 'MessageEvent')) return null

@@ -4,7 +4,10 @@ export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** The log counts per use of a model (agent, condenser, title …); people want the sum, and the agent's limits. */
+/**
+ * Adds up the log's counts, which are separate for each use of a model (agent, condenser, title …). The limits are
+ * the agent's.
+ */
 export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
   const all = Object.values(asRecord(usageToMetrics)).map(asRecord)
   if (all.length === 0) return null
@@ -28,7 +31,7 @@ export function sumUsage(usageToMetrics: unknown): UsageMetrics | null {
 
 const MAX_AMOUNT = 1e15
 
-/** Sandboxes write the log: what is no amount counts as none. */
+/** Returns the amount. Sandboxes write the log, so a value that is not an amount counts as none. */
 function amountOf(value: unknown): number {
   return typeof value === 'number' && value >= 0 && value <= MAX_AMOUNT ? value : 0
 }

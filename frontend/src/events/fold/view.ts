@@ -11,7 +11,7 @@ import type { ConversationEvent, EventOf, Outcome, Retry, UsageMetrics } from '@
 import type { UnreadMessage } from './unread'
 import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
 
-/** One row of the timeline: a single event, a step of a goal, or an action together with what answered it. */
+/** One row of the timeline: a single event, a step of a goal, or an action with its answer. */
 export type TimelineItem =
   | { type: 'event'; seq: number; event: ConversationEvent }
   | { type: 'goal'; seq: number; event: ConversationEvent; goal: PursuedGoal; step: GoalStep }
@@ -24,46 +24,52 @@ export type TimelineItem =
     }
 
 export interface ConversationView {
-  /** Position of the first event that is known; those before it are loaded on demand. */
+  /** Position of the first known event. Earlier events are loaded on demand. */
   firstSeq: number
   /** Actions from before `firstSeq` that had no answer when the window was opened. */
   earlierActions: readonly Placed[]
   /** Position of the last event folded in; the stream resumes after it. */
   lastSeq: number
-  /** End of the replay that is under way; the history is complete once `lastSeq` reaches it. */
+  /** End of the replay that is being received. The history is complete once `lastSeq` reaches it. */
   throughSeq: number | null
   items: readonly TimelineItem[]
-  /** Ids of events whose long texts are shown without their middle. */
+  /** Ids of events with long texts that are shown without their middle. */
   shortened: ReadonlySet<string>
-  /** Every event from `firstSeq` on, also those that were left behind by going back. */
+  /** Every event from `firstSeq` on, also events of old branches that were left by going back. */
   history: readonly Placed[]
   /** Actions without an answer yet: id of the action event → index in `items`. */
   openActions: ReadonlyMap<string, number>
   streaming: readonly StreamingItem[]
-  /** What open actions have printed so far: id of the action event → the end of it. */
+  /** The end of the output of open actions, by the id of the action event. */
   outputs: Outputs
   /** Messages of the user that the agent has not read yet. */
   unread: readonly UnreadMessage[]
-  /** The model could not be asked and will be again. `at`: when, in milliseconds since the epoch. */
+  /**
+   * The model could not be asked and will be asked again. `at`: the time of the next attempt, in milliseconds since
+   * the epoch.
+   */
   retry: { reason: Retry; at: number } | null
   startTask: StartTask | null
   conversation: AppConversation | null
-  /** How often the stream has said that something new of the network was refused. */
+  /** How often the stream has reported a newly refused network request. */
   networkTold: number
-  /** What the log itself last said about the run, and where. */
+  /** The last execution status in the log, with its position and time. */
   loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
   usage: UsageMetrics | null
-  /** Gone once the user has said something after its end. */
+  /** The current goal. Null after the goal has ended and the user has sent another message. */
   goal: PursuedGoal | null
-  /** Work that sub-agents do: id of the action event that handed it over → how it stands. */
+  /** The tasks of sub-agents, by the id of the action event that handed the task over. */
   tasks: ReadonlyMap<string, HandedTask>
-  /** Position of the last word about when the agent asks first; 0: as the conversation began. */
+  /**
+   * Position of the last change of the rule for when the agent asks first. 0: it is unchanged since the conversation
+   * began.
+   */
   askingChangedSeq: number
-  /** Tools of MCP servers that are not as they were approved. */
+  /** Tools of MCP servers that differ from their approved versions. */
   mcpChanges: readonly McpChange[]
-  /** What MCP servers wait for in the middle of a call. */
+  /** The questions that MCP servers ask during calls and that wait for an answer. */
   mcpQuestions: readonly McpQuestion[]
-  /** Position of the last event that may have changed files: the change list is refetched when it moves. */
+  /** Position of the last event that may have changed files. When it changes, the list of changes is loaded again. */
   filesTouchedSeq: number
   /** Null until the agent has used a browser. */
   sight: Sight | null

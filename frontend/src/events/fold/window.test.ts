@@ -33,7 +33,7 @@ const log: ConversationEvent[] = [
 const frames: DurableFrame[] = log.map((event, index) => ({ type: 'durable', seq: index + 1, event }))
 const whole = fold(emptyView, frames)
 
-/** The events before `firstSeq` that a server would name: updates, and what was never answered. */
+/** Returns the events before `firstSeq` that a server would send: state updates, and actions without an answer. */
 const stateBefore = (firstSeq: number) =>
   frames.filter(
     ({ seq, event }) =>

@@ -1,6 +1,6 @@
 /**
- * Keeps one WebSocket of the app server open: connects, backs off, notices a network that comes back. What a frame
- * means is up to the caller. Knows no React.
+ * Keeps one WebSocket of the app server open: connects, waits between attempts, and connects again when the network
+ * is back. The caller handles the frames. Independent of React.
  */
 import { proofSubprotocols } from '@/api/page-proof'
 
@@ -13,7 +13,7 @@ export type Connection =
   | { state: 'closed' }
 
 export interface FrameSocketOptions<F> {
-  /** Asked anew at every connect. */
+  /** Returns the address. Called at every connect. */
   url: (origin: string) => string
   /** Handles a frame. Calls `setOpen` once the stream is up; returns false to connect again. */
   take: (frame: F, setOpen: () => void) => boolean
@@ -21,7 +21,7 @@ export interface FrameSocketOptions<F> {
   environment?: Partial<SocketEnvironment>
 }
 
-/** The outside world, so that tests can stand in for it. */
+/** The browser's functions, so that tests can replace them. */
 export interface SocketEnvironment {
   createSocket: (url: string) => WebSocket
   setTimer: (callback: () => void, milliseconds: number) => unknown
@@ -29,7 +29,7 @@ export interface SocketEnvironment {
   now: () => number
   random: () => number
   origin: () => string
-  /** Calls back when the network or the tab comes back; returns the unsubscriber. */
+  /** Calls back when the network or the tab is active again. Returns a function that ends the subscription. */
   onWake: (callback: (cause: 'online' | 'visible') => void) => () => void
 }
 
@@ -44,7 +44,9 @@ const CONNECT_TIMEOUT_MS = 15_000
 const CLOSE_NOT_SIGNED_IN = 4001
 const CLOSE_NOT_FOUND = 4004
 
-/** Delay before reconnect number `attempt` (1, 2, …): doubles up to ten seconds, with jitter over its upper half. */
+/**
+ * The delay before reconnect number `attempt` (1, 2, …). It doubles up to ten seconds; chance varies its upper half.
+ */
 export function backOffDelay(attempt: number, random: number): number {
   const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (attempt - 1))
   return Math.round(ceiling / 2 + (ceiling / 2) * random)
@@ -64,7 +66,7 @@ export function openFrameSocket<F extends { type: string }>(options: FrameSocket
     options.onConnection({ state: 'connecting' })
     const opened = environment.createSocket(url)
     socket = opened
-    // A server that accepts and then says nothing is as bad as one that is away.
+    // A server that accepts the connection and then sends nothing is treated like one that is not reachable.
     timer = environment.setTimer(retryLater, CONNECT_TIMEOUT_MS)
     opened.onmessage = (message: MessageEvent) => receive(message.data)
     opened.onclose = (event: CloseEvent) => handleClose(event.code)
@@ -97,7 +99,7 @@ export function openFrameSocket<F extends { type: string }>(options: FrameSocket
     timer = environment.setTimer(connect, delay)
   }
 
-  /** Lets go of the socket; what it still says is not heard. */
+  /** Closes the socket and ignores everything that still comes from it. */
   function abandon() {
     if (socket === null) return
     socket.onmessage = null
@@ -121,7 +123,8 @@ export function openFrameSocket<F extends { type: string }>(options: FrameSocket
   }
 
   const stopListening = environment.onWake((cause) => {
-    // Coming back online leaves old sockets half open, without any close event: resuming is cheap, so always do.
+    // After a network loss, an old socket may stay half open without a close event. Resuming costs little, so it is
+    // always done.
     if (cause === 'online' || socket === null) connect()
   })
 
@@ -134,7 +137,10 @@ export function openFrameSocket<F extends { type: string }>(options: FrameSocket
   }
 }
 
-/** The frame in `data`; null when it is not one, so that the stream is taken up again from the last good position. */
+/**
+ * Returns the frame in `data`. Returns null if it is not a frame; the stream then resumes from the last good
+ * position.
+ */
 function readFrame<F extends { type: string }>(data: unknown): F | null {
   if (typeof data !== 'string') return null
   try {

@@ -8,7 +8,7 @@ export function linkEnvironment(token: string): Partial<SocketEnvironment> {
     createSocket: (url) => {
       const own = new URL(url)
       own.pathname = PATH
-      own.searchParams.delete('window') // a link has no route for older events: it shows all at once
+      own.searchParams.delete('window') // a link has no route for older events, so it sends all events at once
       return new WebSocket(own, ['slipway', `slipway.link.${token}`])
     },
   }

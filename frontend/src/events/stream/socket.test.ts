@@ -23,7 +23,7 @@ class FakeSocket {
   }
 }
 
-/** A world with a hand-driven clock; `socket` is the newest connection. */
+/** A test environment with a clock that the test moves. `socket` is the newest connection. */
 function open(random = () => 0.5) {
   const sockets: FakeSocket[] = []
   const connections: Connection[] = []

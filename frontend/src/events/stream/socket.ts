@@ -7,7 +7,7 @@ import type { Frame } from '@/events/wire/types'
 
 export interface SocketOptions {
   conversationId: string
-  /** Position to resume after; asked anew at every connect. */
+  /** Position after which the stream resumes. It is asked for at every connect. */
   lastSeq: () => number
   onFrame: (frame: Frame) => void
   onConnection: (connection: Connection) => void

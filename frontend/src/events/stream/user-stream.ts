@@ -1,4 +1,4 @@
-/** The live stream of the user: keeps the lists in the cache as the server tells, so that no list has to be polled. */
+/** The user's live stream. It keeps the lists in the cache up to date, so that no list has to be polled. */
 import type { QueryClient } from '@tanstack/react-query'
 import { conversationKeys, listConversation, unlistConversation } from '@/api/conversations/conversations'
 import { markNeedsYou, setNeedsYou } from '@/api/conversations/needs-you'
@@ -9,7 +9,7 @@ import type { Schemas } from '@/api/schema'
 import type { ErrorFrame } from '@/events/wire/types'
 import { openFrameSocket, type EventSocket, type SocketEnvironment } from './frame-socket'
 
-/** Fields that the front end knows by narrower types. */
+/** Fields for which the front end has narrower types. */
 interface Narrowed {
   conversations: AppConversation[]
   start_tasks: StartTask[]
@@ -80,8 +80,8 @@ export function openUserStream({ queryClient, onNeedsYou, environment }: UserStr
 }
 
 /**
- * Loads lists again that may have missed a change: all after a lost connection, else those that were on their way
- * when the stream began.
+ * Loads the lists again that may have missed a change. After a lost connection these are all lists; otherwise only
+ * the lists that were being loaded when the stream began.
  */
 function refreshLists(queryClient: QueryClient, isAgain: boolean): void {
   for (const queryKey of [conversationKeys.lists, conversationKeys.inSandboxes])

@@ -1,4 +1,6 @@
-/** Milliseconds of a wire timestamp. Agent servers write UTC without saying so; others carry an offset. */
+/**
+ * Returns the milliseconds of a wire timestamp. Agent servers write UTC without an offset; other timestamps have one.
+ */
 export function timestampMs(timestamp: string): number {
   const hasZone = /(?:Z|[+-]\d\d:?\d\d)$/.test(timestamp)
   return Date.parse(hasZone ? timestamp : `${timestamp}Z`)

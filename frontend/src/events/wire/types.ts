@@ -9,7 +9,7 @@ import type { components } from './schema.gen'
 /** The types of the runtime's events, by their names there. `npm run generate` makes them. */
 type Schemas = components['schemas']
 
-/** Fields that have a default, and that `well-formed.ts` requires. */
+/** Fields that have a default in the runtime, and that `well-formed.ts` requires. */
 type With<T, Field extends keyof T> = T & Required<Pick<T, Field>>
 
 // --- actions -----------------------------------------------------------------------------------
@@ -28,10 +28,10 @@ export function actionIs<K extends keyof ActionByKind>(
   return action?.kind === kind
 }
 
-/** What a look at an action found before it ran. */
+/** The findings of the security analysis of an action. */
 export interface SecurityDetails {
   reasons?: string[]
-  /** Whether it is one that the user has to be asked about. */
+  /** Whether the user must be asked about this action. */
   asks?: boolean
 }
 
@@ -58,19 +58,19 @@ export function observationIs<K extends keyof ObservationByKind>(
 
 // --- events ------------------------------------------------------------------------------------
 
-/** With any words: a later agent server may use others. */
+/** Accepts any text in place of the known words, because a later agent server may use other words. */
 type Worded<T> = { [Field in keyof T]: T[Field] extends string ? string : T[Field] }
 export type ErrorClassification = Worded<Schemas['ErrorClassification']>
 
-/** What a critic makes of the work: how likely it is to be a success, from 0 to 1, and why. */
+/** A critic's judgement of the work: how likely it is a success, from 0 to 1, and the reason. */
 export type CriticResult = Schemas['CriticResult']
 
-/** In state updates, which the models leave open. */
+/** Token usage in state updates. The runtime's models leave the payload of updates open. */
 export interface TokenUsage {
   prompt_tokens: number
   completion_tokens: number
   cache_read_tokens?: number
-  /** Of the agent's own model: how much it can take, and how much its last call has used. */
+  /** For the agent's own model: the size of its context, and how much of it the last call has used. */
   context_window?: number
   per_turn_token?: number
 }
@@ -81,7 +81,10 @@ export interface UsageMetrics {
   accumulated_token_usage?: TokenUsage | null
 }
 
-/** What differs from the models: payloads, which they leave open, and what `well-formed.ts` requires. */
+/**
+ * The differences from the runtime's models: payloads, which the models leave open, and fields that `well-formed.ts`
+ * requires.
+ */
 interface Read {
   MessageEvent: { llm_message: With<Schemas['Message'], 'content'> }
   ActionEvent: {
@@ -111,7 +114,7 @@ type EventCommon = Pick<Schemas['PauseEvent'], 'id' | 'timestamp' | 'parent_id'>
 export type OtherEvent = EventCommon & OtherBody
 export type ConversationEvent = EventByKind[keyof EventByKind] | OtherEvent
 
-/** What answers an action: exactly one of these follows it in the log. */
+/** The events that answer an action. Exactly one of them follows each action in the log. */
 export type Outcome =
   EventOf<'ObservationEvent'> | EventOf<'AgentErrorEvent'> | EventOf<'UserRejectObservation'>
 
@@ -124,13 +127,15 @@ export function eventIs<K extends keyof EventByKind>(
 
 // --- frames ------------------------------------------------------------------------------------
 
-/** The end of what a call that runs has printed. */
+/** The end of the output of a running call. */
 export type LiveOutput = Schemas['CallOutput']
 
-/** First character, the one behind the last, and how a terminal draws them, as in `1;31`. */
+/** The first character, the character after the last one, and the terminal's style, such as `1;31`. */
 export type TextStyle = LiveOutput['styles'][number]
 
-/** Why a model could not be asked, who is asked next, and in how many seconds from the frame's arrival. */
+/**
+ * Why a model could not be asked, which model is asked next, and in how many seconds from the arrival of the frame.
+ */
 export type Retry = Schemas['PendingRetry']
 
 export type ErrorFrame = Schemas['ErrorFrame']
@@ -151,7 +156,7 @@ export interface WindowFrame {
   state: readonly DurableFrame[]
 }
 
-/** The frames of the agent server, and those that the app server adds. `network`: something new was refused. */
+/** The frames of the agent server, and the frames that the app server adds. `network`: a new request was refused. */
 export type Frame =
   | Exclude<Schemas['Frame'], { event: unknown }>
   | WindowFrame

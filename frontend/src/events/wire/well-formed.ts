@@ -1,8 +1,8 @@
-/** Events are written in sandboxes: one that is not what its kind promises must not take the page down. */
+/** Checks events. Sandboxes write them, so an event that does not match its kind must not break the page. */
 import * as z from 'zod/mini'
 import type { ConversationEvent } from './types'
 
-/** Stands in the fold for an event that cannot be read. */
+/** The kind that replaces an event that cannot be read. */
 export const UNREADABLE = 'UnreadableEvent'
 
 const content = z.array(z.looseObject({ type: z.string() }))
@@ -44,7 +44,7 @@ const BY_KIND: Record<string, z.ZodMiniType> = {
   }),
 }
 
-/** The event, or what stands for it where it is not what it says. Events of unknown kinds are fine. */
+/** Returns the event, or a replacement if it does not match its kind. Events of unknown kinds are accepted. */
 export function readable(event: ConversationEvent, seq: number): ConversationEvent {
   const common = COMMON.safeParse(event)
   if (common.success) {
@@ -56,7 +56,7 @@ export function readable(event: ConversationEvent, seq: number): ConversationEve
   return { id, timestamp, source, kind: UNREADABLE, original: event }
 }
 
-/** The event as it came over the wire. */
+/** Returns the event as it came over the wire. */
 export function originalOf(event: ConversationEvent): unknown {
   return event.kind === UNREADABLE && 'original' in event ? event.original : event
 }
