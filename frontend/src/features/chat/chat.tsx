@@ -36,11 +36,11 @@ import { useWaitingMessages } from './composer/use-waiting-messages'
 
 export interface ChatProps {
   conversationId: string
-  /** How the conversation came up, shown above its first event. */
+  /** The progress of the start, shown above the first event. */
   start: ReactNode
-  /** What the page adds to rows; the same object from one rendering to the next. */
+  /** Controls that the page adds to rows. It must be the same object at each rendering. */
   slots?: ChatSlots
-  /** The id of an event that the address names. */
+  /** The id of the event that the page's address names. */
   linkedEventId?: string | null
 }
 
@@ -112,7 +112,7 @@ function useRows(showsTechnical: boolean): Row[] {
   const outgoing = useConversation((state) => state.outgoing)
   const isNow = useConversation((state) => state.passage === null)
   const settled = useMemo(() => {
-    // The start and the first message stand before the first event, which may not be loaded yet.
+    // The start and the first message come before the first event. They are shown only if that event is loaded.
     const before = firstSeq > 1 ? [] : [START_ROW, ...firstMessageRow(startTask, history)]
     return [...before, ...itemRows(items, showsTechnical)]
   }, [startTask, history, items, firstSeq, showsTechnical])

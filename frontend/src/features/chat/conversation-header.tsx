@@ -13,13 +13,13 @@ import { Usage } from './notices/usage'
 
 export interface ConversationHeaderProps {
   conversation: AppConversation
-  /** What else can be looked at, at the end of the line. */
+  /** Further controls at the end of the line. */
   actions?: ReactNode
-  /** Others cannot rename it, nor choose its model or when it asks. */
+  /** Whether the user owns the conversation. Only the owner can rename it, choose its model and set when it asks. */
   isOwn: boolean
 }
 
-/** Which conversation this is: title, repository and branch, model, when it asks, what it has cost. */
+/** The header of a conversation: title, repository and branch, model, when the agent asks, cost. */
 export function ConversationHeader({ conversation, actions, isOwn }: ConversationHeaderProps) {
   const { t } = useTranslation()
   const { selected_repository: repository, selected_branch: branch } = conversation
@@ -32,7 +32,7 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
           <h1 className="truncate font-medium">{conversationTitle(t, conversation)}</h1>
         )}
       </div>
-      {/* One line on a phone: what is known later must not push the conversation down. */}
+      {/* One line on a phone: data that arrive later must not move the conversation down. */}
       <div className="order-last flex min-w-0 max-sm:-my-1 max-sm:w-full max-sm:[scrollbar-width:none] max-sm:overflow-x-auto max-sm:py-1 max-sm:*:shrink-0 sm:order-none sm:flex-wrap items-center gap-x-4 gap-y-1 text-xs text-muted">
         {repository && (
           <span className="flex min-w-0 items-center gap-1.5" title={repository}>

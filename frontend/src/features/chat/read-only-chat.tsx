@@ -8,7 +8,7 @@ import { itemRows } from './timeline/rows'
 import { Timeline } from './timeline/timeline'
 import { ItemBody } from './timeline/timeline-row'
 
-/** What was said and done, without anything that asks the server for more or changes something. */
+/** The timeline without controls that load more data or change something. */
 export function ReadOnlyChat({ conversationId }: { conversationId: string }) {
   const items = useConversation((state) => state.view.items)
   const rows = useMemo(() => itemRows(items, false), [items])

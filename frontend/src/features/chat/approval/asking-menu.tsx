@@ -6,12 +6,12 @@ import { CONFIRMATION_MODES, type AppConversation } from '@/api/types'
 import { useConversation } from '@/events/use-conversation'
 import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 
-/** When the agent asks before it acts, and the choice of another way, also while it works. */
+/** Shows when the agent asks before it acts, and lets the user change this, also while the agent works. */
 export function AskingMenu({ conversation }: { conversation: AppConversation }) {
   const { id, sandbox_status, start_status } = conversation
   const { t } = useTranslation()
   const changeSeq = useConversation((state) => state.view.askingChangedSeq)
-  // Only the agent server knows, once it has the conversation.
+  // Only the agent server knows the mode, after it has created the conversation.
   const canTell = start_status === 'READY' && sandbox_status === 'RUNNING'
   const query = useQuery({ ...conversationModeQuery(id, changeSeq), enabled: canTell })
   const change = useSetConversationMode(id)

@@ -15,11 +15,11 @@ export type StepAnswer = 'allow' | 'reject'
 interface StepProps {
   action: PendingAction
   answer: StepAnswer | null
-  /** Null where there is only one step. */
+  /** Null if there is only one step. */
   onAnswer: ((answer: StepAnswer) => void) | null
 }
 
-/** What the agent wants to do, how risky that is, and the answer to it alone. */
+/** One action that waits: what the agent wants to do, the risk, and the answer for this action alone. */
 export function Step({ action: { event, risk, reasons, ...action }, answer, onAnswer }: StepProps) {
   const { t } = useTranslation()
   const said = saidSummary(event) ?? event.tool_name
@@ -96,7 +96,7 @@ const ANSWERS = [
 
 const NOTHING: readonly AskedAction[] = []
 
-/** The task itself was approved before: now it is what its sub-agent wants to do. */
+/** An action that a sub-agent wants to do. The task itself was approved before. */
 function AskedBySubAgent({ asked }: { asked: AskedAction }) {
   const { t } = useTranslation()
   return (
@@ -109,7 +109,10 @@ function AskedBySubAgent({ asked }: { asked: AskedAction }) {
   )
 }
 
-/** What the model calls it; without that the runtime repeats the arguments, which stand below anyway. */
+/**
+ * Returns the model's summary of the action. Without one, the runtime repeats the arguments, which are shown below
+ * anyway.
+ */
 function saidSummary({ summary, tool_name }: PendingAction['event']): string | null {
   return summary && !summary.startsWith(`${tool_name}: {`) ? summary : null
 }

@@ -12,20 +12,20 @@ import { useComposerDraft } from '../composer/composer-draft'
 import { Step, type StepAnswer } from './confirmation-step'
 import { pendingActions, type PendingAction } from './pending-confirmation'
 
-/** The agent asks before it acts: what it wants to do, how risky that is and why, and the answers. */
+/** The agent's question before it acts: the actions, their risks with the reasons, and the answers. */
 export function Confirmation() {
   const isWaiting = useConversation((state) => agentStatus(state) === 'waiting_for_confirmation')
   const view = useConversation((state) => state.view)
   const actions = useMemo(() => (isWaiting ? pendingActions(view) : []), [isWaiting, view])
   if (actions.length === 0) return null
-  // Another batch is another question: nothing that was typed for this one stays.
+  // Another batch of actions is another question, so text that was typed for this one is dropped.
   return <Question key={actions[0]?.event.id} actions={actions} />
 }
 
 type Answers = ReadonlyMap<string, StepAnswer>
 const NO_ANSWERS: Answers = new Map()
 
-/** One answer for all steps, and what is to be said of it. */
+/** Combines the answers for all steps, and the reason, into one answer for the server. */
 function answerOf(action_ids: string[], answers: Answers, reason: string): ConfirmationAnswer {
   const approved_action_ids = action_ids.filter((id) => answers.get(id) === 'allow')
   if (approved_action_ids.length === action_ids.length) return { accept: true, action_ids }
@@ -69,7 +69,7 @@ function Question({ actions }: { actions: PendingAction[] }) {
             key={action.event.id}
             action={action}
             answer={answers.get(action.event.id) ?? null}
-            // A single step is answered below.
+            // If there is only one step, it has no answer of its own; the buttons below answer it.
             onAnswer={count > 1 ? (answer) => choose(action.event.id, answer) : null}
           />
         ))}
@@ -154,7 +154,7 @@ function useAnswerShortcuts({ onApprove, onReject }: { onApprove: () => void; on
       event.preventDefault()
       event.stopPropagation()
     }
-    // First of all: the composer sends its text at Enter.
+    // This listener runs first, because the composer sends its text at Enter.
     window.addEventListener('keydown', handleKeyDown, { capture: true })
     return () => window.removeEventListener('keydown', handleKeyDown, { capture: true })
   })
@@ -168,7 +168,7 @@ function isWriting(target: EventTarget | null): boolean {
 interface AnswerFormProps {
   label: string
   tone: 'primary' | 'danger'
-  /** What is missing before it can be sent. */
+  /** What the user must still do before the answer can be sent. */
   hint?: string | null
   asksReason: boolean
   hasFocus?: boolean

@@ -9,7 +9,7 @@ import { DiffLines, type ShownLine } from '@/ui/text/diff-lines'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** A tool that a server has changed since it was approved: the difference, and what to do about it. One at a time. */
+/** A tool that has changed since its approval: the difference, and the possible answers. Shown one at a time. */
 export function McpChanges() {
   const changes = useConversation((state) => state.view.mcpChanges)
   const [change, ...others] = changes.filter(({ isRefused }) => !isRefused)
@@ -34,7 +34,7 @@ function Change({ change, othersCount }: { change: McpChange; othersCount: numbe
         <span className="min-w-0 wrap-anywhere">{t(`mcp_change.${change.change}`, { server, tool })}</span>
       </h2>
       <p className="px-4 pt-1 text-xs text-muted">{t('mcp_change.hint')}</p>
-      {/* All of it: what is folded away would be approved unseen. */}
+      {/* The whole difference is shown, because a hidden part would be approved unseen. */}
       <div className="mx-4 my-3 overflow-hidden rounded-md border border-border">
         <DiffLines lines={linesOf(change.difference)} wraps className="max-h-[35vh]" />
       </div>
@@ -70,7 +70,7 @@ function Change({ change, othersCount }: { change: McpChange; othersCount: numbe
 const TYPES: Record<string, ShownLine['type']> = { '-': 'removed', '+': 'added', '@': 'skipped' }
 const HEAD_LINES = 2
 
-/** The lines of a unified difference, without its head and the first mark of a place. */
+/** Returns the lines of a unified diff, without its header and its first line that marks a place. */
 function linesOf(difference: string): ShownLine[] {
   return difference
     .split('\n')

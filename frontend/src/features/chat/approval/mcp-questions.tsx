@@ -9,7 +9,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { useComposerDraft } from '../composer/composer-draft'
 import { QuestionControl } from './question-control'
 
-/** What an MCP server wants to know before its tool goes on. One question at a time. */
+/** Questions that an MCP server asks during a call. They are shown one at a time. */
 export function McpQuestions() {
   const questions = useConversation((state) => state.view.mcpQuestions)
   const [question, ...others] = questions
@@ -85,7 +85,7 @@ function Question({ question, othersCount }: { question: McpQuestion; othersCoun
   )
 }
 
-/** Written out, so that it can be judged before it is opened. */
+/** The complete address, so that the user can judge it before opening it. */
 function PageLink({ url }: { url: string }) {
   const { t } = useTranslation()
   if (!/^https?:\/\//i.test(url)) return <p className="text-sm text-danger">{t('mcp_question.no_page')}</p>

@@ -1,4 +1,4 @@
-/** What waits for the user's consent, and why: pure, from the folded view. */
+/** Finds the actions that wait for the user's approval, and the reasons, in the folded view. Pure. */
 import type { ConversationView } from '@/events/fold/reduce'
 import { eventIs, type EventOf, type SecurityDetails } from '@/events/wire/types'
 
@@ -6,11 +6,11 @@ export interface PendingAction {
   event: EventOf<'ActionEvent'>
   risk: string
   reasons: string[]
-  /** Whether this one is why the user is asked; the others of the batch wait with it. */
+  /** Whether the user is asked because of this action. The other actions of the batch only wait with it. */
   asks: boolean
 }
 
-/** The batch that waits, in order. */
+/** Returns the actions of the batch that waits, in order. */
 export function pendingActions({ items, openActions }: ConversationView): PendingAction[] {
   const analysis = items.findLast(
     (item) => item.type === 'event' && eventIs(item.event, 'SecurityAnalysisEvent'),

@@ -5,7 +5,7 @@ import { InlineDiff } from '../text/inline-diff'
 import { cellCall } from '../tools/cell-call'
 import { changedLines, fileCall, type FileCall } from '../tools/file-call'
 
-/** What an action that waits would do, to be judged as it stands: commands and paths are whole. */
+/** What a waiting action would do. Commands and paths are shown completely, so that the user can judge them. */
 export function Wanted(asked: Pick<EventOf<'ActionEvent'>, 'action' | 'tool_name'>) {
   const file = fileCall(asked.action)
   if (file !== null) return <WantedFile call={file} />
@@ -32,7 +32,7 @@ function WantedFile({ call }: { call: FileCall }) {
   )
 }
 
-/** The command or patch itself; of other tools what they would be called with. */
+/** Returns the command or the patch. For other tools, returns the arguments of the call. */
 function wantedText({ action, tool_name }: Pick<EventOf<'ActionEvent'>, 'action' | 'tool_name'>): string {
   if (!action) return tool_name
   if (actionIs(action, 'TerminalAction')) return action.command

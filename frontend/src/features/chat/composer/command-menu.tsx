@@ -5,12 +5,12 @@ import type { Command } from './commands'
 export interface CommandMenuProps {
   id: string
   commands: Command[]
-  /** Position of the one that Enter takes. */
+  /** Index of the command that Enter chooses. */
   active: number
   onPick: (command: Command) => void
 }
 
-/** The skills that what is written may become. The focus stays in the composer, which handles the keys. */
+/** The commands that begin with the typed text. The focus stays in the composer, which handles the keys. */
 export function CommandMenu({ id, commands, active, onPick }: CommandMenuProps) {
   const { t } = useTranslation()
   return (

@@ -2,7 +2,7 @@ import type { Skill, SkillInput } from '@/api/types'
 
 /** A skill that is called by name, as in `/release 1.4`. */
 export interface Command {
-  /** With its slash. */
+  /** The name with its slash. */
   trigger: string
   description: string | null
   inputs: SkillInput[]
@@ -18,7 +18,7 @@ export function commandsOf(skills: Skill[]): Command[] {
   return commands.sort((a, b) => a.trigger.localeCompare(b.trigger))
 }
 
-/** Those that a text may be the beginning of; none once the name is complete. */
+/** Returns the commands that begin with this text. Returns none if the name is already complete. */
 export function completionsOf(commands: Command[], text: string): Command[] {
   const typed = text.toLowerCase()
   if (!/^\/\S*$/.test(typed)) return []

@@ -10,7 +10,7 @@ interface ComposerDraft {
 
 const DraftContext = createContext<ComposerDraft | null>(null)
 
-/** What the user is writing. It survives a reload, and a failed message can be put back into it. */
+/** The text that the user is writing. It survives a reload, and a failed message can be put back into it. */
 export function ComposerDraftProvider({
   conversationId,
   children,

@@ -15,7 +15,7 @@ import { useCommands } from './use-commands'
 import { useGoalDraft } from './use-goal-draft'
 import { useOutgoing } from './use-outgoing'
 
-/** Where the user writes. Sending works at any time: a message joins the log, whatever the agent is doing. */
+/** The field where the user writes. Messages can be sent at any time, also while the agent works. */
 export function Composer() {
   const { t } = useTranslation()
   const { conversationId, text, setText } = useComposerDraft()
@@ -45,7 +45,7 @@ export function Composer() {
 
   function handleKeyDown(event: KeyboardEvent) {
     if (commands.handleKeyDown(event)) return
-    // While an input method composes a character, Enter belongs to it.
+    // While an input method composes a character, the Enter key is for the input method.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || isTouch) return
     event.preventDefault()
     handleSend()
@@ -118,7 +118,7 @@ export function Composer() {
   )
 }
 
-/** Esc takes you to the composer, Ctrl+. (⌘.) stops the agent. What a menu or dialog has handled is left alone. */
+/** Esc focuses the composer; Ctrl+. (⌘.) stops the agent. Keys that a menu or dialog has handled are ignored. */
 function useShortcuts({ onFocus, onStop }: { onFocus: () => void; onStop: () => void }) {
   useEffect(() => {
     function handleKeyDown(event: globalThis.KeyboardEvent) {

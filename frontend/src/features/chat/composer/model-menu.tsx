@@ -7,7 +7,7 @@ import type { AppConversation } from '@/api/types'
 import { Badge } from '@/ui/feedback/badge'
 import { DropdownMenu, MenuRadioGroup } from '@/ui/overlay/dropdown-menu'
 
-/** Which model the agent uses, and the choice of another, also while it works. */
+/** Shows which model the agent uses, and lets the user choose another one, also while the agent works. */
 export function ModelMenu({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   const profiles = useQuery({ ...profilesQuery(), select: callableProfiles }).data ?? []

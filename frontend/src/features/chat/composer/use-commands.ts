@@ -29,7 +29,7 @@ export function useCommands({ conversationId, text, setText }: Props) {
   function handleKeyDown(event: KeyboardEvent): boolean {
     const command = found[active]
     if (command === undefined || event.nativeEvent.isComposing) return false
-    // A name that is written out is sent as it is.
+    // A complete name is sent as it is.
     if (event.key === 'Enter' && command.trigger === text) return false
     const actions: Record<string, () => void> = {
       ArrowDown: () => setAt((active + 1) % found.length),

@@ -11,7 +11,7 @@ const AT_REST: ReadonlySet<AgentStatus> = new Set<AgentStatus>([
   'stuck',
 ])
 
-/** Whether what is being written is to be a goal; an agent that works can be given none. */
+/** Whether the text becomes a goal. While the agent works, it cannot be given a goal. */
 export function useGoalDraft(conversationId: string) {
   const [chosen, setRounds] = useState<number | null>(null)
   const isPossible = useConversation((state) => AT_REST.has(agentStatus(state)))

@@ -9,15 +9,15 @@ import { useComposerDraft } from './composer-draft'
 
 export interface Outgoing {
   send: (text: string) => void
-  /** Sends a failed message again under its own id: if it did arrive after all, nothing happens twice. */
+  /** Sends a failed message again under its own id. If it has arrived before, this changes nothing. */
   retry: (message: OutgoingMessage) => void
   /** Puts a failed message back into the composer. */
   takeBack: (message: OutgoingMessage) => void
-  /** Keeps a waiting message from the agent, and puts it back into the composer. */
+  /** Takes a waiting message back, so that the agent does not get it, and puts it back into the composer. */
   withdraw: (message: OutgoingMessage) => void
 }
 
-/** Sending that shows at once what was sent and keeps it until the log has it. */
+/** Sends messages. A sent message is shown at once and kept until the log has it. */
 export function useOutgoing(): Outgoing {
   const store = useConversationStore()
   const { conversationId, append } = useComposerDraft()

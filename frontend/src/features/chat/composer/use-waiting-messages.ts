@@ -4,7 +4,7 @@ import { waitingMessagesQuery } from '@/api/conversations/waiting-messages'
 import { useConversation, useConversationStore } from '@/events/use-conversation'
 import { contentText } from '../timeline/rows'
 
-/** Shows what waits for the agent also on a page that did not send it. */
+/** Shows the messages that wait for the agent, also on pages that did not send them. */
 export function useWaitingMessages(conversationId: string) {
   const store = useConversationStore()
   const isWaiting = useConversation(({ view }) => {

@@ -5,7 +5,7 @@ import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 import { useDollars } from '@/lib/hooks/use-dollars'
 
-/** Ways on from a spent budget: as much again, several times as much, or no limit. */
+/** Ways to continue after the budget is spent: the same amount again, several times the amount, or no limit. */
 export function BudgetActions() {
   const { t } = useTranslation()
   const dollars = useDollars()

@@ -7,7 +7,7 @@ import { Notice } from '@/ui/feedback/notice'
 import { BudgetActions } from './budget-actions'
 import { SpendingActions } from './spending-actions'
 
-/** Why a run ended, and what to do about it for as long as it has not gone on. */
+/** Why a run ended. Until the conversation continues, also says what to do about it. */
 export function ConversationError({ event }: { event: EventOf<'ConversationErrorEvent'> }) {
   const { t } = useTranslation()
   const canContinue = useConversation((state) => CAN_CONTINUE.has(agentStatus(state)))
@@ -63,7 +63,10 @@ const ADVICE_BY_ACTION: Partial<Record<string, string>> = {
   retry: 'retry',
 }
 
-/** Which advice fits. The code says more than the classification; newer servers may know other codes. */
+/**
+ * Returns the advice that fits. The code is more exact than the classification, but newer servers may use unknown
+ * codes.
+ */
 function advice({ code, classification }: EventOf<'ConversationErrorEvent'>): string {
   const { user_action, retryable = false } = classification ?? {}
   return ADVICE_BY_CODE[code] ?? ADVICE_BY_ACTION[user_action ?? ''] ?? (retryable ? 'retry' : 'other')

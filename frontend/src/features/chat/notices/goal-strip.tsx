@@ -9,7 +9,7 @@ import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** The goal the agent works towards: how far it is, what the judge missed last, stop and resume. */
+/** The goal of the agent: the progress, what the judge found missing last, and buttons to stop and resume it. */
 export function GoalStrip() {
   const goal = useConversation((state) => state.view.goal)
   return goal && <Strip goal={goal} />
@@ -73,7 +73,7 @@ const TONES: Record<PursuedGoal['status'], string> = {
   interrupted: 'text-muted',
 }
 
-/** The round that is going on, or that resuming would begin. */
+/** Returns the number of the current round, or of the round that begins when the goal is resumed. */
 function roundOf({ iteration, max_iterations: total }: PursuedGoal) {
   return { round: Math.min(iteration + 1, total), total }
 }

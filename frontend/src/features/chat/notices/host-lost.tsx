@@ -8,7 +8,7 @@ import { Button } from '@/ui/form/button'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { ErrorState } from '@/ui/feedback/error-state'
 
-/** Waiting for the host, or going on without it: at once where nothing is lost by that, else after a word. */
+/** Lets the user wait for the lost host, or continue without it. If changes would be lost, asks first. */
 export function HostLost({ sandboxId }: { sandboxId: string }) {
   const { t } = useTranslation()
   const [isAsking, setIsAsking] = useState(false)

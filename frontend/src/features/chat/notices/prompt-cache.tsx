@@ -4,7 +4,9 @@ import { useTranslation } from 'react-i18next'
 import type { AppConversation } from '@/api/types'
 import { Popover } from '@/ui/overlay/popover'
 
-/** How much of the last prompts came from the vendor's cache, and a warning with the likely cause when it fell. */
+/**
+ * Shows how much of the last prompts came from the vendor's cache. If this has fallen, warns with the likely cause.
+ */
 export function PromptCache({ cache }: { cache: NonNullable<AppConversation['prompt_cache']> }) {
   const { t } = useTranslation()
   const percent = Math.floor(cache.hit_rate * 100)

@@ -9,7 +9,7 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** A host that the network policy did not let the sandbox reach, and what to do about it. One at a time. */
+/** A host that the network policy has blocked, and the possible answers. Hosts are shown one at a time. */
 export function RefusedHosts() {
   const { conversationId } = useComposerDraft()
   const told = useConversation((state) => state.view.networkTold)
@@ -39,7 +39,7 @@ function Refused({ refused, hasRepository, othersCount }: RefusedProps) {
   const { conversationId } = useComposerDraft()
   const answer = useAnswerNetwork(conversationId)
   const { host, port, client, reason, is_allowable: isAllowable } = refused
-  // So all browsers call themselves, for historical reasons.
+  // All browsers call themselves "Mozilla", for historical reasons.
   const program = client === 'Mozilla' ? t('refused_host.a_browser') : client
   const place = `${host}:${port}`
   const button = (kind: 'conversation' | 'repository' | 'ignore') => ({

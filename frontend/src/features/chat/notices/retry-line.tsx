@@ -5,7 +5,7 @@ import type { ConversationView } from '@/events/fold/reduce'
 import { isAwake } from '@/events/status'
 import { useNow } from '@/lib/hooks/use-now'
 
-/** Why nothing comes although the agent is at work: the model could not be asked, and when it will be again. */
+/** Explains why no reply comes: the model could not be asked. Says when it is asked again. */
 export function RetryLine() {
   const retry = useConversation((state) =>
     state.connection.state === 'open' && isAwake(state) ? state.view.retry : null,
@@ -23,7 +23,7 @@ function Countdown({ retry: { reason, at } }: { retry: NonNullable<ConversationV
   return (
     <div className="px-1 pb-1.5 text-xs text-muted">
       <p className="flex flex-wrap items-baseline gap-x-2">
-        {/* Said once: a screen reader that reads every second of a countdown is of no use. */}
+        {/* Only the first text is announced: a screen reader should not read a countdown every second. */}
         <span role="status" className="sr-only">
           {why} {attempt}
         </span>

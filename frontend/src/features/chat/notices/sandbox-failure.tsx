@@ -12,7 +12,7 @@ import { HostLost } from './host-lost'
 
 const IS_DOWN: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['ERROR', 'MISSING'])
 
-/** Why the sandbox was stopped for good or is out of reach, what helps, and the way to have it up again. */
+/** Why the sandbox was stopped or cannot be reached, how to fix that, and a button to start it again. */
 export function SandboxFailure() {
   const { conversationId } = useComposerDraft()
   const sandboxId = useConversation(({ view: { conversation } }) => conversation?.sandbox_id)

@@ -7,7 +7,7 @@ import { neighboursQuery } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
 import { Popover } from '@/ui/overlay/popover'
 
-/** With which conversations this one shares its sandbox, and what that means. */
+/** Lists the conversations that share this sandbox, and explains what that means. */
 export function SharedSandbox({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
   const { data: others = [] } = useQuery(neighboursQuery(conversation))

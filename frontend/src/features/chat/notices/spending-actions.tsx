@@ -5,7 +5,10 @@ import { useDollars } from '@/lib/hooks/use-dollars'
 import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** Ways on from the user's own limit: a fifth of it more, or all of it once more, in this period alone. */
+/**
+ * Ways to continue after the user's own limit is reached: a fifth more, or the same amount once more, only in this
+ * period.
+ */
 export function SpendingActions() {
   const { t } = useTranslation()
   const dollars = useDollars()

@@ -7,7 +7,7 @@ import { formatElapsed } from '@/lib/text/time'
 import { useNow } from '@/lib/hooks/use-now'
 import { StatusDot } from '@/ui/feedback/status-dot'
 
-/** Where the word alone does not say how to go on. */
+/** The statuses whose name alone does not tell the user how to continue. */
 const HINTED: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['stuck', 'sandbox_asleep', 'sandbox_archived'])
 
 export interface StatusLineProps {
@@ -16,7 +16,7 @@ export interface StatusLineProps {
   onToggleTechnical: () => void
 }
 
-/** What the agent is doing. Without a connection it is only what was last known, and says so. */
+/** The agent's status. Without a connection, shows the last known status and says so. */
 export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }: StatusLineProps) {
   const { t } = useTranslation()
   const status = useConversation(agentStatus)
@@ -55,7 +55,7 @@ export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }
   )
 }
 
-/** What the sandbox of a conversation waits for that has a past: its start is told of far up the page. */
+/** For a conversation that has events: what its sandbox waits for. The row of the start is far up the page. */
 function Waiting() {
   const detail = useConversation(({ view: { startTask, items } }) =>
     startTask?.status === 'WAITING_FOR_SANDBOX' && items.length > 0 ? startTask.detail : null,

@@ -19,8 +19,8 @@ function tokensOf(used: UsedTokens | null | undefined): number {
 }
 
 /**
- * What the conversation has cost so far, of what it may cost, and how full the model's window is. What programs in
- * the sandbox have used is part of the sum and stands beside it.
+ * Shows the conversation's cost so far with its limit, and how full the model's context is. The cost of programs in
+ * the sandbox is included, and is also shown separately.
  */
 export function Usage({ conversation }: { conversation: AppConversation }) {
   const { t, i18n } = useTranslation()

@@ -1,4 +1,4 @@
-/** What a terminal's styles look like on the page; see ansi.css for the colours. */
+/** Converts a terminal's styles to styles of the page. See ansi.css for the colours. */
 import Anser from 'anser'
 import type { CSSProperties } from 'react'
 import type { TextStyle } from '@/events/wire/types'
@@ -8,7 +8,7 @@ export interface Look {
   style?: CSSProperties
 }
 
-/** A piece of text that is drawn in one way. `look` is null where nothing is said. */
+/** A piece of text with one style. `look` is null if the style is unknown or missing. */
 export interface Piece {
   text: string
   look: Look | null
@@ -28,7 +28,10 @@ const ASKS_INVERSE = /(?:^|;)7(?:;|$)/
 const REMEMBERED = 500
 const known = new Map<string, Look>()
 
-/** `code`: the parameters of an escape sequence, as in `1;31`. Null for one that says nothing we know. */
+/**
+ * Returns the look for a style. `code`: the parameters of an escape sequence, as in `1;31`. Returns null for unknown
+ * codes.
+ */
 export function lookOf(code: string): Look | null {
   const remembered = known.get(code)
   if (remembered !== undefined) return remembered
@@ -40,7 +43,7 @@ export function lookOf(code: string): Look | null {
 }
 
 function toLook(code: string): Look {
-  // Anser would draw the inverse in black and white, whatever the theme: 27 takes that back.
+  // For inverse text, Anser would use black and white in every theme. The code 27 switches the inverse off.
   const read = (use_classes: boolean) =>
     Anser.ansiToJson(`\u001b[${code};27mx`, { json: true, remove_empty: true, use_classes })[0]
   const byName = read(true)
@@ -62,13 +65,13 @@ function toLook(code: string): Look {
   return { className: classes.join(' '), style }
 }
 
-/** One of our own colours by its name, or the value itself, as in `255, 0, 0`. */
+/** Returns the name of one of our own colours, or else the value, as in `255, 0, 0`. */
 function colour(name: string | null | undefined, value: string | null | undefined): string | null {
   if (!name || !value) return null
   return BASIC.test(name) ? `var(--${name})` : `rgb(${value})`
 }
 
-/** `styles` name characters of the text as people count them: an emoji is one, and not two as in JavaScript. */
+/** Converts the positions of `styles` from characters to code units: in JavaScript an emoji has two code units. */
 export function inCodeUnits(text: string, styles: readonly TextStyle[]): readonly TextStyle[] {
   if (!/[\ud800-\udbff]/.test(text)) return styles
   const places = [0]
@@ -77,7 +80,10 @@ export function inCodeUnits(text: string, styles: readonly TextStyle[]): readonl
   return styles.map(([start, end, code]) => [at(start), at(end), code])
 }
 
-/** The text from `offset` on, cut where its look changes. `styles` count from the beginning, in code units. */
+/**
+ * Cuts the text from `offset` on into pieces with one look each. Positions of `styles` are code units from the
+ * beginning.
+ */
 export function pieces(text: string, styles: readonly TextStyle[], offset = 0): Piece[] {
   const found: Piece[] = []
   let at = 0

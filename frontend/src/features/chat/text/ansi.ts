@@ -2,7 +2,7 @@
 // eslint-disable-next-line no-control-regex -- control characters are what this finds
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
 
-/** Terminal output as plain text: without colours, and with what `\r` overwrote (progress bars) gone. */
+/** Returns terminal output as plain text: without colours, and without text that `\r` overwrote (progress bars). */
 export function plainTerminalText(output: string): string {
   return output
     .replace(ESCAPES, '')

@@ -10,7 +10,7 @@ import { Code } from './code'
 export interface CodeBlockProps {
   text: string
   language: string | null
-  /** Long lines go on below, so that nothing stands beyond the edge: for text that a user has to judge. */
+  /** Whether long lines are wrapped, so that all of the text is visible. Used for text that a user must judge. */
   wraps?: boolean
 }
 

@@ -2,13 +2,13 @@ import { useEffect, useState, type ReactNode } from 'react'
 import type * as syntaxModule from '@/lib/text/syntax'
 import type { CodeBlockProps } from './code-block'
 
-/** Longer code stays plain: colouring it again with every piece that streams in would take too long. */
+/** Longer code has no colours: colouring it again with every streamed piece would take too long. */
 const COLOURED_CHARACTERS = 20_000
 
 type Syntax = typeof syntaxModule
 let loadedSyntax: Syntax | null = null
 
-/** Code in colour, once the highlighter, which is not part of the first load, is there. */
+/** Code with colours, as soon as the highlighter is loaded, which is not part of the first load. */
 export function Code({ text, language }: Pick<CodeBlockProps, 'text' | 'language'>) {
   const syntax = useSyntax(language !== null && text.length <= COLOURED_CHARACTERS)
   const isColoured = syntax !== null && language !== null && syntax.knowsLanguage(language)
@@ -25,7 +25,7 @@ function useSyntax(isWanted: boolean): Syntax | null {
         loadedSyntax = module
         if (!isGone) setSyntax(module)
       },
-      () => {}, // without colours the code is still there
+      () => {}, // if the highlighter cannot be loaded, the code is shown without colours
     )
     return () => {
       isGone = true

@@ -7,11 +7,11 @@ const FOLDED_LINES = 24
 
 export interface InlineDiffProps {
   lines: readonly DiffLine[]
-  /** Long lines go on below: see `DiffLines`. */
+  /** Whether long lines are wrapped: see `DiffLines`. */
   wraps?: boolean
 }
 
-/** A small diff in the flow of the chat: changed lines with little context. */
+/** A small diff inside the chat: the changed lines with a few lines around them. */
 export function InlineDiff({ lines, wraps }: InlineDiffProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useKeptState('diff', false)

@@ -7,7 +7,10 @@ import { CodeBlock } from './code-block'
 
 const PLUGINS = [remarkGfm]
 
-/** Raw HTML stays text, and pictures are links: what an agent writes must not make the browser call anybody. */
+/**
+ * Renders Markdown. Raw HTML stays text, and pictures become links: text of an agent must not make the browser call
+ * other hosts.
+ */
 const COMPONENTS: Components = {
   a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
   img: ({ src, alt }) => (
@@ -68,7 +71,7 @@ export const MarkdownContent = memo(function MarkdownContent({ text }: { text: s
   )
 })
 
-/** Of a task list. It shows how things stand: ticking it would change nothing. */
+/** A checkbox of a task list. It is read-only, because ticking it would change nothing. */
 function TaskBox({ isDone }: { isDone: boolean }) {
   const { t } = useTranslation()
   return (
@@ -82,7 +85,7 @@ function TaskBox({ isDone }: { isDone: boolean }) {
   )
 }
 
-/** Without an address (the renderer drops unsafe ones) it is only its text. */
+/** A link. Without an address (the renderer drops unsafe ones) only its text is shown. */
 function OutsideLink({ href, children }: { href: string | undefined; children: ReactNode }) {
   if (!href) return <>{children}</>
   return (

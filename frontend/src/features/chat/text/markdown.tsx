@@ -4,7 +4,7 @@ const MarkdownContent = lazy(() =>
   import('./markdown-content').then((module) => ({ default: module.MarkdownContent })),
 )
 
-/** Text of the agent. Reads as plain text until the markdown renderer, which is not part of the first load, is there. */
+/** Text of the agent. It is plain text until the Markdown renderer is loaded, which is not part of the first load. */
 export function Markdown({ text }: { text: string }) {
   return (
     <Suspense fallback={<p className="wrap-anywhere whitespace-pre-wrap">{text}</p>}>

@@ -1,7 +1,9 @@
-/** What a tool says to the model, in words for people: without directions to the model. Pure. */
+/** Changes a tool's text for the model into text for people: without instructions to the model. Pure. */
 import type { TFunction } from 'i18next'
 
-/** output: of a command, where only our own notice may be touched. answer: of any tool. error: why one failed. */
+/**
+ * output: of a command; only our own notice in it is changed. answer: of any tool. error: the reason of a failure.
+ */
 export type TextKind = 'output' | 'answer' | 'error'
 
 interface Notice {
@@ -50,7 +52,7 @@ const NOTICES: readonly Notice[] = [
   },
   { pattern: /^\[The cell has printed nothing\.\]$/g, toText: (t) => t('tool.no_output') },
   { pattern: /\n*\[Files it mentions lie in [^\n]+\]$/g, toText: () => '' },
-  // After the report of a sub-agent: what it cost, and what has become of its changes.
+  // These follow the report of a sub-agent: its cost, and what happened to its changes.
   {
     pattern: /^TO DO: its changes conflict with yours in (.+?)\. Nothing in your working directory [^\n]*$/gm,
     toText: (t, files = '') => t('told.conflict', { files }),
@@ -70,7 +72,7 @@ const NOTICES: readonly Notice[] = [
   { pattern: /<(system|system[-_]reminder|reminder)>[\s\S]*?<\/\1>\n?/g, toText: () => '' },
 ]
 
-/** Errors that speak to the model about itself. */
+/** Errors that tell the model about its own mistakes. */
 const REPROACHES: readonly Notice[] = [
   {
     pattern:
@@ -92,7 +94,7 @@ const DIRECTION =
 const AFTERTHOUGHT =
   /[:;,] (?:use|call|view|read|give|add|mind|send|create|begin|update|say|choose|try|list|pass)\b[^.\n]*(?=\.|$)/g
 
-/** The text itself where it holds nothing that is meant for the model alone. */
+/** Returns the text for people. Returns the text unchanged if nothing in it is meant for the model alone. */
 export function forPeople(t: TFunction, text: string, kind: TextKind): string {
   if (kind === 'output') return applied(t, [LEFT_OUT, BUSY], text)
   const cleaned = applied(t, NOTICES, text)
@@ -112,7 +114,7 @@ function applied(t: TFunction, notices: readonly Notice[], text: string): string
 
 const PARAMETERS = { old_str: 'told.old_text', new_str: 'told.new_text', view_range: 'told.range' } as const
 
-/** Parameters of our own tools, as people would call them. */
+/** Replaces the names of our own tools' parameters by words for people. */
 function named(t: TFunction, text: string): string {
   return text.replace(/`(old_str|new_str|view_range)`/g, (_, name: keyof typeof PARAMETERS, at: number) => {
     const words = t(PARAMETERS[name])
@@ -121,7 +123,7 @@ function named(t: TFunction, text: string): string {
   })
 }
 
-/** Line by line, since what follows an error may quote a file, with the numbers of its lines. */
+/** Removes instructions line by line. Lines with line numbers may quote a file after an error, so they stay. */
 function withoutDirections(text: string): string {
   return text
     .split('\n')

@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 200_000
 
 export interface OutputBlockProps {
   text: string
-  /** Which end says more: the last lines of a command's output, the first ones of a file. */
+  /** Which end is more useful: the last lines of a command's output, or the first lines of a file. */
   keep?: 'start' | 'end'
   isError?: boolean
   /** How the text is coloured. */
@@ -21,7 +21,7 @@ export interface OutputBlockProps {
 
 const PLAIN: readonly TextStyle[] = []
 
-/** Preformatted text; long ones show one end and open on demand. */
+/** Preformatted text. A long text shows only one end until the user opens it. */
 export function OutputBlock({ text: whole, keep = 'end', isError, styles = PLAIN }: OutputBlockProps) {
   const { t } = useTranslation()
   const sentence = useWithShortPaths(whole)
@@ -47,7 +47,7 @@ export function OutputBlock({ text: whole, keep = 'end', isError, styles = PLAIN
         className={clsx(
           'px-3 py-2 font-mono text-xs leading-relaxed',
           isOpen && 'max-h-[32rem]',
-          // An error is read as a sentence, output line by line.
+          // An error is read as a sentence; output is read line by line.
           isError ? 'wrap-anywhere whitespace-pre-wrap text-danger' : 'whitespace-pre',
         )}
       >

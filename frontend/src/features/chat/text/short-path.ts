@@ -1,12 +1,12 @@
 import { useConversation } from '@/events/use-conversation'
 import { repositoryName } from '@/lib/text/repository-name'
 
-/** Where every sandbox keeps the conversation's files, wherever its own root may lie. */
+/** The directory of the conversation's files in every sandbox, whatever the sandbox's root is. */
 const PROJECT = /^.*?\/workspace\/project(?=\/|$)\/?/
 
 /**
- * `path` as people say it: relative to the conversation's directory, which is the repository's where there is one.
- * Paths outside of it stay whole.
+ * Returns `path` relative to the conversation's directory, which is the repository's directory if there is one. Paths
+ * outside of it do not change.
  */
 export function shortPath(path: string, repository: string | null): string {
   if (!PROJECT.test(path)) return path
@@ -18,10 +18,10 @@ export function shortPath(path: string, repository: string | null): string {
     : inProject
 }
 
-// A path begins where a word does, so that no part of an address is taken for one.
+// A path must begin at the start of a word, so that parts of web addresses do not count as paths.
 const IN_PROJECT = /(?<=^|[\s'"`(])(?:\/[^\s'"`:;,()]+?)?\/workspace\/project(?:\/[^\s'"`:;,()]*)?/g
 
-/** `text` with every path in the conversation's directory as people say it. */
+/** Returns `text` with all paths in the conversation's directory shortened. */
 export function withShortPaths(text: string, repository: string | null): string {
   return text.replace(IN_PROJECT, (path) => shortPath(path, repository))
 }

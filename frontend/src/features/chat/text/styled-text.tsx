@@ -6,11 +6,11 @@ import './ansi.css'
 interface StyledTextProps {
   text: string
   styles: readonly TextStyle[]
-  /** Where the text begins in the one that the styles are of. */
+  /** The position of this text in the text that `styles` belong to. */
   offset: number
 }
 
-/** Text in the colours that a program has printed it in. */
+/** Text in the colours in which a program has printed it. */
 export function StyledText({ text, styles, offset }: StyledTextProps) {
   const parts = useMemo(() => pieces(text, styles, offset), [text, styles, offset])
   return parts.map(({ text: part, look }, index) =>

@@ -4,7 +4,7 @@ import { ScrollPre } from '@/ui/text/scroll-pre'
 import { forPeople, type TextKind } from './model-text'
 import { OutputBlock, type OutputBlockProps } from './output-block'
 
-/** The answer of a tool for people; the original on demand, where they differ. */
+/** A tool's answer in words for people. If it differs from the original, the original can be opened. */
 export function ToldBlock({ text, kind, ...block }: OutputBlockProps & { kind: TextKind }) {
   const { t } = useTranslation()
   const shown = forPeople(t, text, kind).trimEnd()
@@ -16,7 +16,7 @@ export function ToldBlock({ text, kind, ...block }: OutputBlockProps & { kind: T
   )
 }
 
-/** What the agent was told, word for word. Nothing where people are shown the same. */
+/** The text that the agent was given, word for word. Shows nothing if people see the same text. */
 export function Original({ text, shown }: { text: string; shown: string }) {
   const { t } = useTranslation()
   if (text.trimEnd() === shown.trimEnd()) return null

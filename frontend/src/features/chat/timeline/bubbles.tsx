@@ -56,10 +56,10 @@ export function MessageRow({ event }: { event: EventOf<'MessageEvent'> }) {
   )
 }
 
-/** Who wrote a message, where that is another person than the reader. */
+/** Returns who wrote a message, if this is not the reader. */
 function useWriter({ sender }: EventOf<'MessageEvent'>): string | null {
   const conversation = useConversation(({ view }) => view.conversation)
-  // A reader by a link has no account, and the stream tells nothing of the conversation.
+  // The reader of a link has no account, and the link's stream has no data about the conversation.
   const user = useQuery({ ...currentUserQuery(), enabled: conversation !== null }).data
   if (!user || !conversation) return sender ?? null
   if (sender) return sender === user.name && conversation.created_by_user_id !== user.id ? null : sender
@@ -68,7 +68,7 @@ function useWriter({ sender }: EventOf<'MessageEvent'>): string | null {
     : (conversation.owner_name ?? null)
 }
 
-/** A reply while it is being written. */
+/** A reply that the model is writing. */
 export function StreamingRow({ item }: { item: StreamingItem }) {
   const { t } = useTranslation()
   return (
@@ -82,11 +82,11 @@ export function StreamingRow({ item }: { item: StreamingItem }) {
 
 export interface UserBubbleProps {
   text: string
-  /** The name of another person who wrote it. */
+  /** The name of the writer, if this is another person. */
   writer?: string | null
   images?: readonly string[]
   footer?: ReactNode
-  /** Beside the bubble, when it is looked at. */
+  /** A control beside the bubble. It appears when the pointer or the focus is on the bubble. */
   action?: ReactNode
 }
 
@@ -126,7 +126,7 @@ export interface OutgoingRowProps {
   onWithdraw: (message: OutgoingMessage) => void
 }
 
-/** A message of ours that the log does not have yet. */
+/** A message of the user that the log does not have yet. */
 export function OutgoingRow({ message, onRetry, onDiscard, onWithdraw }: OutgoingRowProps) {
   const { t } = useTranslation()
   if (message.state !== 'failed') {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { CriticResult } from '@/events/wire/types'
 import { useKeptState } from './kept-state'
 
-/** What a critic made of the work so far: the score, and why on request. */
+/** A critic's judgement of the work so far: the score, and the reason when it is opened. */
 export function CriticMark({ result }: { result: CriticResult | null | undefined }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useKeptState('critic', false)

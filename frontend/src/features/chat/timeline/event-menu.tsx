@@ -10,12 +10,12 @@ export interface EventMenuProps {
   onToggleRaw: () => void
 }
 
-/** What can be done with one event of the timeline. */
+/** The menu with the actions for one event of the timeline. */
 export function EventMenu({ item, showsRaw, onToggleRaw }: EventMenuProps) {
   const { t } = useTranslation()
   const { onCopyLink, onReplay, onFork } = useEventActions()
   const id = item.type === 'tool' ? item.action.id : item.event.id
-  // A copy that ends between a call and its result would have the call as a failed one.
+  // If a copy ended between a call and its result, the call would look failed. So the copy includes the result.
   const lastId = item.type === 'tool' ? (item.outcome?.id ?? id) : id
   return (
     <DropdownMenu

@@ -21,7 +21,7 @@ import { RestoredRow } from './restored-row'
 import { RewindRow } from './rewind-row'
 import { contentText } from './rows'
 
-/** One event that stands alone in the timeline. A kind we do not know is shown as it is. */
+/** One event that is a row by itself. An event of an unknown kind is shown as JSON. */
 export function EventRow({ event }: { event: ConversationEvent }) {
   const { t } = useTranslation()
   if (eventIs(event, 'MessageEvent'))

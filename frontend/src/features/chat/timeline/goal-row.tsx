@@ -6,7 +6,7 @@ import type { TimelineItem } from '@/events/fold/reduce'
 import { formatDateTime } from '@/lib/text/time'
 import { Marker } from './marker'
 
-/** One step of a goal: set, judged, stopped, taken up again. */
+/** The row for one step of a goal: it was set, judged, stopped or resumed. */
 export function GoalRow({ item }: { item: Extract<TimelineItem, { type: 'goal' }> }) {
   const { t } = useTranslation()
   const at = item.event.timestamp

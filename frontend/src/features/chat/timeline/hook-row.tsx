@@ -14,7 +14,7 @@ const TONES: Record<HookVerdict, string> = {
   passed: '',
 }
 
-/** A hook that ran: which, and what it decided; what it was and said on request. */
+/** A hook that ran: its name and its decision. When it is opened, shows the command and its output. */
 export function HookRow({ event }: { event: EventOf<'HookExecutionEvent'> }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useKeptState('hook', false)

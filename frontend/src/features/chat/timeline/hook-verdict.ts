@@ -2,7 +2,7 @@ import type { EventOf } from '@/events/wire/types'
 
 export type HookVerdict = 'blocked' | 'failed' | 'informed' | 'passed'
 
-/** What a hook decided: all but `passed` changes how the work goes on. */
+/** The decision of a hook. All decisions except `passed` change how the work continues. */
 export function hookVerdict(event: EventOf<'HookExecutionEvent'>): HookVerdict {
   if (event.blocked) return 'blocked'
   if (event.error || !event.success) return 'failed'

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import { isEventImage, useEventImage } from '@/events/event-image'
 import { LoadingImage } from '@/ui/overlay/loading-image'
 
-/** The pictures of an event. */
+/** The images of an event. */
 export function Images({ urls, label }: { urls: readonly string[]; label?: string }) {
   const { t } = useTranslation()
   return urls.filter(isEventImage).map((url) => (

@@ -3,7 +3,7 @@ import { createContext, useContext, useState, type ReactNode } from 'react'
 const KeptContext = createContext<Map<string, unknown> | null>(null)
 const RowContext = createContext('')
 
-/** Remembers what was opened in a row, for rows leave the page when they are scrolled out of view. */
+/** Remembers which parts of a row are open, because rows are removed from the page when they are out of view. */
 export function KeptStateProvider({ children }: { children: ReactNode }) {
   const [kept] = useState(() => new Map<string, unknown>())
   return <KeptContext value={kept}>{children}</KeptContext>
@@ -18,7 +18,7 @@ export function KeptPart({ name, children }: { name: string; children: ReactNode
   return <RowContext value={`${useContext(RowContext)}/${name}`}>{children}</RowContext>
 }
 
-/** `useState` that comes back with its row. `name` is unique within the row. */
+/** Like `useState`, but the state is kept while the row is out of view. `name` is unique within the row. */
 export function useKeptState<T>(name: string, initial: T): [T, (value: T) => void] {
   const kept = useContext(KeptContext)
   const key = `${useContext(RowContext)}/${name}`

@@ -8,7 +8,7 @@ export interface MarkerProps {
   icon: ReactNode
   text: string
   at: string
-  /** Whether what it opens is shown; a marker that opens nothing has none. */
+  /** Whether the content is open. Undefined for a marker without content. */
   isOpen?: boolean
 }
 
@@ -26,7 +26,7 @@ export function Marker({ icon, text, at, isOpen }: MarkerProps) {
   )
 }
 
-/** A quiet divider that tells more when it is opened. */
+/** A divider in small text. It shows more when it is opened. */
 export function Remark({ children, ...marker }: Omit<MarkerProps, 'isOpen'> & { children: ReactNode }) {
   const [isOpen, setIsOpen] = useKeptState('remark', false)
   const bodyId = useId()

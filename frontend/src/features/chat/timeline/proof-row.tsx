@@ -7,7 +7,7 @@ import { useKeptState } from './kept-state'
 
 const ICON: Record<Proof['status'], LucideIcon> = { verified: ShieldCheck, unverified: CircleDashed }
 
-/** Whether commands have shown that the finished work is right, and which, on request. */
+/** Whether commands have shown that the finished work is right. When it is opened, lists these commands. */
 export function ProofRow({ proof }: { proof: Proof }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useKeptState('proof', false)

@@ -6,7 +6,7 @@ export interface ReasoningProps {
   isOpen?: boolean
 }
 
-/** What the model thought before it spoke, folded away. */
+/** The model's reasoning before its reply. It is closed until the user opens it. */
 export function Reasoning({ text, isOpen = false }: ReasoningProps) {
   const { t } = useTranslation()
   if (!text) return null

@@ -4,7 +4,7 @@ import type { Rewind } from '@/events/fold/rewind'
 import { Marker } from './marker'
 import { RewindAction } from './slots'
 
-/** Files, chat or both went back. */
+/** The row for a rewind of files, of the chat or of both. */
 export function RewindRow({ rewind, at }: { rewind: Rewind; at: string }) {
   const { t } = useTranslation()
   const what = rewind.chat && !rewind.files ? 'chat' : rewind.chat ? 'both' : 'files'

@@ -1,4 +1,4 @@
-/** What the timeline shows, in order: pure, from the folded view and what the user has sent. */
+/** Makes the rows of the timeline, in order, from the folded view and the outgoing messages. Pure. */
 import type { StartTask } from '@/api/types'
 import { llmFallback } from '@/events/fold/fallback'
 import { forkedOf } from '@/events/fold/forked'
@@ -12,7 +12,7 @@ import { eventIs, type ConversationEvent } from '@/events/wire/types'
 import { hookVerdict } from './hook-verdict'
 
 export type Row =
-  /** Where the page puts the start's progress. */
+  /** The row where the page puts the start's progress. */
   | { type: 'start'; key: string }
   | { type: 'item'; key: string; item: TimelineItem }
   | { type: 'streaming'; key: string; item: StreamingItem }
@@ -27,7 +27,7 @@ const TECHNICAL_KINDS: ReadonlySet<string> = new Set([
   'SecurityAnalysisEvent',
 ])
 
-/** Bookkeeping that few people want to read; the timeline counts it and shows it on request. */
+/** Technical events, which most people do not need. The timeline counts them and shows them on request. */
 export function isTechnical(event: ConversationEvent): boolean {
   if (eventIs(event, 'HookExecutionEvent')) return hookVerdict(event) === 'passed'
   if (!TECHNICAL_KINDS.has(event.kind)) return false
@@ -38,7 +38,10 @@ function isTechnicalItem(item: TimelineItem, before: TimelineItem | undefined): 
   return item.type === 'event' && (isTechnical(item.event) || isGoalsWord(item.event, before))
 }
 
-/** What the agent is told about its goal follows the step that tells the reader the same. */
+/**
+ * Whether this is the message that tells the agent about its goal. It follows a goal step with the same content for
+ * people.
+ */
 function isGoalsWord(event: ConversationEvent, before: TimelineItem | undefined): boolean {
   return before?.type === 'goal' && event.source === 'environment' && eventIs(event, 'MessageEvent')
 }
@@ -47,7 +50,7 @@ export function countTechnical(items: readonly TimelineItem[]): number {
   return items.reduce((count, item, index) => count + Number(isTechnicalItem(item, items[index - 1])), 0)
 }
 
-/** Whether the event is in the timeline as a technical one. */
+/** Whether the timeline shows the event only as a technical one. */
 export function isTechnicalEvent(items: readonly TimelineItem[], eventId: string | null): boolean {
   if (eventId === null) return false
   return items.some((item, index) => showsEvent(item, eventId) && isTechnicalItem(item, items[index - 1]))
@@ -57,7 +60,7 @@ export function itemRows(items: readonly TimelineItem[], showsTechnical: boolean
   const shown = showsTechnical
     ? items
     : withoutRepeats(items.filter((item, index) => !isTechnicalItem(item, items[index - 1])))
-  // A reply keeps its key when the durable event takes its place, so that its row stays mounted.
+  // When the durable event replaces a streamed reply, the key stays the same. So its row stays mounted.
   return shown.map((item) => ({
     type: 'item',
     key: item.type === 'tool' ? item.action.id : item.event.id,
@@ -65,7 +68,7 @@ export function itemRows(items: readonly TimelineItem[], showsTechnical: boolean
   }))
 }
 
-/** Going back several times, or stopping twice, leaves one line: the last. */
+/** If the user goes back several times in a row, or stops twice, only the last row is shown. */
 function withoutRepeats(items: readonly TimelineItem[]): TimelineItem[] {
   return items.filter((item, index) => {
     const mark = passingMark(item)
@@ -73,14 +76,17 @@ function withoutRepeats(items: readonly TimelineItem[]): TimelineItem[] {
   })
 }
 
-/** What a row only marks, where nothing else tells of it. */
+/** Returns the kind of a row that only marks a moment. Returns null for all other rows. */
 function passingMark(item: TimelineItem | undefined): string | null {
   if (item?.type !== 'event') return null
   if (rewindOf(item.event) !== null) return 'rewind'
   return eventIs(item.event, 'InterruptEvent') || eventIs(item.event, 'PauseEvent') ? 'stop' : null
 }
 
-/** The index of the row that shows the event: as it is, as an action, or as what answered one. -1: none does. */
+/**
+ * Returns the index of the row that shows the event: directly, as an action, or as an answer. Returns -1 if there is
+ * none.
+ */
 export function rowOfEvent(rows: readonly Row[], eventId: string | null): number {
   if (eventId === null) return -1
   return rows.findIndex((row) => row.type === 'item' && showsEvent(row.item, eventId))
@@ -101,14 +107,14 @@ export function liveRows(streaming: readonly StreamingItem[], outgoing: readonly
   ]
 }
 
-/** The message a conversation was started with, until the log contains it. `history` has what was taken back, too. */
+/** Returns the first message, until the log contains it. `history` also has events of old branches. */
 export function firstMessageRow(task: StartTask | null, history: readonly Placed[]): Row[] {
   const text = contentText(task?.request.initial_message?.content ?? [])
   const isLogged = history.some(({ event }) => eventIs(event, 'MessageEvent'))
   return text === '' || isLogged ? [] : [{ type: 'first_message', key: 'first-message', text }]
 }
 
-/** The text parts of a message or tool result; images are rendered apart. */
+/** Returns the text parts of a message or a tool result. Images are rendered separately. */
 export function contentText(content: readonly { type: string; text?: string }[]): string {
   return content.flatMap((part) => (part.type === 'text' && part.text ? [part.text] : [])).join('\n')
 }

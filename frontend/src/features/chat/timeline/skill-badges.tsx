@@ -2,12 +2,12 @@ import { BookOpen } from 'lucide-react'
 import { Badge } from '@/ui/feedback/badge'
 
 export interface SkillBadgesProps {
-  /** What came of them, for those who only hear the page. */
+  /** A text for screen readers that says what the names mean. */
   label: string
   names: readonly string[]
 }
 
-/** Skills and rules whose text the agent was given with this row. */
+/** The skills and rules whose text the agent was given with this row. */
 export function SkillBadges({ label, names }: SkillBadgesProps) {
   return (
     <>

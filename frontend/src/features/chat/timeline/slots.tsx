@@ -3,11 +3,11 @@ import type { Rewind } from '@/events/fold/rewind'
 import type { EventOf } from '@/events/wire/types'
 import { useComposerDraft } from '../composer/composer-draft'
 
-/** What the page adds to rows of the timeline. */
+/** Functions with which the page adds controls to rows of the timeline. */
 export interface ChatSlots {
-  /** Beside a message of the user; `putBack` puts a text where the next message is written. */
+  /** Returns a control beside a message of the user. `putBack` puts a text into the composer. */
   messageAction?: (message: EventOf<'MessageEvent'>, putBack: (text: string) => void) => ReactNode
-  /** Beside the remark that files or chat went back. */
+  /** Returns a control beside the row of a rewind. */
   rewindAction?: (rewind: Rewind) => ReactNode
   /** Copies the address of an event. */
   onCopyLink?: (eventId: string) => void

@@ -17,11 +17,11 @@ import { useOutgoing } from '../composer/use-outgoing'
 
 export interface TimelineRowProps {
   row: Row
-  /** What stands in the row of type `start`. */
+  /** The content of the row of type `start`. */
   start: ReactNode
 }
 
-/** One row of the timeline, whatever it is. A renderer that trips over its event takes nothing else down. */
+/** One row of the timeline, of any type. If its renderer throws an error, the other rows are not affected. */
 export const TimelineRow = memo(function TimelineRow({ row, start }: TimelineRowProps) {
   switch (row.type) {
     case 'start':
@@ -48,7 +48,7 @@ function OwnOutgoingRow({ message }: { message: Extract<Row, { type: 'outgoing' 
   return <OutgoingRow message={message} onRetry={retry} onDiscard={takeBack} onWithdraw={withdraw} />
 }
 
-/** What happened, without the tools that stand beside its row. */
+/** The content of a row, without the controls beside it. */
 export function ItemBody({ item }: { item: TimelineItem }) {
   switch (item.type) {
     case 'tool':

@@ -16,11 +16,14 @@ const ESTIMATED_ROW_PX = 90
 export interface TimelineProps {
   rows: readonly Row[]
   start: ReactNode
-  /** The id of an event that a link leads to. Its row is scrolled to once, and marked. */
+  /** The id of an event that a link leads to. The page scrolls to its row once and marks it. */
   linkedEventId?: string | null
 }
 
-/** The conversation from top to bottom. Only what is in view is in the page; it follows the end until scrolled away. */
+/**
+ * The conversation from top to bottom. Only visible rows are in the page. The view follows the end until the user
+ * scrolls up.
+ */
 export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
   const { t } = useTranslation()
   const scroller = useRef<HTMLDivElement>(null)
@@ -47,7 +50,7 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
   const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, lastKey, isAtNow)
   const loadNear = useMoreEvents(scroller, rows)
 
-  // Who sends a message wants to see it arrive, wherever they had scrolled to.
+  // Users who send a message want to see it, so the view scrolls to the end.
   const lastSent = rows.findLast((row) => row.type === 'outgoing')?.key
   useLayoutEffect(() => {
     if (lastSent !== undefined) virtualizer.scrollToEnd()

@@ -33,8 +33,8 @@ afterEach(() => vi.unstubAllGlobals())
 it('stays at the end when rows go and come back', () => {
   const { hook, scrollTo, scrollToEnd, resize } = follow()
   scrollTo(800, 1000)
-  scrollTo(0, 300) // most rows are taken back: the browser has to move up
-  box.scrollHeight = 1000 // and they return
+  scrollTo(0, 300) // most rows are removed: the browser has to scroll up
+  box.scrollHeight = 1000 // the rows come back
   resize('content')
   expect(scrollToEnd).toHaveBeenCalledTimes(1)
   expect(hook.result.current.leftAt).toBeNull()

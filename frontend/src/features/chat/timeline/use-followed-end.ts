@@ -1,11 +1,11 @@
 import type { Virtualizer } from '@tanstack/react-virtual'
 import { useCallback, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 
-/** So close to the end still counts as being there. */
+/** A position this close to the end counts as the end. */
 export const AT_END_PX = 60
 
 export interface FollowedEnd {
-  /** The last row when the user left the end; null while it is followed. */
+  /** The last row at the moment when the user left the end. Null while the view follows the end. */
   leftAt: string | null
   handleScroll: () => void
   /** Stops following the end, before something else is scrolled to. */
@@ -13,8 +13,8 @@ export interface FollowedEnd {
 }
 
 /**
- * Keeps a list at its end until the user scrolls up. Only going up is leaving: when the window is resized, rows are
- * measured anew, or some go and come back, the end moves away from the reader, not the reader from the end.
+ * Keeps a list at its end until the user scrolls up. Only scrolling up counts. The distance to the end also grows when
+ * the window is resized, or when rows are measured again or come back. Then the list still follows the end.
  *
  * content: what the scroller scrolls. Its height changes where the scroller's own does not. isAtNow: whether the
  * last row is the newest event. The end of a part of the log is not followed.
@@ -34,7 +34,7 @@ export function useFollowedEnd(
   function handleScroll() {
     const element = scroller.current
     if (element === null) return
-    // Read from the page: the virtualizer hears of this scroll only after us.
+    // Read from the page, because the virtualizer is told of this scroll only after us.
     const top = element.scrollTop
     const isAtEnd = element.scrollHeight - element.clientHeight - top <= AT_END_PX
     if (isAtEnd) isFollowing.current = isAtNow

@@ -8,7 +8,7 @@ import { ToolCard } from './tool-card'
 import { answeredCall, type BrowserCall } from './browser-call'
 import { observationOf, type ToolProps } from './tool-props'
 
-/** One step in the agent's browser; what came back on demand, screenshots at once. */
+/** One step in the agent's browser. Screenshots are shown at once, other results when the user opens them. */
 export function BrowserTool({
   event,
   outcome,

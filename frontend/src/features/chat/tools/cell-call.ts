@@ -1,13 +1,13 @@
-/** Cells of a notebook travel as calls of an MCP tool, whose arguments may be anything. Pure. */
+/** Reads calls of notebook cells. They are sent as calls of an MCP tool, whose arguments may be anything. Pure. */
 import { actionIs, type EventOf } from '@/events/wire/types'
 
 export interface CellCall {
   code: string
-  /** The kernel was to be a new one. */
+  /** Whether the call asks for a new kernel. */
   isRestart: boolean
 }
 
-/** The cell that a call would run; null for every other call, and for a tool that only has the same name. */
+/** Returns the cell that a call runs. Returns null for all other calls, also of another tool with the same name. */
 export function cellCall({
   tool_name,
   action,

@@ -1,4 +1,4 @@
-/** The file tools of all agents in one vocabulary, so that one card shows them. Pure. */
+/** Describes the calls of all agents' file tools in one form, so that one card can show them. Pure. */
 import {
   actionIs,
   observationIs,
@@ -12,11 +12,11 @@ import { lineDiff, type DiffLine } from '@/lib/text/line-diff'
 export interface FileCall {
   command: FileCommand | 'list'
   path: string
-  /** What the action alone asks for, as lines; the observation may know more. */
+  /** The lines that the action asks for. The observation may have more. */
   asked: DiffLine[]
 }
 
-/** `action` as a call on one file or directory; null for every other action. */
+/** Returns `action` as a call for one file or directory. Returns null for all other actions. */
 export function fileCall(action: Action | null | undefined): FileCall | null {
   if (actionIs(action, 'FileEditorAction') || actionIs(action, 'PlanningFileEditorAction'))
     return { command: action.command, path: action.path, asked: editorLines(action) }
@@ -33,8 +33,8 @@ export function fileCall(action: Action | null | undefined): FileCall | null {
 }
 
 /**
- * What the call does, as a word of the dictionary. What an edit does to more than one place stands in the arguments
- * of the call alone, and who is asked to confirm it has to know.
+ * Returns the verb of the call, as a translation key. Only the arguments of the call say that an edit replaces
+ * several places, and the user who must confirm the call has to know this.
  */
 export function verbOf(call: FileCall, toolArguments: string | undefined): string {
   const { overwrite, replace_all } = parsed(toolArguments)
@@ -50,7 +50,9 @@ function parsed(text: string | undefined): Record<string, unknown> {
   }
 }
 
-/** The edit as lines. The observation knows the whole file; before it comes, the action tells what is asked. */
+/**
+ * Returns the edit as lines. The observation knows the whole file. Before it comes, returns what the action asks for.
+ */
 export function changedLines(call: FileCall, observation: Observation | null): DiffLine[] {
   if (call.command === 'view' || call.command === 'list') return []
   const { old_content, new_content } = (observation ?? {}) as { old_content?: unknown; new_content?: unknown }
@@ -70,7 +72,7 @@ function editorLines(
       return lineDiff('', action.new_str ?? '')
     case 'view':
     case 'undo_edit':
-    default: // a newer editor may know more commands
+    default: // a newer editor may have more commands
       return []
   }
 }
@@ -82,7 +84,7 @@ export interface FilePatch {
   lines: DiffLine[]
 }
 
-/** A patch file by file: as it was carried out where the observation tells, else as it was asked for. */
+/** Returns a patch file by file: as it was applied, if the observation tells, else as it was requested. */
 export function filePatches(patch: string, observation: Observation | null): FilePatch[] {
   const commit = observationIs(observation, 'ApplyPatchObservation') ? observation.commit : null
   if (!commit) return askedPatches(patch)

@@ -55,11 +55,11 @@ export function GenericTool({
 function argumentsText(action: Action | null, rawArguments: string | undefined): string {
   if (action === null) return indented(rawArguments ?? '')
   const fields = Object.entries(action).filter(([name]) => name !== 'kind')
-  const isWrapped = fields.length === 1 && fields[0]?.[0] === 'data' // MCP calls carry theirs one level down
+  const isWrapped = fields.length === 1 && fields[0]?.[0] === 'data' // MCP calls have their arguments one level down
   return JSON.stringify(isWrapped ? fields[0]?.[1] : Object.fromEntries(fields), null, 2)
 }
 
-/** Arguments as the model wrote them, which need not be JSON. */
+/** The arguments as the model wrote them. They need not be valid JSON. */
 function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

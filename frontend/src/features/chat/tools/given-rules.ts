@@ -2,7 +2,7 @@ import type { TextContent } from '@/api/types'
 
 const OPENING = /^<path_rule name=("(?:[^"\\]|\\.)*")>/
 
-/** The names of the rules that a result gave the agent. */
+/** Returns the names of the rules that a result has given to the agent. */
 export function givenRules(parts: readonly TextContent[] | undefined): string[] {
   return (parts ?? []).flatMap(({ text }) => {
     const quoted = OPENING.exec(text)?.[1]
@@ -14,7 +14,7 @@ function nameIn(quoted: string): string {
   try {
     return String(JSON.parse(quoted))
   } catch {
-    // A sandbox may send anything.
+    // A sandbox may send any data.
     return quoted
   }
 }

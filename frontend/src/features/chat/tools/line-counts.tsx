@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import type { DiffLine } from '@/lib/text/line-diff'
 
-/** How many lines come and how many go. */
+/** The number of added and of removed lines. */
 export function LineCounts({ lines }: { lines: readonly DiffLine[] }) {
   const { t } = useTranslation()
   const added = lines.filter((line) => line.type === 'added').length

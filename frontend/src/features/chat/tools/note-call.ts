@@ -1,16 +1,20 @@
-/** Notes travel as calls of an MCP tool, whose arguments may be anything: this is what ours mean. Pure. */
+/**
+ * Reads calls of the tools for notes. They are sent as calls of an MCP tool, whose arguments may be anything. Pure.
+ */
 import { actionIs, type EventOf } from '@/events/wire/types'
 
 export interface NoteCall {
   command: 'create' | 'update' | 'delete' | 'search'
-  /** The title or name of the note; what is searched for. */
+  /** The title or name of the note, or the words of a search. */
   subject: string
   text: string
 }
 
 const WRITES: ReadonlySet<unknown> = new Set(['create', 'update', 'delete'])
 
-/** The call of a tool for notes; null for every other call, and for a tool that only has the same name. */
+/**
+ * Returns the call of a tool for notes. Returns null for all other calls, also of another tool with the same name.
+ */
 export function noteCall({ tool_name, action }: EventOf<'ActionEvent'>): NoteCall | null {
   if (!actionIs(action, 'MCPToolAction')) return null
   const { command, name, title, text, query } = action.data ?? {}

@@ -11,7 +11,7 @@ import { ToolCard } from './tool-card'
 import type { CellCall } from './cell-call'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
-/** A cell of the agent's notebook: its code, what it printed, what it drew. */
+/** A cell of the agent's notebook: its code, its output and its pictures. */
 export function NotebookTool({
   event,
   outcome,

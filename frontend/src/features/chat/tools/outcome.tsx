@@ -10,7 +10,10 @@ import { forPeople } from '../text/model-text'
 import { Original } from '../text/told'
 import type { ToolState } from './tool-card'
 
-/** How a tool call stands. An open call is only running while the agent is; otherwise it was cut off. */
+/**
+ * Returns the state of a tool call. An open call counts as running only while the agent runs; otherwise it was cut
+ * off.
+ */
 export function toolState(outcome: Outcome | null, isAgentRunning: boolean): ToolState {
   if (outcome === null) return isAgentRunning ? 'running' : 'unanswered'
   if (eventIs(outcome, 'UserRejectObservation')) return 'rejected'
@@ -18,13 +21,13 @@ export function toolState(outcome: Outcome | null, isAgentRunning: boolean): Too
   return outcome.observation.is_error ? 'failed' : 'done'
 }
 
-/** Whether a user's Stop, or a crash, cut the call off: the agent cannot repair that. */
+/** Whether a stop by the user, or a crash, cut the call off. The agent cannot correct that. */
 function wasInterrupted({ classification }: EventOf<'AgentErrorEvent'>): boolean {
   const { kind, retryable, user_action } = classification ?? {}
   return kind === 'agent_action' && retryable === true && user_action === 'none'
 }
 
-/** Elapsed time while it runs or waits, then a word where it did not end well. */
+/** Shows the elapsed time while the call runs or waits. Later shows a word if it did not end well. */
 export function ToolStatus({ state, since }: { state: ToolState; since: string }) {
   const { t } = useTranslation()
   switch (state) {
@@ -71,10 +74,10 @@ function RunningFor({ since }: { since: string }) {
   )
 }
 
-/** How the runtime tells the agent that a message of the user came instead of an answer. */
+/** The text with which the runtime tells the agent that the user sent a message instead of an answer. */
 const ANSWERED_BY_MESSAGE = 'The user did not approve this and wrote a message instead, which follows.'
 
-/** Why there is no observation: the call could not be made, or a user or a hook refused it. */
+/** Why there is no observation: the call was not possible, or a user or a hook refused it. */
 export function Refusal({ outcome }: { outcome: Outcome | null }) {
   const { t } = useTranslation()
   if (eventIs(outcome, 'AgentErrorEvent')) {

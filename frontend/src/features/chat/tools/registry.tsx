@@ -19,7 +19,7 @@ import type { ToolProps } from './tool-props'
 type Common = Omit<ToolProps, 'action'>
 type Render = (action: Action | null, common: Common) => ReactNode
 
-/** One renderer for one kind of action. */
+/** Registers a renderer for one kind of action. */
 const BY_KIND: ReadonlyMap<string, Render> = new Map([
   kind('TerminalAction', TerminalTool),
   kind('ApplyPatchAction', PatchTool),
@@ -32,7 +32,10 @@ const BY_KIND: ReadonlyMap<string, Render> = new Map([
   kind('TaskAction', TaskTool),
 ])
 
-/** One renderer for several kinds, or for calls that their arguments tell apart. The first that fits is taken. */
+/**
+ * Registers a renderer for several kinds, or for calls that differ by their arguments. The first one that fits is
+ * used.
+ */
 const BY_CALL: readonly Render[] = [
   (action, common) => call(fileCall(action), common, FileTool),
   (action, common) => call(browserCall(action), common, BrowserTool),
@@ -40,7 +43,7 @@ const BY_CALL: readonly Render[] = [
   (_, common) => call(noteCall(common.event), common, MemoryTool),
 ]
 
-/** An action as its tool shows it. Tools that are not registered get the generic row. */
+/** Renders an action with the renderer of its tool. Tools without a renderer get the generic row. */
 export function RegisteredTool({ action, ...common }: Common & { action: Action | null }) {
   const ofKind = action === null ? undefined : BY_KIND.get(action.kind)
   if (ofKind !== undefined) return ofKind(action, common)

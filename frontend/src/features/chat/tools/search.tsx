@@ -9,7 +9,7 @@ import { ToldBlock } from '../text/told'
 import { ToolCard } from './tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
-/** A search by name (glob) or by content (grep): what for, where, and which files it found. */
+/** A search by name (glob) or by content (grep): the pattern, the place, and the found files. */
 export function SearchTool({
   event,
   outcome,

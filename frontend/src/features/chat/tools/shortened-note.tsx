@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { useConversation, useConversationStore } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 
-/** Says that an output is shown without its middle, and shows it whole on request. */
+/** Says that the middle of an output is not shown, and loads the whole output on request. */
 export function ShortenedNote({ eventId }: { eventId: string | undefined }) {
   const { t } = useTranslation()
   const store = useConversationStore()

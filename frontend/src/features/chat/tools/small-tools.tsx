@@ -27,7 +27,7 @@ export function ThinkTool({ event, outcome, state, action }: ToolProps<ActionByK
   )
 }
 
-/** The agent's last word: what it did, set apart from everything it said on the way. */
+/** The agent's last message: what it did. It looks different from its other messages. */
 export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) {
   const { t } = useTranslation()
   return (
@@ -41,7 +41,7 @@ export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) 
   )
 }
 
-/** Knowledge the agent read up on; the text itself on demand. */
+/** A skill that the agent has read. Its text is shown on request. */
 export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByKind['InvokeSkillAction']>) {
   const { t } = useTranslation()
   const text = contentText(observationOf(outcome)?.content ?? [])
@@ -80,7 +80,7 @@ export function TaskTrackerTool({
 }: ToolProps<ActionByKind['TaskTrackerAction']>) {
   const { t } = useTranslation()
   const observation = observationOf(outcome)
-  // Who only looks at the list sends none: it is in the answer.
+  // A call that only views the list has no list in its arguments; the answer has it.
   const listed = observationIs(observation, 'TaskTrackerObservation') ? observation.task_list : undefined
   const tasks = listed ?? action.task_list ?? []
   const done = tasks.filter((task) => task.status === 'done').length

@@ -32,7 +32,7 @@ const TONES: Partial<Record<TaskStatus, Tone>> = {
   waiting: 'warning',
 }
 
-/** A piece of the work that a sub-agent does: how it stands, what it reports, and on request all it did. */
+/** A task of a sub-agent: its state, its report, and its whole log on request. */
 export function TaskTool({ event, outcome, state, action }: ToolProps<ActionByKind['TaskAction']>) {
   const task = useConversation((all) => all.view.tasks.get(event.id)) ?? null
   const { t } = useTranslation()
@@ -151,7 +151,7 @@ function Work({ task, isLive }: { task: HandedTask; isLive: boolean }) {
   )
 }
 
-/** What the page offers beside rows is about the conversation itself: one cannot go back within a sub-agent's work. */
+/** Removes the page's controls for rows: a user cannot go back within a sub-agent's work. */
 const NO_SLOTS: ChatSlots = {}
 
 function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {
@@ -159,7 +159,7 @@ function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {
   const { conversationId } = useComposerDraft()
   const query = useQuery({
     ...subConversationQuery(conversationId, task.conversation_id),
-    // The log of a sub-agent stays in the sandbox, and no stream carries it.
+    // The log of a sub-agent is only in the sandbox, and no stream has it.
     refetchInterval: ({ state }) => (isLive || isAsleep(state.error) ? LIVE_MS : false),
   })
   const rows = useMemo(() => rowsOf(query.data ?? []), [query.data])
@@ -178,12 +178,12 @@ function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {
   )
 }
 
-/** A sleeping sandbox, which keeps the log, is a normal state of things, not a fault. */
+/** The log is in the sandbox. A sleeping sandbox is a normal state, so this is not shown as an error. */
 function isAsleep(error: unknown): boolean {
   return isApiError(error) && error.code === 'sandbox_not_running'
 }
 
-/** The log as the timeline shows it. Positions there count from its own beginning. */
+/** The log in the form for the timeline. Positions count from the beginning of this log. */
 function rowsOf(events: readonly ConversationEvent[]) {
   const frames = events.map((event, index) => ({ type: 'durable', seq: index + 1, event }) as const)
   return itemRows(fold(emptyView, frames).items, false)

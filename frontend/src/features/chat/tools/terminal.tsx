@@ -57,7 +57,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
   )
 }
 
-/** Where the styles belong once one piece of the text was replaced: what comes after it has moved. */
+/** Returns the styles after one piece of the text was replaced: the styles behind it move. */
 function moved(styles: readonly TextStyle[], before: string, after: string): readonly TextStyle[] {
   if (before === after) return styles
   const length = Math.min(before.length, after.length)
@@ -69,7 +69,10 @@ function moved(styles: readonly TextStyle[], before: string, after: string): rea
   )
 }
 
-/** Which of several shells, where the agent has named one. No client of the protocol knows it as a field. */
+/**
+ * Returns the name of the shell, if the agent has named one. The protocol has no field for it, so it is read from the
+ * arguments.
+ */
 function sessionOf(event: EventOf<'ActionEvent'>): string | null {
   return /"session":\s*"([\w.-]{1,32})"/.exec(event.tool_call?.arguments ?? '')?.[1] ?? null
 }
@@ -85,7 +88,7 @@ function Command({ action }: { action: ActionByKind['TerminalAction'] }) {
   )
 }
 
-/** -1 says that the command had not ended when the observation was made, and so does null. */
+/** The exit code of a command that had not ended at the time of the observation. Null means the same. */
 const NOT_ENDED = -1
 
 function hasFailed(code: number | null | undefined): boolean {

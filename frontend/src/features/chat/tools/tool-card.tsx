@@ -8,20 +8,20 @@ export type ToolState =
 
 export interface ToolCardProps {
   icon: ReactNode
-  /** What is done, e.g. the file or the tool's name. */
+  /** The object of the call, such as the file, or the tool's name. */
   title: ReactNode
-  /** Outcome at a glance: exit code, line counts, elapsed time. */
+  /** The outcome in short: exit code, line counts, elapsed time. */
   status?: ReactNode
   state: ToolState
-  /** Holds until the reader opens or closes the card; it may change with the outcome. */
+  /** Used until the reader opens or closes the card. It may change with the outcome. */
   isOpenByDefault?: boolean
   children?: ReactNode
 }
 
-/** The frame around a tool's action and what came of it. */
+/** The frame around a tool's action and its result. */
 export function ToolCard({ icon, title, status, state, isOpenByDefault = true, children }: ToolCardProps) {
   const [chosen, setChosen] = useKeptState<boolean | null>('card', null)
-  // What waits to be approved stands whole where it is asked about.
+  // An action that waits for approval is shown completely in the question, so its card is closed.
   const isOpen = chosen ?? (isOpenByDefault && state !== 'waiting')
   const bodyId = useId()
   const isBad = state === 'failed' || state === 'rejected'

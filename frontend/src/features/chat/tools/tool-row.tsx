@@ -12,7 +12,7 @@ import { RegisteredTool } from './registry'
 import { ShortenedNote } from './shortened-note'
 import { SkillBadges } from '../timeline/skill-badges'
 
-/** An action, what the agent said to it, and what came of it. */
+/** An action, the agent's text before it, and its result. */
 export function ToolRow({ item }: { item: Extract<TimelineItem, { type: 'tool' }> }) {
   const { t } = useTranslation()
   const thought = contentText(item.action.thought)
