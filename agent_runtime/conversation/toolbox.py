@@ -87,7 +87,9 @@ class Toolbox:
         self._servers.replace(agent.mcp_config)
 
     def ask_about_calls(self, asked: Collection[Asked]) -> None:
-        """Sets what the model says about each tool call besides its arguments."""
+        """Sets the fields, such as the risk, that the model must state with each tool call in addition to the
+        arguments.
+        """
         self._asked = asked
         self._adopt()
 

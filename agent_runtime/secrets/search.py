@@ -63,7 +63,7 @@ def open_at(data: bytes, needles: Needles) -> int:
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
     """Returns the start of the last line if it is unfinished and may become a dump line. If a found value
     reaches into this line, returns the start of the line where the value begins. Returns the length of the
-    text if the last line is no such line.
+    text if the last line is not such a line.
 
     `found`: the positions of values in the text, in order and not overlapping.
     """

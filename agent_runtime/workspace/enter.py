@@ -1,5 +1,6 @@
-"""Runs a program in the commands' room on behalf of a library. The library can only start programs outside of
-the room, so it starts this one.
+"""Runs a program in the room, the isolated namespaces of commands (`room.py`), on behalf of a library. The
+library can only start programs outside of the room. So it starts this program, which has the other one
+started in the room.
 
 `python -I -S enter.py SOCKET DESCRIPTION`. It passes its streams, SIGTERM and SIGINT to the program in the
 room, and ends with the same status, or 128 and the number of the signal that ended the program. If it ends

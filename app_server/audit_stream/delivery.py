@@ -81,7 +81,7 @@ class StreamDelivery:
         await self._send(stream, messages, bodies, name=f"{entries[0].id}-{entries[-1].id}")
 
     async def send_test(self, stream: AuditStream) -> None:
-        """Sends a message that is no entry. Raises StreamFailed."""
+        """Sends a message that is not an entry of the audit log. Raises StreamFailed."""
         body = {"test": True, "slipway": VERSION}
         text = orjson.dumps(body).decode()
         await self._send(stream, [syslog.message(now(), "test", text)], [body], name=f"test-{time.time_ns()}")

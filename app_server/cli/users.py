@@ -144,13 +144,15 @@ def change_role(user: Named, role: GivenRole, home: Home = None) -> None:
 
 @users.command("disable")
 def disable_user(user: Named, home: Home = None) -> None:
-    """End their sessions and keys within two seconds, and refuse new ones. What they made stays."""
+    """End a person's sessions and keys within two seconds, and refuse new ones. What the person made
+    stays.
+    """
     _change(user, home, is_disabled=True)
 
 
 @users.command("enable")
 def enable_user(user: Named, home: Home = None) -> None:
-    """Let them sign in again."""
+    """Let a disabled person sign in again."""
     _change(user, home, is_disabled=False)
 
 

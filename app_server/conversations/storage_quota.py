@@ -27,7 +27,7 @@ async def require_storage(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def stored_bytes(session: AsyncSession, user_id: UUID | None) -> int:
-    """Returns how many bytes the logs, archives and snapshots have. user_id: None for those of everyone."""
+    """Returns how many bytes the logs, archives and snapshots have. user_id: None means all users."""
     logs = select(func.sum(Conversation.log_size)).where(Conversation.deleted_at.is_(None))
     archives = select(func.sum(Archive.size_bytes))
     if user_id is not None:

@@ -1,4 +1,6 @@
-"""Does together what several callers ask for at the same time, such as storing rows in one transaction."""
+"""Combines the work of several callers that ask at the same time, for example to store their rows in one
+transaction.
+"""
 
 import asyncio
 from collections import deque

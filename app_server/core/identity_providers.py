@@ -23,7 +23,7 @@ def is_safe_url(url: str) -> bool:
 class SignInProvider(BaseModel):
     """What the entries of SLIPWAY_OIDC_PROVIDERS and SLIPWAY_SAML_PROVIDERS have in common.
 
-    name: stands in the addresses that are registered at the provider.
+    name: a part of the addresses that are registered at the provider.
     title: what the button on the sign-in page says after "Continue with".
     roles: the role for each group of the provider. A person in several groups gets the strongest role.
     default_role: the role of people in none of these groups. If it is null, they cannot sign in.
@@ -54,7 +54,7 @@ class SignInProvider(BaseModel):
 class IdentityProvider(SignInProvider):
     """One of SLIPWAY_OIDC_PROVIDERS.
 
-    name: stands in the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
+    name: a part of the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
     client_secret_file: None for a public client, which PKCE alone protects.
     """
 

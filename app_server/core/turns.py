@@ -1,4 +1,4 @@
-"""Limits the parallel work of each asker, so that the requests of one asker do not delay all others."""
+"""Limits the parallel work for each asker, such as a sandbox, so that one asker does not delay all others."""
 
 import asyncio
 from collections.abc import Hashable

@@ -22,7 +22,7 @@ from app_server.events.models import EventBlob
 
 MAX_INLINE_CHARACTERS = 64 * 1024
 SHOWN_CHARACTERS = 4000
-"""How much of the beginning and of the end of a long text stands in the event."""
+"""How many characters of the beginning and of the end of a long text stay in the event."""
 
 TEXT = "text/plain"
 _IMAGE = re.compile(r"data:(image/[A-Za-z0-9.+-]{1,80});base64,")

@@ -33,7 +33,7 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the text that stands in the address of a sandbox's agent server in place of a link's token."""
+    """Returns the text that replaces a link's token in the address of a sandbox's agent server."""
     return f"{_PREFIX}{sandbox_id.hex}"
 
 

@@ -1,7 +1,7 @@
 """Decides which requests a link to the agent server allows, and sets their headers. Pure.
 
-The holder of such a link can read, and can do what the app server lets the user do through the agent server
-anyway. The app server keeps records of some actions: new, deleted and imported conversations, models,
+With such a link, a program can read, and can do what the app server lets the user do through the agent
+server. The app server keeps records of some actions: new, deleted and imported conversations, models,
 secrets, consents, approvals and keys. These actions go through the app server alone, because its records
 would otherwise be wrong.
 """

@@ -1,1 +1,1 @@
-"""Settings at three levels: the organisation, teams and people. One rule says which value holds."""
+"""Settings at three levels: the organisation, teams and people. One rule decides which value applies."""

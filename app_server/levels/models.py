@@ -15,7 +15,7 @@ ORGANISATION_ID = UUID(int=0)
 
 
 class Level(StrEnum):
-    """Who a value holds for: everyone here, the members of a team, or one person."""
+    """Whom a value applies to: all users of this installation, the members of a team, or one person."""
 
     ORGANISATION = "organisation"
     TEAM = "team"

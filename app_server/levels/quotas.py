@@ -55,7 +55,7 @@ _FIXES: Mapping[SettingName, str] = MappingProxyType(
 
 
 async def quota_of(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the quota that holds for a person. Returns None if there is no limit."""
+    """Returns the quota that applies to a person. Returns None if there is no limit."""
     return await value_for(session, user_id, name)
 
 

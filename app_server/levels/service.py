@@ -51,7 +51,7 @@ async def values_for(
 
 
 async def value_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the value that holds for a person. Returns None if the setting has no value at any level."""
+    """Returns the value that applies to a person. Returns None if the setting has no value at any level."""
     values = (await values_for(session, user_id, name)).get(name)
     return values[0] if values else None
 

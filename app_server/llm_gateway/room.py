@@ -65,8 +65,8 @@ class CallCapacity:
 
         `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
         the user's sandboxes, so other users keep their places. `quota`: the user's quota of calls at a time,
-        which holds beside the limit. Raises TooManyRequests `too_many_model_calls` or `quota_reached` if no
-        place becomes free within `wait_seconds`.
+        which applies in addition to the limit. Raises TooManyRequests `too_many_model_calls` or
+        `quota_reached` if no place becomes free within `wait_seconds`.
         """
         until = asyncio.get_running_loop().time() + self._wait_seconds
         shares = self._shares_of(sandbox_id, user_id, quota)

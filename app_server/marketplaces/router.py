@@ -37,7 +37,9 @@ async def preview_marketplaces(
 async def save_shared_marketplaces(
     trail: CurrentTrail, session: Session, body: SharedMarketplaces
 ) -> SharedMarketplaces:
-    """Replaces the marketplaces of everyone here. Everyone sees them as `inherited_marketplaces`."""
+    """Replaces the marketplaces that are shared with all users. All users see them as
+    `inherited_marketplaces`.
+    """
     await service.share(session, body.marketplaces)
     target = (AuditTarget.MARKETPLACE, "everyone")
     trail.record(

@@ -99,7 +99,7 @@ class MarketplaceSkillsPreviewResponse(BaseModel):
 
 
 class SharedMarketplaces(BaseModel):
-    """The marketplaces of everyone here."""
+    """The marketplaces that are shared with all users of this installation."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -31,7 +31,9 @@ class HostedRepository:
     base_commit: str | None = None
 
     def place(self, place: Workplace) -> Workplace:
-        """Returns the directory of the repository in the sandbox. `place`: the one of the conversation."""
+        """Returns the directory of the repository in the sandbox. `place`: the directory of the
+        conversation.
+        """
         if self.directory is None:
             return place
         directory = str(PurePosixPath(place.directory).parent / self.directory)
@@ -47,8 +49,8 @@ async def repository_of(
 ) -> HostedRepository:
     """Returns a repository of the conversation at its host.
 
-    wanted: its directory, name or URL; None for the first one. at: None in `wanted` means the first one at
-    this kind of git host, if there is any. Raises Conflict `repository_has_no_host`, Forbidden
+    wanted: its directory, name or URL; None for the first one. at: if `wanted` is None, the first repository
+    at this kind of git host is preferred. Raises Conflict `repository_has_no_host`, Forbidden
     `no_git_credential`, BadRequest `repository_not_in_conversation`.
     """
     if conversation.selected_repository is None:

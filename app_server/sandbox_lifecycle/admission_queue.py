@@ -67,7 +67,7 @@ class AdmissionQueue:
 
     def in_order(self) -> list[Waiting]:
         """Returns the waiting starts in the order of their turns: one start of each user, then the next one
-        of each user. The user who has waited longest since their last admitted comes first.
+        of each user. The user whose last admitted start is longest ago comes first.
         """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):

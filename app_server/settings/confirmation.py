@@ -32,7 +32,7 @@ class SetConfirmation(BaseModel):
 
 
 class ConfirmationSettings(SetConfirmation):
-    """The mode that holds for the user: the user's, a team's or the organisation's. `default_mode`: the mode
+    """The mode that applies to the user: the user's, a team's or the organisation's. `default_mode`: the mode
     that null means here. The default is `never` if the sandbox is isolated.
     """
 
@@ -44,7 +44,7 @@ def default_mode(*, is_isolated: bool) -> ConfirmationMode:
 
 
 async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode | None:
-    """Returns the mode that holds for a user. Returns None if no level sets one."""
+    """Returns the mode that applies to a user. Returns None if no level sets one."""
     chosen = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     return None if chosen is None else ConfirmationMode(chosen.value)
 

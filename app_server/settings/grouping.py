@@ -36,7 +36,7 @@ class SetSandboxGrouping(BaseModel):
 
 
 class SandboxGrouping(SetSandboxGrouping):
-    """The strategy that holds for the user. `max_conversations_per_sandbox`: the most conversations that a
+    """The strategy that applies to the user. `max_conversations_per_sandbox`: the most conversations that a
     sandbox takes.
     """
 
@@ -44,7 +44,7 @@ class SandboxGrouping(SetSandboxGrouping):
 
 
 async def grouping_of(session: AsyncSession, user_id: UUID) -> GroupingStrategy:
-    """Returns the strategy that holds for a user. `NO_GROUPING` if no level sets one."""
+    """Returns the strategy that applies to a user. `NO_GROUPING` if no level sets one."""
     chosen = await value_for(session, user_id, SettingName.SANDBOX_GROUPING_STRATEGY)
     return GroupingStrategy.NO_GROUPING if chosen is None else GroupingStrategy(chosen.value)
 

@@ -1,4 +1,4 @@
-"""Routes for settings at several levels: what holds for the current user and why, and the values that
+"""Routes for settings at several levels: which values apply to the current user and why, and the values that
 administrators set for the organisation and for teams.
 """
 
@@ -38,8 +38,8 @@ administration_router = APIRouter(prefix="/api/v1/administration/settings", tags
 
 @router.get("")
 async def list_effective_settings(user: CurrentUser, session: ReadSession) -> list[EffectiveSetting]:
-    """Returns the settings that can be set at several levels, with the value that holds for the user and
-    where it comes from.
+    """Returns the settings that can be set at several levels, with the value that applies to the user and its
+    level.
     """
     values = await service.values_for(session, user.id)
     # Monthly budgets of all levels apply together, so none of them is the effective value.
@@ -113,7 +113,7 @@ async def set_quota_of_person(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a quota for one person. Other settings of a person are the person's own.
+    """Sets a quota for one person. Other settings of a person can only be set by that person.
 
     400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
     """

@@ -45,9 +45,9 @@ class LevelValueInfo(BaseModel):
 
 
 class EffectiveSetting(BaseModel):
-    """A setting of the current user. `value`: the value that holds; null if no level sets one, so that the
+    """A setting of the current user. `value`: the value that applies; null if no level sets one, so that the
     server's default applies. `level`, `team_name`: where the value comes from. `enforced`: the user cannot
-    change it. `overridden`: the values that do not hold, the strongest first.
+    change it. `overridden`: the values that do not apply, the strongest first.
     """
 
     name: SettingName

@@ -52,7 +52,7 @@ class LLMProfile(Base):
     max_budget_per_task: Mapped[float | None]
     """The limit in dollars. None means no limit."""
     input_cost_per_token: Mapped[float | None]
-    """Dollars per token, for models without a listed price. The same holds for the next column."""
+    """Dollars per token, for models without a listed price. The same applies to the next column."""
     output_cost_per_token: Mapped[float | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     """The ProfileOptions that are set."""
@@ -88,7 +88,7 @@ class UserSettings(Base):
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     git_user_name: Mapped[str | None] = mapped_column(String(200))
-    """The name of the author of agents' commits. None means Slipway. The same holds for the next column."""
+    """The name of the author of agents' commits. None means Slipway. The same applies to the next column."""
     git_user_email: Mapped[str | None] = mapped_column(String(200))
     commit_trailers: Mapped[dict[str, Any] | None]
     """CommitTrailer values by the identity of repositories, `host/owner/name`. They count most."""

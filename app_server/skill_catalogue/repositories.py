@@ -64,8 +64,8 @@ async def read_repository(place: Marketplace, guard: Guard | None) -> Read:
 
 
 async def known_repositories(session: AsyncSession, user_id: UUID) -> list[KnownRepository]:
-    """Returns the repositories of everyone and the user's own. One of the user replaces a shared one with the
-    same name.
+    """Returns the repositories that are shared with everyone, and the user's own. If a name is equal, the
+    user's repository replaces the shared one.
     """
     by_name = {each.name: each for each in await marketplaces.shared(session)}
     by_name |= {each.name: each for each in marketplaces.own(await session.get(UserSettings, user_id))}

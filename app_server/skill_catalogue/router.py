@@ -78,7 +78,7 @@ async def read_skill_repositories(
 
 @router.get("/installed")
 async def list_installed_skills(user: CurrentUser, session: ReadSession) -> list[InstalledSkillInfo]:
-    """Returns the user's installed skills and those of everyone, by name."""
+    """Returns the skills that are installed for the user or for everyone, by name."""
     return [installed_info(row) for row in await installed_for(session, user.id)]
 
 

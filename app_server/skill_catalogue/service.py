@@ -197,7 +197,7 @@ async def install(
 
 
 async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) -> InstalledSkill:
-    """Returns an installed skill of the user or of everyone. Raises NotFound."""
+    """Returns a skill that is installed for the user or for everyone. Raises NotFound."""
     row = await session.get(InstalledSkill, skill_id)
     if row is None or row.user_id not in {None, user_id}:
         raise NotFound("No such skill is installed.", code="skill_not_found")

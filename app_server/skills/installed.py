@@ -13,7 +13,7 @@ from app_server.skills.models import InstalledSkill
 
 
 async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[InstalledSkill]:
-    """Returns the user's installed skills and those of everyone, by name."""
+    """Returns the skills that are installed for the user or for everyone, by name."""
     mine = or_(InstalledSkill.user_id == user_id, InstalledSkill.user_id.is_(None))
     rows = await session.scalars(select(InstalledSkill).where(mine).order_by(InstalledSkill.name))
     return rows.all()

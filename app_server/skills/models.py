@@ -11,7 +11,7 @@ from app_server.core.database import Base, now
 
 MAX_REPOSITORY_CHARACTERS = 500
 EVERYWHERE = ""
-"""The repository of a choice that holds for all repositories and for conversations without one."""
+"""The repository of a choice that applies to all repositories and to conversations without one."""
 
 
 class InstalledSkill(Base):
@@ -78,7 +78,8 @@ class SkillChoice(Base):
 
 
 class SkillRepository(Base):
-    """What a registered marketplace offered when it was read last. Without a user it is one of everyone.
+    """What a registered marketplace offered when it was read last. Without a user, the marketplace is for
+    everyone.
 
     `place`: its registration at that time. `skills`: objects with name, description and path. `problems`:
     sentences.

@@ -69,8 +69,8 @@ async def change_trigger(
     body: ChangeTrigger,
     request: Request,
 ) -> TriggerInfo:
-    """Changes what a trigger reacts to and what it starts. It holds for deliveries that are handled from now
-    on. Its repository, address and secret stay.
+    """Changes what a trigger reacts to and what it starts. The change applies to deliveries that are handled
+    from now on. Its repository, address and secret stay.
 
     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
     """

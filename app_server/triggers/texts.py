@@ -96,7 +96,7 @@ def _joined(*parts: str) -> str:
 
 
 def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "") -> str:
-    """Returns the comment on the issue or pull request. sentence: how the work stands. summary: the last
+    """Returns the comment on the issue or pull request. sentence: the state of the work. summary: the last
     words of the agent.
     """
     parts = [

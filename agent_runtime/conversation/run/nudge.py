@@ -1,4 +1,4 @@
-"""The text for an agent without a user that ends a reply without a tool call."""
+"""The text for an agent that has no user and ends a reply without a tool call."""
 
 from agent_runtime.events.message import MessageEvent, told
 

@@ -52,7 +52,7 @@ def makefiles_of(call: "Call") -> list[Word]:
 
 
 def _values(call: "Call", option: re.Pattern[str]) -> list[Word]:
-    """Returns the values of an option, whether they stand in its word or in the next one."""
+    """Returns the values of an option, from the option's own word or from the next word."""
     found: list[Word] = []
     for at, word in enumerate(call.arguments):
         if match := option.fullmatch(word.text):

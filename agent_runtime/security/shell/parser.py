@@ -189,7 +189,9 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """Notes an assignment. Returns the variable and its value. Returns None if this is no assignment."""
+        """Notes an assignment. Returns the variable and its value. Returns None if this is not an
+        assignment.
+        """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None
         if first is None or found is None:

@@ -1,4 +1,4 @@
-"""The texts that a command prints or reads, as far as they stand in the script."""
+"""The texts that a command prints or reads, as far as the script contains them."""
 
 from agent_runtime.security.shell.parser import Command
 from agent_runtime.security.shell.words import Word

@@ -22,7 +22,9 @@ _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 
 def confidential(server: McpServer) -> Iterator[str]:
-    """Yields the values to mask. A plain word such as `production` is no secret, unless its name says so."""
+    """Yields the values to mask. A plain word such as `production` does not count as a secret, unless its
+    name says so.
+    """
     for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
         yield from _of(name, value)
 

@@ -46,7 +46,7 @@ class FoundFiles:
 
 @dataclass(frozen=True)
 class FoundLine:
-    """`file`: relative to the place of the search. `is_match`: false for a line that only stands near one."""
+    """`file`: relative to the place of the search. `is_match`: false for a line that is only near a match."""
 
     file: str
     number: int

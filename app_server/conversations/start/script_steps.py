@@ -76,8 +76,8 @@ async def _allowed(start: Start, checkout: Checkout, kind: OfferKind) -> tuple[O
 def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
-    """Combines what is told of each repository. With several, each sentence begins with the repository's
-    name.
+    """Combines the outcomes of the repositories. If there are several, each sentence begins with the
+    repository's name.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

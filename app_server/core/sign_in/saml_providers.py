@@ -11,7 +11,7 @@ from app_server.core.identity_providers import Protocol, SignInProvider, is_safe
 class SamlProvider(SignInProvider):
     """One of SLIPWAY_SAML_PROVIDERS.
 
-    name: stands in the address to which the provider sends people back,
+    name: a part of the address to which the provider sends people back,
     `PUBLIC_URL/api/v1/sign-in/saml/NAME/acs`.
     entity_id: the provider's name for itself, exactly as in its metadata.
     metadata_url: where the provider publishes its metadata. metadata_file: a file with the metadata. There

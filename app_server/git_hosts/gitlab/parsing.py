@@ -163,7 +163,7 @@ def comment(found: Json, item_url: str) -> Comment:
 
 
 def thread(found: Json, item_url: str) -> ReviewThread | None:
-    """Reads a discussion. Returns None if it is no review thread."""
+    """Reads a discussion. Returns None if it is not a review thread."""
     notes = [note for note in found["notes"] if not note.get("system")]
     resolvable = [note for note in notes if note.get("resolvable")]
     if not resolvable:

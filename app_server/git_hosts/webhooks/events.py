@@ -32,10 +32,10 @@ class HostEvent(Value):
     of the issue or pull request; None if the host does not name one. `is_pull_request`: what `number` is;
     labels and assignments come for both. `actor`: the login of the user who did it; `actor_id`: the host's id
     of that user. `text`: of the comment or review. `label`, `assignee`: the added label or person.
-    `thread_id`: the host's mark of the conversation in which a comment stands. `association`: the relation of
-    the actor to the repository, if the host states it, as `MEMBER`. `branch`, `commit`, `paths`: of pushes
-    and checks; `paths` as far as the host lists them. `leaves_out_comments`: of a review, that its comments
-    on lines are not in the delivery and come in no other one. `delivery_id`: the same if the host repeats a
+    `thread_id`: the host's id of the thread that a comment belongs to. `association`: the relation of the
+    actor to the repository, if the host states it, as `MEMBER`. `branch`, `commit`, `paths`: of pushes and
+    checks; `paths` as far as the host lists them. `leaves_out_comments`: of a review, that its comments on
+    lines are not in the delivery and come in no other one. `delivery_id`: the same if the host repeats a
     delivery.
     """
 

@@ -38,7 +38,8 @@ class Meter(Protocol):
 class EventStreamMeter:
     """Reads a stream of server-sent events. The last event that states a usage counts.
 
-    Anthropic's messages state it in two events: the prompt at the start, and what has grown at the end.
+    Anthropic's messages state the usage in two events: the prompt's tokens at the start, and the final counts
+    at the end.
     """
 
     def __init__(self) -> None:

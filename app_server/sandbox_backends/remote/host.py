@@ -265,8 +265,8 @@ class Host:
             self.silent_since, self._silent_from = now(), time.monotonic()
 
     def _require_success(self, reply: httpx.Response, body: bytes) -> None:
-        """Raises StartFailure for an error reply: with the host's
-        reason, or that it is no sandbox host's reply.
+        """Raises StartFailure for an error reply: with the host's reason, or with the reason that the reply
+        does not come from a sandbox host.
         """
         if reply.is_success:
             return
