@@ -56,8 +56,8 @@ class Masker:
         return decoded(self._masked(encoded(text)))
 
     def begin(self, text: str) -> tuple[str, str]:
-        """For a text that continues: returns the part that can be shown now, masked, and the rest that the
-        next piece may change.
+        """Masks the beginning of a text that continues. Returns the masked part that can be shown now, and
+        the rest that the next piece may change.
         """
         if not self.forms:
             return text, ""

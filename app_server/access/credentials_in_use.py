@@ -67,7 +67,7 @@ class CredentialsInUse:
             yield
 
     async def require(self, credential: Credential, permission: Permission) -> None:
-        """Raises CredentialEnded if the credential does not have the permission now."""
+        """Checks that the credential has the permission now. Raises CredentialEnded."""
         if permission not in (await self._permissions([credential])).get(credential, ()):
             raise CredentialEnded
 

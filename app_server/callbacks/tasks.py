@@ -1,4 +1,4 @@
-"""Tasks that callbacks start: new conversations about what has happened in others."""
+"""Tasks that callbacks start: new conversations about an event in another conversation."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final

@@ -18,7 +18,9 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @contextmanager
 def explained(config: Config) -> Iterator[None]:
-    """Raises ConfigurationError for failures that the operator can fix: the home, its disk, its database."""
+    """Converts failures of the block that the operator can fix (the home, its disk, its database) to a
+    ConfigurationError.
+    """
     try:
         yield
     except DBAPIError as error:

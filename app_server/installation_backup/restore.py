@@ -59,7 +59,7 @@ def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
 
 
 def require_whole_home(home: Path) -> None:
-    """Raises ConfigurationError if a backup was restored into `home` only in part."""
+    """Checks that no restore into `home` was interrupted. Raises ConfigurationError."""
     if (home / UNFINISHED).exists():
         raise ConfigurationError(
             f"A restore into {home} did not finish. Remove all files in it, empty the database if it "

@@ -1,4 +1,4 @@
-"""The files that a user's Dockerfile is built with, in the way docker sees them: packed and hashed."""
+"""Packs and hashes the build context of a user's Dockerfile: the files that docker would see."""
 
 import hashlib
 import os

@@ -184,7 +184,9 @@ def _checked(given: Any) -> str:
 
 
 def check_external_id(given: Any) -> None:
-    """Raises InvalidValueException if the provider's own id of a resource is too long to be stored."""
+    """Checks that the provider's own id of a resource is not too long to be stored. Raises
+    InvalidValueException.
+    """
     if len(given.external_id or "") > MAX_EXTERNAL_ID_CHARACTERS:
         raise InvalidValueException(
             detail=f"externalId must have at most {MAX_EXTERNAL_ID_CHARACTERS} characters"

@@ -157,7 +157,7 @@ async def _save(
 
 
 def _require_level(owner: LevelOwner, name: SettingName) -> None:
-    """Raises BadRequest `setting_not_at_level`."""
+    """Checks that the setting can be set at this level. Raises BadRequest `setting_not_at_level`."""
     for_one = owner.level is Level.USER and name not in QUOTAS
     for_all = owner.level is not Level.ORGANISATION and name in TOTALS.values()
     if for_one or for_all:

@@ -28,7 +28,9 @@ async def budget_of_task(
 
 
 async def require_allowed_budget(session: AsyncSession, user_id: UUID, dollars: float | None) -> None:
-    """Raises Forbidden `setting_enforced` if the enforced budget is lower. dollars: None means any amount."""
+    """Checks that a budget is not above the enforced one. dollars: None means any amount. Raises Forbidden
+    `setting_enforced`.
+    """
     enforced = await enforced_for(session, user_id, SettingName.MAX_BUDGET_PER_TASK)
     if enforced is not None and (dollars is None or dollars > enforced.value):
         raise setting_enforced(SettingName.MAX_BUDGET_PER_TASK, enforced)

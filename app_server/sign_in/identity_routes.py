@@ -139,6 +139,6 @@ def _all(
 def _find(
     identity_providers: Providers, saml_providers: SamlProviders, name: str
 ) -> IdentityProvider | SamlProvider:
-    """Raises NotFound `oidc_provider_not_found`."""
+    """Returns the provider with this name. Raises NotFound `oidc_provider_not_found`."""
     saml = next((one for one in saml_providers.all() if one.name == name), None)
     return saml or identity_providers.find(name)

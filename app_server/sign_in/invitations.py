@@ -22,7 +22,7 @@ async def create_account(session: AsyncSession, *, name: str, role: Role) -> Use
 
 
 def require_can_sign_in(person: User) -> None:
-    """Raises Conflict `service_account_cannot_sign_in`."""
+    """Checks that the account is not a service account. Raises Conflict `service_account_cannot_sign_in`."""
     if person.is_service:
         raise Conflict(
             "A service account cannot sign in.",

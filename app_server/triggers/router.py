@@ -70,7 +70,7 @@ async def change_trigger(
     request: Request,
 ) -> TriggerInfo:
     """Changes what a trigger reacts to and what it starts. The change applies to deliveries that are handled
-    from now on. Its repository, address and secret stay.
+    from now on. The trigger's repository, address and secret stay the same.
 
     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
     """

@@ -1,7 +1,8 @@
 """Signs in to an MCP server by OAuth 2.1, with a browser that runs on another machine.
 
-The library implements the protocol (discovery, registration, PKCE, refresh). This module passes its URL to
-the user and the browser's answer back. The state is sent to clients as `oauth_state`: tokens, client, expiry.
+The library implements the protocol (discovery, registration, PKCE, refresh). This module gives the library's
+URL to the user, and the browser's answer to the library. The state is sent to clients as `oauth_state`:
+tokens, client, expiry.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ class LogFull(Gone):
 
 
 def require_open(conversation: Conversation) -> None:
-    """Raises LogFull if the log has reached its maximum size."""
+    """Checks that the log can take more events. Raises LogFull if it has reached its maximum size."""
     if conversation.log_size > MAX_LOG_CHARACTERS:
         raise LogFull
 

@@ -51,7 +51,9 @@ class RedirectAttempt(_Attempt):
         )
 
     def require_state(self, state: str) -> None:
-        """Raises BadRequest `git_sign_in_expired` if the browser has brought back another state."""
+        """Checks that the browser has brought back the attempt's state. Raises BadRequest
+        `git_sign_in_expired`.
+        """
         if not secrets.compare_digest(self.state.encode(), state.encode()):
             raise expired()
 

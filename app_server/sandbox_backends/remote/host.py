@@ -168,7 +168,9 @@ class Host:
         await self._call("DELETE", f"/sandboxes/{sandbox_id}")
 
     def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
-        """Blocking, for a thread. Raises StartFailure, and the errors of the sink."""
+        """Writes parts of the sandbox's workspace to the sink, see `Backend.export`. Blocking: call it in a
+        thread. Raises StartFailure, and the errors of the sink.
+        """
         place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}
         try:
@@ -183,7 +185,9 @@ class Host:
             raise self.lost(error) from error
 
     def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Blocking, for a thread. Raises StartFailure."""
+        """Replaces the sandbox's workspace, see `Backend.restore`. Blocking: call it in a thread. Raises
+        StartFailure.
+        """
 
         def pieces() -> Iterator[bytes]:
             while piece := source.read(PIECE_BYTES):

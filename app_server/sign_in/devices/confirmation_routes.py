@@ -49,7 +49,9 @@ class DeviceInfo(BaseModel):
 
 
 async def _in_browser(principal: CurrentPrincipal) -> Principal:
-    """Raises Forbidden `browser_session_needed` for other credentials, such as an API key."""
+    """Checks that a browser session has sent the request. Raises Forbidden `browser_session_needed` for other
+    credentials, such as an API key.
+    """
     if principal.credential.kind != "session":
         raise browser_session_needed()
     return principal

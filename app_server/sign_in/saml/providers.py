@@ -87,7 +87,9 @@ class SamlProviders:
         return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider), provider)
 
     async def require_usable(self, provider: SamlProvider) -> None:
-        """Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`."""
+        """Checks that people can sign in by this provider now. Raises BadGateway `saml_provider_unreachable`,
+        `saml_xmlsec1_missing`.
+        """
         await self._look_up(provider)
 
     async def request(self, provider: SamlProvider) -> tuple[str, str]:

@@ -26,7 +26,7 @@ class UsedAssertion(Base):
 
 
 async def require_unused(session: AsyncSession, provider: SamlProvider, assertion_id: str) -> None:
-    """Raises Forbidden `saml_response_used`."""
+    """Checks that the assertion was not used before. Raises Forbidden `saml_response_used`."""
     if await session.get(UsedAssertion, _key(provider, assertion_id)) is not None:
         raise response_used(provider.title)
 
