@@ -42,8 +42,8 @@ def arguments(
 ) -> dict[str, Any]:
     """Returns the arguments of a call that litellm makes once. It leaves out fields that the vendor lacks.
 
-    `timeout_seconds`: None for litellm's own. `options`: further fields of a chat completion; those of None
-    are left out.
+    `timeout_seconds`: None means litellm's default. `options`: further fields of a chat completion; fields
+    that are None are left out.
     """
     given = {"base_url": base_url, "api_key": api_key, **options}
     return {

@@ -1,4 +1,4 @@
-"""Runs both directions of one socket."""
+"""Runs the two coroutines for the two directions of one socket."""
 
 import asyncio
 from collections.abc import Coroutine

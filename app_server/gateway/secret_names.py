@@ -1,4 +1,6 @@
-"""The route that names the secrets of a sandbox to programs with its key for the gateway."""
+"""The route that lists the names of a sandbox's secrets. Programs call it with the sandbox's key for the
+gateway.
+"""
 
 from uuid import UUID
 

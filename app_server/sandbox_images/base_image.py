@@ -41,7 +41,7 @@ class BuildLimits:
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """Returns the stricter limits of the two."""
+        """Returns the stricter value of each limit: of these limits or of the given ones."""
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(
             min(self.timeout_seconds, other.timeout_seconds),

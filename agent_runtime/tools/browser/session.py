@@ -132,7 +132,7 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits until the page has loaded what an input caused, within limits.
+        """Waits within limits until the page has loaded everything that an input caused.
 
         The reply says if it is still loading.
         """
