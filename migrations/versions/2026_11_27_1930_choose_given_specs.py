@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "choose_given_specs"
-down_revision = "add_level_items"
+down_revision = "add_skill_checks"
 branch_labels = None
 depends_on = None
 

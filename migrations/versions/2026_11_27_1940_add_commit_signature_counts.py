@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_commit_signature_counts"
-down_revision = "add_level_items"
+down_revision = "choose_given_specs"
 branch_labels = None
 depends_on = None
 
