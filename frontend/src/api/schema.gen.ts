@@ -234,6 +234,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/administration/items/sandbox_spec/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save Sandbox Spec Of Level
+         * @description Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. Sandboxes
+         *     that start from now on can use it. The first one builds the image.
+         *
+         *     400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+         */
+        put: operations["save_sandbox_spec_of_level_api_v1_administration_items_sandbox_spec__name__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/administration/items/secret/{name}": {
         parameters: {
             query?: never;
@@ -397,7 +420,7 @@ export interface paths {
         get?: never;
         /**
          * Set Quota Of Person
-         * @description Sets a quota for one person. Other settings of a person are the person's own.
+         * @description Sets a quota for one person. Other settings of a person can only be set by that person.
          *
          *     400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
          */
@@ -641,7 +664,8 @@ export interface paths {
          *     `shared`: true for conversations that others share with the user, false for the user's own; left out,
          *     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
          *     `tag`: a key, or `key:value`; a conversation must have all tags that are given. `archived`: true for
-         *     conversations that were put aside, false for the others; left out, both.
+         *     conversations that were put aside, false for the others; left out, both. `created_by_user_id__eq`: only
+         *     conversations of this user, as far as the current user may see them.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -930,7 +954,7 @@ export interface paths {
         put?: never;
         /**
          * Rewind
-         * @description Restores files, chat or both from a checkpoint. The present state is saved as a checkpoint first.
+         * @description Restores files, chat or both from a checkpoint. The current state is saved as a checkpoint first.
          *
          *     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
          */
@@ -997,7 +1021,7 @@ export interface paths {
         };
         /**
          * Get Consent
-         * @description Returns everything that the repositories would run in their present version. Nothing of it runs until
+         * @description Returns everything that the repositories would run in their current version. Nothing of it runs until
          *     it is allowed.
          */
         get: operations["get_consent_api_v1_app_conversations__conversation_id__consent_get"];
@@ -1099,7 +1123,7 @@ export interface paths {
          * Fork Conversation
          * @description Makes an independent copy of the conversation in a separate sandbox, and returns its start task.
          *
-         *     The fork has the events, up to `from_event_id` if that is given, and the present files of the project. It
+         *     The fork has the events, up to `from_event_id` if that is given, and the current files of the project. It
          *     keeps the model, the tags, the repositories, the secrets of the start and the safeguards. It does not have
          *     the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
          *     container is paused while its files are copied. Deleting one of the two does not change the other.
@@ -2226,10 +2250,10 @@ export interface paths {
         /**
          * Get Window
          * @description Returns the newest events with the events before them that make up the folded state; or the events
-         *     before or after a position, without the state. A window holds up to `limit` events and about 192 KiB, at
-         *     least one event unless there is none.
+         *     before or after a position or around an event, without the state. A window holds up to `limit` events and
+         *     about 192 KiB (around an event, twice as much), at least one event unless there is none.
          *
-         *     400 `one_side_only` if both positions are given.
+         *     400 `one_side_only` if more than one place is given; 404 `event_not_found`.
          */
         get: operations["get_window_api_v1_conversation__conversation_id__events_window_get"];
         put?: never;
@@ -2520,7 +2544,8 @@ export interface paths {
         get?: never;
         /**
          * Save Shared Marketplaces
-         * @description Replaces the marketplaces of everyone here. Everyone sees them as `inherited_marketplaces`.
+         * @description Replaces the marketplaces that are shared with all users. All users see them as
+         *     `inherited_marketplaces`.
          */
         put: operations["save_shared_marketplaces_api_v1_marketplaces_shared_put"];
         post?: never;
@@ -2980,7 +3005,8 @@ export interface paths {
         };
         /**
          * Search Sandbox Specs
-         * @description Lists the server's own spec, called `default`, and the user's specs.
+         * @description Lists the server's own spec, called `default`, the user's specs, and those of the organisation and
+         *     the user's teams that hold for the user.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -3074,9 +3100,9 @@ export interface paths {
         put?: never;
         /**
          * Take Snapshot
-         * @description Takes a snapshot of the conversation's present files. A container is paused meanwhile.
+         * @description Takes a snapshot of the conversation's current files. A container is paused meanwhile.
          *
-         *     429 `quota_reached` if the user keeps as much as the user may.
+         *     429 `quota_reached` if the user's quota of storage is used up.
          */
         post: operations["take_snapshot_api_v1_sandboxes__conversation_id__snapshots_post"];
         delete?: never;
@@ -3461,6 +3487,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings/commit-signing/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Signing Key
+         * @description Adds the public key to the user's account at a git host, with the user's token. GitHub and GitLab can
+         *     do this.
+         *
+         *     409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
+         *     `no_git_credential`, and `git_host_forbidden` if the token may not do it. The user can add the key at the
+         *     host instead.
+         */
+        post: operations["add_signing_key_api_v1_settings_commit_signing_hosts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/settings/commit-signing/new-key": {
         parameters: {
             query?: never;
@@ -3674,8 +3725,8 @@ export interface paths {
         };
         /**
          * List Effective Settings
-         * @description Returns the settings that can be set at several levels, with the value that holds for the user and
-         *     where it comes from.
+         * @description Returns the settings that can be set at several levels, with the value that applies to the user and its
+         *     level.
          */
         get: operations["list_effective_settings_api_v1_settings_levels_get"];
         put?: never;
@@ -4067,11 +4118,12 @@ export interface paths {
         put?: never;
         /**
          * Try Profile
-         * @description Tests the profile by one real call with a tool, and with an image if the model is known to take images.
-         *     If the vendor refuses the image, a second call is made without it.
+         * @description Tests the profile by real calls. The first has a tool, and an image if the model is known to take
+         *     images. If the vendor refuses the image, a second call is made without it. Then a long prompt is sent
+         *     twice, to see whether the vendor caches it; a third time if the second call read nothing from the cache.
          *
-         *     502 if the model cannot be reached, or does not answer within the profile's timeout (two minutes if none
-         *     is set).
+         *     502 if the model cannot be reached, is silent for the profile's timeout, or does not end its reply within
+         *     two minutes (or the timeout, if it is longer).
          */
         post: operations["try_profile_api_v1_settings_profiles__name__test_post"];
         delete?: never;
@@ -4162,7 +4214,7 @@ export interface paths {
         get: operations["get_spending_limit_api_v1_settings_spending_limit_get"];
         /**
          * Set Spending Limit
-         * @description Sets the user's limit. It applies at once and ends a raise. The amount spent in the present period
+         * @description Sets the user's limit. It applies at once and ends a raise. The amount spent in the current period
          *     still counts. A change to daily periods can begin a new period; then spending starts at 0.
          */
         put: operations["set_spending_limit_api_v1_settings_spending_limit_put"];
@@ -4184,7 +4236,7 @@ export interface paths {
         put?: never;
         /**
          * Raise Spending Limit
-         * @description Raises the limit for the present period, so that agents that have reached it can go on. If more than
+         * @description Raises the limit for the current period, so that agents that have reached it can go on. If more than
          *     the limit is spent, the raise is added to the amount spent.
          *
          *     The administrator's limit does not change.
@@ -4533,7 +4585,7 @@ export interface paths {
         };
         /**
          * List Installed Skills
-         * @description Returns the user's installed skills and those of everyone, by name.
+         * @description Returns the skills that are installed for the user or for everyone, by name.
          */
         get: operations["list_installed_skills_api_v1_skills_installed_get"];
         put?: never;
@@ -4885,8 +4937,8 @@ export interface paths {
         head?: never;
         /**
          * Change Trigger
-         * @description Changes what a trigger reacts to and what it starts. It holds for deliveries that are handled from now
-         *     on. Its repository, address and secret stay.
+         * @description Changes what a trigger reacts to and what it starts. The change applies to deliveries that are handled
+         *     from now on. The trigger's repository, address and secret stay the same.
          *
          *     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
          */
@@ -5289,6 +5341,14 @@ export interface components {
             url?: string | null;
         };
         /**
+         * AddSigningKey
+         * @description host: a git host with a token of the user, as `github.com`.
+         */
+        AddSigningKey: {
+            /** Host */
+            host: string;
+        };
+        /**
          * AddTrigger
          * @description A new trigger. repository: the URL of a repository at a git host for which the user has saved a token.
          *     A push says nothing about what to do, so the event `push` needs instructions.
@@ -5345,13 +5405,21 @@ export interface components {
             sandbox_spec_id?: string | null;
         };
         /**
+         * AddedSigningKey
+         * @description is_new: false if the account had the key already.
+         */
+        AddedSigningKey: {
+            /** Is New */
+            is_new: boolean;
+        };
+        /**
          * AdministeredItem
          * @description An item of the organisation or a team, as administrators see it.
          *
-         *     `allows`: as in GivenItem. `mcp_server`: null for other kinds; without the values of headers and
-         *     variables. `set_by`: the name of the administrator; null if the account is deleted. `overriding_teams`:
-         *     the teams with an item of this name that holds instead. `overriding_people`: how many people have added
-         *     one of this name that holds instead.
+         *     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: null for other kinds; without the values of
+         *     headers and variables. `set_by`: the name of the administrator; null if the account is deleted.
+         *     `overriding_teams`: the teams with an item of this name that holds instead. `overriding_people`: how many
+         *     people have added one of this name that holds instead.
          */
         AdministeredItem: {
             /** Allows */
@@ -5369,6 +5437,7 @@ export interface components {
             overriding_people: number;
             /** Overriding Teams */
             overriding_teams: string[];
+            sandbox_spec: components["schemas"]["GivenSandboxSpec"] | null;
             /** Set By */
             set_by: string | null;
             /** Team Id */
@@ -5380,7 +5449,7 @@ export interface components {
         };
         /**
          * AdministeredLimit
-         * @description The limit that an administrator sets. `spent`: dollars spent in the present period, which began at
+         * @description The limit that an administrator sets. `spent`: dollars spent in the current period, which began at
          *     `began_at`.
          */
         AdministeredLimit: {
@@ -5405,8 +5474,8 @@ export interface components {
          * @description A value of the organisation or a team, or a person's quota, as administrators see it.
          *
          *     `user_id`, `user_name`: the person who has the quota; null for the other levels. `set_by`: the name of the
-         *     administrator; null if the account is deleted. `overriding_teams`: the teams with a value that holds
-         *     instead. `overriding_people`: how many people have a value that holds instead.
+         *     administrator; null if the account is deleted. `overriding_teams`: the teams whose value applies instead.
+         *     `overriding_people`: how many people have a value that applies instead.
          */
         AdministeredValue: {
             /** Enforced */
@@ -5653,7 +5722,7 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
@@ -5721,7 +5790,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -6023,11 +6092,14 @@ export interface components {
          * @description A skill that can be installed.
          *
          *     marketplace: the registered repository that has it; None for a public skill of the product. is_installed:
-         *     for the current user. is_installed_for_everyone: for everyone here.
+         *     for the current user. is_installed_for_everyone: for everyone here. has_update: whether an installed one
+         *     has another text than its source.
          */
         CatalogueSkill: {
             /** Description */
             description: string;
+            /** Has Update */
+            has_update: boolean;
             /** Is Installed */
             is_installed: boolean;
             /** Is Installed For Everyone */
@@ -6346,7 +6418,8 @@ export interface components {
         /**
          * ChooseSandboxSpec
          * @description A choice of a spec. `repository`: null means all repositories without a choice. `sandbox_spec_id`: null
-         *     removes a choice.
+         *     removes a choice; `default` chooses the server's own spec, also if the organisation or a team has another
+         *     default.
          */
         ChooseSandboxSpec: {
             /** Git Provider */
@@ -6400,7 +6473,7 @@ export interface components {
         ConfirmationMode: "always" | "risky" | "never";
         /**
          * ConfirmationSettings
-         * @description The mode that holds for the user: the user's, a team's or the organisation's. `default_mode`: the mode
+         * @description The mode that applies to the user: the user's, a team's or the organisation's. `default_mode`: the mode
          *     that null means here. The default is `never` if the sandbox is isolated.
          */
         ConfirmationSettings: {
@@ -7035,9 +7108,9 @@ export interface components {
         };
         /**
          * EffectiveSetting
-         * @description A setting of the current user. `value`: the value that holds; null if no level sets one, so that the
+         * @description A setting of the current user. `value`: the value that applies; null if no level sets one, so that the
          *     server's default applies. `level`, `team_name`: where the value comes from. `enforced`: the user cannot
-         *     change it. `overridden`: the values that do not hold, the strongest first.
+         *     change it. `overridden`: the values that do not apply, the strongest first.
          */
         EffectiveSetting: {
             /** Enforced */
@@ -7282,8 +7355,7 @@ export interface components {
         };
         /**
          * FurtherConsent
-         * @description The offers of a further repository with the user's decisions: set-up scripts and Git hooks. Its other
-         *     offers are not used.
+         * @description The offers of a further repository with the user's decisions. They run in its own directory.
          *
          *     directory: its name beside that of the first one. repository: the key under which answers are stored.
          */
@@ -7465,12 +7537,13 @@ export interface components {
         };
         /**
          * GivenItem
-         * @description A secret, an MCP server or a rule of the network that the organisation or a team gives to the current
-         *     user.
+         * @description A secret, an MCP server, a rule of the network or a sandbox spec that the organisation or a team gives
+         *     to the current user.
          *
-         *     `allows`: whether a rule of the network allows the host or denies it; null for other kinds. `team_name`:
-         *     null for the organisation's. `enforced`: an own one of this name does not override it.
-         *     `overridden_by`: the level whose item of this name holds instead; null if this one holds.
+         *     `allows`: whether a rule of the network allows the host or denies it; null for other kinds.
+         *     `sandbox_spec`: null for other kinds. `team_name`: null for the organisation's. `enforced`: an own one of
+         *     this name does not override it. `overridden_by`: the level whose item of this name holds instead; null if
+         *     this one holds.
          */
         GivenItem: {
             /** Allows */
@@ -7484,8 +7557,24 @@ export interface components {
             /** Name */
             name: string;
             overridden_by: components["schemas"]["Level"] | null;
+            sandbox_spec: components["schemas"]["GivenSandboxSpec"] | null;
             /** Team Name */
             team_name: string | null;
+        };
+        /**
+         * GivenSandboxSpec
+         * @description What a spec of the organisation or a team is made from. The fields are as in SandboxSpecInfo and
+         *     SaveSandboxSpecOfLevel.
+         */
+        GivenSandboxSpec: {
+            /** Base */
+            base: string;
+            /** Dockerfile */
+            dockerfile: string | null;
+            /** Is Default */
+            is_default: boolean;
+            /** Runtime Plugins */
+            runtime_plugins: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
         };
         /**
          * GroupingStrategy
@@ -7583,12 +7672,20 @@ export interface components {
          *
          *     source: the address of its repository; None for a public skill of the product. commit: the commit that it
          *     was read from. other_files: the number of further files in its directory; agents do not get them.
+         *     has_update: whether its source had another text at checked_at; the server looks once a day, and updates
+         *     nothing. check_problem: why the last look failed.
          */
         InstalledSkillInfo: {
+            /** Check Problem */
+            check_problem: string | null;
+            /** Checked At */
+            checked_at: string | null;
             /** Commit */
             commit: string | null;
             /** Description */
             description: string;
+            /** Has Update */
+            has_update: boolean;
             /** Id */
             id: string;
             /** Installed At */
@@ -7615,10 +7712,16 @@ export interface components {
          * @description text: the whole SKILL.md that agents get.
          */
         InstalledSkillWithText: {
+            /** Check Problem */
+            check_problem: string | null;
+            /** Checked At */
+            checked_at: string | null;
             /** Commit */
             commit: string | null;
             /** Description */
             description: string;
+            /** Has Update */
+            has_update: boolean;
             /** Id */
             id: string;
             /** Installed At */
@@ -7682,6 +7785,8 @@ export interface components {
          * JobInfo
          * @description One job. `attempts`: attempts that have begun. `error`: why the last attempt failed. `every_seconds`:
          *     the pause between repetitions; null if it runs once. `has_handler`: this server can do jobs of this kind.
+         *     `trouble`: `silent` if its server does not report any more, `late` if it was due more than ten minutes
+         *     ago; else null.
          */
         JobInfo: {
             /** Attempts */
@@ -7711,10 +7816,12 @@ export interface components {
             /** Run At */
             run_at: string;
             state: components["schemas"]["JobState"];
+            trouble: components["schemas"]["JobTrouble"] | null;
         };
         /**
          * JobPage
-         * @description Jobs, and how many there are of each kind in each state, without the filter.
+         * @description Jobs, and how many there are of each kind in each state, without the filter. `troubled`: how many are
+         *     silent or late.
          */
         JobPage: {
             /** Counts */
@@ -7723,6 +7830,8 @@ export interface components {
             items: components["schemas"]["JobInfo"][];
             /** Next Page Id */
             next_page_id?: string | null;
+            /** Troubled */
+            troubled: number;
         };
         /**
          * JobState
@@ -7730,6 +7839,13 @@ export interface components {
          * @enum {string}
          */
         JobState: "waiting" | "running" | "done" | "dead" | "cancelled";
+        /**
+         * JobTrouble
+         * @description `silent`: it runs, but its server does not renew the lease. `late`: it waits for more than LATE_AFTER
+         *     since the time when it was due.
+         * @enum {string}
+         */
+        JobTrouble: "silent" | "late";
         JsonValue: unknown;
         /**
          * KeptRepository
@@ -7961,7 +8077,7 @@ export interface components {
         };
         /**
          * Level
-         * @description Who a value holds for: everyone here, the members of a team, or one person.
+         * @description Whom a value applies to: all users of this installation, the members of a team, or one person.
          * @enum {string}
          */
         Level: "organisation" | "team" | "user";
@@ -7970,7 +8086,7 @@ export interface components {
          * @description Named things that the organisation and teams give to their members. See items.py.
          * @enum {string}
          */
-        LevelItemKind: "secret" | "mcp_server" | "egress_rule";
+        LevelItemKind: "secret" | "mcp_server" | "egress_rule" | "sandbox_spec";
         /**
          * LevelValueInfo
          * @description The value of a setting at one level: organisation, team or user. `team_id`, `team_name`: null unless
@@ -8119,7 +8235,7 @@ export interface components {
         };
         /**
          * McpChangeAnswer
-         * @description The user's decision whether an MCP tool may be called in its present, changed form.
+         * @description The user's decision whether an MCP tool may be called in its changed form.
          *
          *     fingerprint: identifies the change that the user was shown.
          */
@@ -8622,12 +8738,19 @@ export interface components {
          * @description An offer and the user's decision.
          *
          *     approved: the version that the user allowed last, if this version has no decision yet. is_loaded: whether
-         *     the conversation has loaded it; null for scripts, which the stages of the start report.
+         *     the conversation has loaded it; null for scripts, which the stages of the start report. is_name_taken:
+         *     whether it is an MCP server that the conversation does not use because another of its servers has the same
+         *     name.
          */
         OfferInfo: {
             approved?: components["schemas"]["Offer"] | null;
             /** Is Loaded */
             is_loaded?: boolean | null;
+            /**
+             * Is Name Taken
+             * @default false
+             */
+            is_name_taken: boolean;
             offer: components["schemas"]["Offer"];
             /**
              * State
@@ -8899,13 +9022,22 @@ export interface components {
          * ProfileTrial
          * @description The result of a profile's test: which features work.
          *
-         *     `answers`: a reply came. `images`: null if no image was sent because the model takes none. `cost`:
-         *     dollars; null if the model's price is not known. `refusal`: the vendor's error text if it refused the call
-         *     or the image in it.
+         *     `answers`: a reply came. `images`: null if no image was sent because the model takes none. `caching`:
+         *     whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested, for the
+         *     reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists no price for
+         *     cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`, `completion_tokens`: of all
+         *     calls together. `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the
+         *     vendor's error text if it refused a call or the image in it.
          */
         ProfileTrial: {
             /** Answers */
             answers: boolean;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Caching */
+            caching: boolean | null;
+            /** Caching Skipped */
+            caching_skipped: ("no_answer" | "no_cache") | null;
             /** Calls Tools */
             calls_tools: boolean;
             /** Completion Tokens */
@@ -9273,7 +9405,7 @@ export interface components {
          * @description A draft of a pull request, made from the work in the conversation, for the user to edit.
          *
          *     uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
-         *     created. is_pushed: whether the host has the branch at its present commit. commits: subjects of the
+         *     created. is_pushed: whether the host has the branch at its current commit. commits: subjects of the
          *     commits since the base, the newest first, at most 20.
          */
         PullRequestProposal: {
@@ -9330,11 +9462,24 @@ export interface components {
         };
         /**
          * RaiseSpendingLimit
-         * @description A temporary raise. `by`: dollars that are added to the limit until the present period ends.
+         * @description A temporary raise. `by`: dollars that are added to the limit until the current period ends.
          */
         RaiseSpendingLimit: {
             /** By */
             by: number;
+        };
+        /**
+         * RateLimit
+         * @description How many calls a git host accepts with a token. `limit`: calls in one period; None if the host does not
+         *     say. `remaining`: calls that are left. `resets_at`: the end of the period; None if the host does not say.
+         */
+        RateLimit: {
+            /** Limit */
+            limit?: number | null;
+            /** Remaining */
+            remaining: number;
+            /** Resets At */
+            resets_at?: string | null;
         };
         /**
          * Reason
@@ -9742,7 +9887,7 @@ export interface components {
         };
         /**
          * SandboxGrouping
-         * @description The strategy that holds for the user. `max_conversations_per_sandbox`: the most conversations that a
+         * @description The strategy that applies to the user. `max_conversations_per_sandbox`: the most conversations that a
          *     sandbox takes.
          */
         SandboxGrouping: {
@@ -9842,7 +9987,8 @@ export interface components {
          *
          *     `origin`: the repository and path of the files that it is built from. `ignored`: the parts of the
          *     devcontainer.json that are not used, each with a reason. `runtime_plugins`: the plugins that its sandboxes
-         *     offer; null means all plugins of the image.
+         *     offer; null means all plugins of the image. `level`: whose spec it is; null for the server's own.
+         *     `team_name`: of a team's spec.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -9867,12 +10013,15 @@ export interface components {
             initial_env: {
                 [key: string]: string;
             };
+            level?: components["schemas"]["Level"] | null;
             /** Name */
             name: string;
             /** Origin */
             origin?: string | null;
             /** Runtime Plugins */
             runtime_plugins?: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
+            /** Team Name */
+            team_name?: string | null;
             /** Working Dir */
             working_dir: string;
         };
@@ -9880,9 +10029,12 @@ export interface components {
          * SandboxSpecSettings
          * @description What new sandboxes start from: the spec for all repositories, and the specs for single repositories.
          *
-         *     `may_choose`: whether the user may choose; `reason` says why not.
+         *     `may_choose`: whether the user may choose any image; `reason` says why not. Specs of the organisation and
+         *     of teams can be chosen without that. `enforced_by`: the level that sets the spec of all new sandboxes, so
+         *     that the user cannot choose; null if no level does. `team_name`: of that team.
          */
         SandboxSpecSettings: {
+            enforced_by: components["schemas"]["Level"] | null;
             /** May Choose */
             may_choose: boolean;
             /** Reason */
@@ -9891,6 +10043,8 @@ export interface components {
             repositories: components["schemas"]["RepositorySpec"][];
             /** Sandbox Spec Id */
             sandbox_spec_id: string;
+            /** Team Name */
+            team_name: string | null;
         };
         /**
          * SandboxStatus
@@ -10167,6 +10321,34 @@ export interface components {
             provider_tokens: {
                 [key: string]: components["schemas"]["ProviderToken"];
             };
+        };
+        /**
+         * SaveSandboxSpecOfLevel
+         * @description A spec of the organisation or a team, made from an image or from a Dockerfile that copies no files.
+         *
+         *     `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of the members start from
+         *     it. `enforced`: an own spec of this name does not override it; if it is also the default, all new
+         *     sandboxes start from it.
+         */
+        SaveSandboxSpecOfLevel: {
+            /** Description */
+            description?: string | null;
+            /** Dockerfile */
+            dockerfile?: string | null;
+            /**
+             * Enforced
+             * @default false
+             */
+            enforced: boolean;
+            /** Image */
+            image?: string | null;
+            /**
+             * Is Default
+             * @default false
+             */
+            is_default: boolean;
+            /** Runtime Plugins */
+            runtime_plugins?: ("vscode" | "desktop" | "browser" | "jupyter")[] | null;
         };
         /** SaveSecret */
         SaveSecret: {
@@ -10659,7 +10841,7 @@ export interface components {
         };
         /**
          * SharedMarketplaces
-         * @description The marketplaces of everyone here.
+         * @description The marketplaces that are shared with all users of this installation.
          */
         SharedMarketplaces: {
             /** Marketplaces */
@@ -11018,7 +11200,7 @@ export interface components {
         };
         /**
          * SpendingLimit
-         * @description The limit that the user has set. `raised`: dollars added to the limit for the present period.
+         * @description The limit that the user has set. `raised`: dollars added to the limit for the current period.
          *
          *     `administered`: the administrator's limit, which applies in addition; null if no administrator has set
          *     one.
@@ -11771,10 +11953,16 @@ export interface components {
          * @description is_changed: whether the text differs from the one before.
          */
         UpdatedSkill: {
+            /** Check Problem */
+            check_problem: string | null;
+            /** Checked At */
+            checked_at: string | null;
             /** Commit */
             commit: string | null;
             /** Description */
             description: string;
+            /** Has Update */
+            has_update: boolean;
             /** Id */
             id: string;
             /** Installed At */
@@ -11801,7 +11989,8 @@ export interface components {
         /**
          * UserGitInfo
          * @description The user at the git host. `id` is a number at most hosts; it is sent as text. `scopes`: what the token
-         *     may do; null if the host does not say.
+         *     may do; null if the host does not say. `rate_limit`: how many calls the host still accepts; null if it
+         *     does not say.
          */
         UserGitInfo: {
             /** Avatar Url */
@@ -11816,6 +12005,7 @@ export interface components {
             login: string;
             /** Name */
             name?: string | null;
+            rate_limit?: components["schemas"]["RateLimit"] | null;
             /** Scopes */
             scopes?: string[] | null;
         };
@@ -12422,6 +12612,57 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AdministeredItem"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_sandbox_spec_of_level_api_v1_administration_items_sandbox_spec__name__put: {
+        parameters: {
+            query?: {
+                team_id?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveSandboxSpecOfLevel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdministeredItem"];
+                };
+            };
+            /** @description What it would be built from cannot be used */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sandboxes of this server cannot be built on other images */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -13154,6 +13395,7 @@ export interface operations {
                 execution_status__eq?: string | null;
                 tag?: string[];
                 archived?: boolean | null;
+                created_by_user_id__eq?: string | null;
             };
             header?: never;
             path?: never;
@@ -13234,6 +13476,7 @@ export interface operations {
                 execution_status__eq?: string | null;
                 tag?: string[];
                 archived?: boolean | null;
+                created_by_user_id__eq?: string | null;
             };
             header?: never;
             path?: never;
@@ -16113,6 +16356,7 @@ export interface operations {
             query?: {
                 before_seq?: number | null;
                 after_seq?: number | null;
+                around_event_id?: string | null;
                 limit?: number;
             };
             header?: never;
@@ -16131,6 +16375,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["EventWindow"];
                 };
+            };
+            /** @description No such event */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -18449,6 +18700,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CommitSigning"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_signing_key_api_v1_settings_commit_signing_hosts_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddSigningKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedSigningKey"];
                 };
             };
             /** @description A problem (RFC 9457) */
