@@ -9,7 +9,7 @@ from agent_runtime.tools.delegation import Assignment, DelegationError, Result, 
 
 class NoSubAgents:
     def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
-        del working_dir, given
+        del projects, given
         return ()
 
     async def work(self, wanted: Assignment) -> Result:

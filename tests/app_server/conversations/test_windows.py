@@ -92,7 +92,6 @@ async def test_pages_lead_to_both_ends_of_the_log(feed: Feed) -> None:
     assert (await window(feed, after_seq=99))["events"] == []
     assert (await window(feed, before_seq=99, limit=1))["last_seq"] == 10
 
-
     for limit, seqs in ((1, [5]), (2, [5, 6]), (5, [3, 4, 5, 6, 7]), (50, [*range(1, 11)])):
         around = await window(feed, around_event_id=durable(5)["event"]["id"], limit=limit)
         assert (around["first_seq"], around["last_seq"]) == (seqs[0], seqs[-1])
