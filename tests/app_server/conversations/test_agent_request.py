@@ -28,6 +28,7 @@ def requested(
         profile=LLMProfile(name="mine", model=model),
         inner_url="http://inner/",
         model_proof="proof",
+        silence_seconds=600,
         working_dir="/w",
         usable_tools=usable_tools,
     )
@@ -79,6 +80,7 @@ def test_the_browser_is_asked_for_only_where_there_is_one():
             profile=LLMProfile(name="mine", model="vendor/model"),
             inner_url="http://inner/",
             model_proof="proof",
+            silence_seconds=600,
             working_dir="/w",
             usable_tools=usable,
         )

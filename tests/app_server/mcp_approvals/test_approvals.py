@@ -120,6 +120,7 @@ async def test_the_next_conversation_about_the_repository_is_told(reports: Repor
         profile=LLMProfile(name="p", model="m"),
         inner_url="http://inner",
         model_proof="proof",
+        silence_seconds=600,
         working_dir="/w",
         mcp_approved=approved,
     )
