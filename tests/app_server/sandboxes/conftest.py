@@ -27,6 +27,7 @@ from app_server.users.models import Role, User
 from tests.app_server.tables import create_tables
 from tests.support import processes_probe
 from tests.support.forked_agents import fork_sandboxes
+from tests.support.migrated import in_a_loop
 from tests.support.patience import PATIENCE_SECONDS, pauses_between_looks
 from tests.support.ports import free_port
 from tests.support.sandbox_image import sandbox_image
@@ -141,6 +142,57 @@ def engine() -> Iterator[DockerClient]:
     client = docker.from_env(version="auto")
     yield client
     client.close()
+
+
+@dataclass
+class Resident:
+    """A container that outlives the app servers of the tests that look at it, of one file."""
+
+    config: Config
+    user_id: UUID
+    sandbox_id: UUID
+
+    def house(self) -> House:
+        return House(self.config, Database(self.config.resolved_database_url), self.user_id)
+
+
+@dataclass
+class Visit:
+    """An app server that has adopted the resident container."""
+
+    house: House
+    sandboxes: Sandboxes
+    running: RunningSandbox
+
+
+@pytest.fixture(scope="module")
+def resident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resident]:
+    sandbox_image()
+    found: list[Resident] = []
+    config = docker_config(tmp_path_factory.mktemp("resident") / "home")
+
+    async def move_in() -> None:
+        house = await new_house(config)
+        async with house.open_sandboxes() as sandboxes:
+            running = await house.start(sandboxes)
+        await house.database.close()
+        found.append(Resident(config, house.user_id, running.id))
+
+    async def move_out() -> None:
+        await clear(found[0].house())
+
+    in_a_loop(move_in())
+    yield found[0]
+    in_a_loop(move_out())
+
+
+@pytest.fixture
+async def visit(resident: Resident) -> AsyncIterator[Visit]:
+    house = resident.house()
+    async with house.open_sandboxes() as sandboxes:
+        running = await sandboxes.bring_up(resident.sandbox_id, house.reports.append)
+        yield Visit(house, sandboxes, running)
+    await house.database.close()
 
 
 def name_of(sandbox_id: UUID) -> str:

@@ -1,88 +1,55 @@
-"""Sandboxes that are containers: their isolation."""
+"""Sandboxes that are containers: their isolation, and what a hostile command gets out of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
-from uuid import UUID
+import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from docker import DockerClient
 
 from app_server.agent_client.running_sandbox import RunningSandbox
-from app_server.core.config import Config
-from app_server.core.database import Database
 from app_server.core.errors import StartFailure
 from app_server.sandbox_backends.docker.network import BRIDGE
 from app_server.sandbox_records.models import SandboxStatus
-from app_server.sandboxes.service import Sandboxes
 from tests.app_server.sandboxes.conftest import (
     MEMORY_BYTES,
     PIDS,
     House,
-    clear,
-    docker_config,
+    Resident,
+    Visit,
     eventually,
     name_of,
-    new_house,
     nothing,
     shell,
     ways_to,
 )
-from tests.support.migrated import in_a_loop
-from tests.support.sandbox_image import sandbox_image
+from tests.support.live_trees import files_below
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
+# Forks until it is refused, then lets all of them go.
+FORK_BOMB = """
+import os, signal, time
+born = []
+try:
+    while True:
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+            os._exit(0)
+        born.append(child)
+except OSError as error:
+    print(len(born), error.strerror)
+for child in born:
+    os.kill(child, signal.SIGKILL)
+"""
 
-@dataclass
-class Resident:
-    """A container that outlives the app servers of the tests that look at it."""
-
-    config: Config
-    user_id: UUID
-    sandbox_id: UUID
-
-    def house(self) -> House:
-        return House(self.config, Database(self.config.resolved_database_url), self.user_id)
-
-
-@dataclass
-class Visit:
-    """An app server that has adopted the resident container."""
-
-    house: House
-    sandboxes: Sandboxes
-    running: RunningSandbox
-
-
-@pytest.fixture(scope="module")
-def resident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resident]:
-    sandbox_image()
-    found: list[Resident] = []
-    config = docker_config(tmp_path_factory.mktemp("resident") / "home")
-
-    async def move_in() -> None:
-        house = await new_house(config)
-        async with house.open_sandboxes() as sandboxes:
-            running = await house.start(sandboxes)
-        await house.database.close()
-        found.append(Resident(config, house.user_id, running.id))
-
-    async def move_out() -> None:
-        await clear(found[0].house())
-
-    in_a_loop(move_in())
-    yield found[0]
-    in_a_loop(move_out())
-
-
-@pytest.fixture
-async def visit(resident: Resident) -> AsyncIterator[Visit]:
-    house = resident.house()
-    async with house.open_sandboxes() as sandboxes:
-        running = await sandboxes.bring_up(resident.sandbox_id, house.reports.append)
-        yield Visit(house, sandboxes, running)
-    await house.database.close()
+SPIED_ON = "id cat rm cp mkdir setpriv ln chmod sh"
+SPY = "printf '#!/bin/sh\\n/usr/bin/id -u >> /workspace/project/seen\\nexec /usr/bin/%s \"$@\"\\n'"
+SPY_ON_COMMANDS = (
+    f"for name in {SPIED_ON}; do {SPY} $name > ~/.venv/bin/$name; chmod 755 ~/.venv/bin/$name; done"
+)
 
 
 async def test_a_container_runs_without_any_privilege(visit: Visit, engine: DockerClient) -> None:
@@ -120,11 +87,14 @@ async def test_only_workspace_home_and_tmp_can_be_written(visit: Visit) -> None:
     assert await shell(running, "touch /workspace/project/x ~/x /tmp/x && pwd") == "/workspace/project\n"
 
 
-async def test_a_container_reaches_neither_other_sandboxes_nor_other_networks(
+async def test_a_container_reaches_neither_sandboxes_of_any_runtime_nor_other_networks(
     visit: Visit, engine: DockerClient
 ) -> None:
     running, image = visit.running, engine.containers.get(name_of(visit.running.id)).image
-    neighbour = await visit.house.start(visit.sandboxes)
+    runtime = next(name for name in engine.info()["Runtimes"] if name != engine.info()["DefaultRuntime"])
+    config = visit.house.config.model_copy(update={"sandbox_runtime": runtime})
+    async with replace(visit.house, config=config).open_sandboxes() as with_runtime:
+        neighbour = await visit.house.start(with_runtime)
     outside = engine.containers.run(
         image, ["python3", "-m", "http.server", "8000"], entrypoint=[], detach=True, remove=True
     )
@@ -132,6 +102,7 @@ async def test_a_container_reaches_neither_other_sandboxes_nor_other_networks(
         outside.reload()
         address = outside.attrs["NetworkSettings"]["IPAddress"]
         places = [f"{neighbour.client.url}/health", f"http://{address}:8000/"]
+        assert engine.containers.get(name_of(neighbour.id)).attrs["HostConfig"]["Runtime"] == runtime
         assert await reached(running, places) == []
     finally:
         outside.remove(force=True)
@@ -175,7 +146,7 @@ async def test_no_other_port_of_this_host_answers_containers(visit: Visit) -> No
 async def test_a_way_to_the_host_is_found_at_start_and_announced(docker_house: House) -> None:
     async with docker_house.open_sandboxes() as sandboxes:
         # There must be an image to try it with.
-        await docker_house.start(sandboxes)
+        await sandboxes._machines.backend.prepare(docker_house.reports.append)
 
         async def is_announced() -> bool:
             return sandboxes.describe().warning is not None
@@ -211,32 +182,6 @@ async def test_a_command_that_uses_up_the_memory_ends_alone_and_is_counted(
     assert engine.containers.get(name_of(running.id)).attrs["State"]["StartedAt"] == started
 
 
-async def test_a_sandbox_that_the_memory_killer_ended_says_so(
-    docker_house: House, engine: DockerClient
-) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        container = engine.containers.get(name_of(running.id))
-        await running.client.execute_command("python3 -c 'x = bytearray(2 * 1024**3)'")
-        container.kill("SIGKILL")
-        words = await sandboxes._machines.backend.last_words(running.id)
-
-        assert words.code == "sandbox_out_of_memory"
-        assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in words.fix
-
-
-async def test_containers_run_in_the_runtime_that_was_asked_for(
-    docker_house: House, engine: DockerClient
-) -> None:
-    named = next(name for name in engine.info()["Runtimes"] if name != engine.info()["DefaultRuntime"])
-    running_before = docker_house.config.model_copy(update={"sandbox_runtime": named})
-    docker_house.config = running_before
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-
-        assert engine.containers.get(name_of(running.id)).attrs["HostConfig"]["Runtime"] == named
-
-
 async def test_a_runtime_that_the_engine_lacks_is_named_with_its_fix(docker_house: House) -> None:
     docker_house.config = docker_house.config.model_copy(update={"sandbox_runtime": "no-such-runtime"})
     async with docker_house.open_sandboxes() as sandboxes:
@@ -270,61 +215,76 @@ async def test_the_session_key_stands_nowhere_inside(visit: Visit, engine: Docke
     assert key not in str(engine.containers.get(name_of(running.id)).attrs)
 
 
-async def test_modules_of_the_repository_do_not_stand_in_for_the_runtimes(
-    docker_house: House, engine: DockerClient
+async def test_a_container_that_the_memory_killer_ended_says_so_and_starts_again_with_its_home(
+    visit: Visit, engine: DockerClient
 ) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
-        running = await docker_house.start(sandboxes)
-        await shell(running, "echo 'raise SystemExit(3)' | tee json.py logging.py agent_runtime.py")
-        engine.containers.get(name_of(running.id)).stop(timeout=5)
-        revived = await sandboxes.bring_up(running.id, docker_house.reports.append)
+    running, container = visit.running, engine.containers.get(name_of(visit.running.id))
+    await shell(running, "echo kept > ~/file && echo lost > ~/.cache/file && fallocate -l 1G /tmp/large")
+    systems = await shell(running, "stat -f -c %T /tmp/ ~/")
+    memory = container.stats(stream=False)["memory_stats"].get("usage", 0)
+    await shell(running, "echo 'raise SystemExit(3)' | tee json.py logging.py agent_runtime.py")
+    await running.client.execute_command("/usr/bin/python3 -c 'x = bytearray(2 * 1024**3)'", cwd="/")
+    await shell(running, f"rm -rf ~/.local; ln -s /workspace/conversations ~/.local; {SPY_ON_COMMANDS}")
+    await shell(running, "id -u && /bin/grep -q 10001 seen && /bin/rm seen")
+    container.kill("SIGKILL")
+    words = await visit.sandboxes._machines.backend.last_words(running.id)
 
-        assert await shell(revived, "ls") == "agent_runtime.py\njson.py\nlogging.py\n"
-
-
-async def test_home_stays_and_tmp_is_emptied_and_neither_is_memory(
-    slim_house: House, engine: DockerClient
-) -> None:
-    async with slim_house.open_sandboxes() as sandboxes:
-        running = await slim_house.start(sandboxes)
-        await shell(running, "echo kept > ~/file && echo lost > ~/.cache/file && fallocate -l 1G /tmp/large")
-        systems = await shell(running, "stat -f -c %T /tmp/ ~/")
-        container = engine.containers.get(name_of(running.id))
-        memory = container.stats(stream=False)["memory_stats"].get("usage", 0)
-        container.stop(timeout=5)
-        revived = await sandboxes.bring_up(running.id, slim_house.reports.append)
-        after = await shell(revived, "cat ~/file ~/.cache/file && ls /tmp | grep large; echo $?")
-        await sandboxes.archiving.archive(running.id)
-        again = await sandboxes.bring_up(running.id, slim_house.reports.append)
-        restored = await shell(again, "cat ~/file; ls ~/.cache; stat -c '%U %a' ~/; command -v python uv")
-
+    assert words.code == "sandbox_out_of_memory"
+    assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in words.fix
     assert memory < 512 * 1024**2
     assert "tmpfs" not in systems
-    assert after == "kept\nlost\n1\n"
-    assert restored == "kept\nagent 700\n/home/agent/.venv/bin/python\n/opt/slipway/commands/bin/uv\n"
 
+    revived = await visit.sandboxes.bring_up(running.id, visit.house.reports.append)
 
-async def test_what_the_agent_puts_first_on_its_path_is_not_run_as_another_user(
-    slim_house: House, engine: DockerClient
-) -> None:
-    spy = "printf '#!/bin/sh\\n/usr/bin/id -u >> /workspace/project/seen\\nexec /usr/bin/%s \"$@\"\\n'"
-    async with slim_house.open_sandboxes() as sandboxes:
-        running = await slim_house.start(sandboxes)
-        await shell(
-            running,
-            f"for name in id cat rm cp mkdir setpriv ln chmod sh; do {spy} $name > ~/.venv/bin/$name;"
-            " chmod 755 ~/.venv/bin/$name; done; rm -rf ~/.local; ln -s /workspace/conversations ~/.local",
-        )
-        await shell(running, "/bin/rm -f seen")
-        engine.containers.get(name_of(running.id)).stop(timeout=5)
-        revived = await sandboxes.bring_up(running.id, slim_house.reports.append)
-        seen = await shell(
-            revived, "/bin/cat seen 2>/dev/null; /bin/ls /workspace/conversations/bin 2>&1; true"
-        )
-
-    assert "0" not in seen.split()
-    assert "10000" not in seen.split()
+    # What the agent put first on its path was not run as another user.
+    seen = await shell(revived, "/bin/cat seen 2>/dev/null; /bin/ls /workspace/conversations/bin 2>&1; true")
+    assert not {"0", "10000"} & set(seen.split())
     assert "No such file" in seen
+    await shell(revived, f"cd ~/.venv/bin && /bin/rm -f {SPIED_ON} ~/.local ~-/seen")
+    assert (
+        await shell(revived, "cat ~/file ~/.cache/file && ls /tmp | grep large; echo $?") == "kept\nlost\n1\n"
+    )
+    # Modules of the repository did not stand in for the runtime's.
+    assert await shell(revived, "ls *.py && rm *.py") == "agent_runtime.py\njson.py\nlogging.py\n"
+
+    await visit.sandboxes.archiving.archive(running.id)
+    restored = await visit.sandboxes.bring_up(running.id, visit.house.reports.append)
+    after = await shell(
+        restored, "cat ~/file; ls ~/.cache; stat -c '%U %a' ~/; command -v python uv; rm ~/file"
+    )
+    assert after == "kept\nagent 700\n/home/agent/.venv/bin/python\n/opt/slipway/commands/bin/uv\n"
+
+
+async def test_a_fork_bomb_ends_at_the_limit_and_the_agent_server_answers(visit: Visit) -> None:
+    count, _, reason = (await shell(visit.running, f"python3 -c '{FORK_BOMB}'")).strip().partition(" ")
+
+    assert 0 < int(count) < PIDS
+    assert reason == os.strerror(11)
+    assert await visit.running.client.is_healthy()
+
+
+async def test_what_floods_the_container_s_log_is_cut_off(visit: Visit, engine: DockerClient) -> None:
+    container = engine.containers.get(name_of(visit.running.id))
+    refused = await visit.running.client.execute_command("echo from a command > /proc/1/fd/1")
+    assert "Permission denied" in (refused.stderr or "")
+    # The engine needs more processor time for each line than for its bytes.
+    flood = "yes $(printf 'nothing at all%.0s' $(seq 300)) | head -c 60000000 > /proc/1/fd/1"
+    await asyncio.to_thread(container.exec_run, ["sh", "-c", flood], user="0")
+    root = Path(engine.info()["DockerRootDir"], "containers", str(container.id))
+    kept = await asyncio.to_thread(size_of, root)
+
+    assert 0 < kept < 25_000_000
+    assert await visit.running.client.is_healthy()
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in files_below(folder))
+
+
+async def test_no_namespace_and_no_mount_can_be_had(visit: Visit) -> None:
+    for command in ("unshare --net true", "unshare --user true", "mount -t tmpfs none /mnt"):
+        refused = await visit.running.client.execute_command(command)
+        assert refused.exit_code not in {0, None}, command
 
 
 async def test_sandboxes_say_that_they_isolate_and_where_they_report_to(visit: Visit) -> None:
