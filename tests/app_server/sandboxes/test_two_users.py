@@ -13,7 +13,7 @@ from docker import DockerClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.core.config import DEFAULT_BASE_IMAGE
 from app_server.sandbox_backends.docker.hardening import AGENT_UID
-from tests.app_server.sandboxes.conftest import House, name_of, shell
+from tests.app_server.sandboxes.conftest import Visit, name_of, shell
 from tests.support.closed_calls import REFUSED, WRITE_PROBE
 from tests.support.sandbox_image import sandbox_image
 
@@ -48,15 +48,14 @@ async def agent_server(running: RunningSandbox) -> AsyncIterator[httpx.AsyncClie
         yield client
 
 
-async def test_mcp_servers_over_stdio_run_as_the_agent(slim_house: House) -> None:
-    async with slim_house.open_sandboxes() as sandboxes:
-        running = await slim_house.start(sandboxes)
-        await shell(running, f"cat > server.py <<'END'\n{MCP_SERVER}\nEND")
-        server: dict[str, object] = {"command": "python3", "args": ["server.py"], "cwd": running.working_root}
-        async with agent_server(running) as client:
-            # The C library takes this one from a program that changes its user.
-            server["env"] = {"TMPDIR": running.working_root}
-            reply = await client.post("/api/mcp/test", json={"server": server})
+async def test_mcp_servers_over_stdio_run_as_the_agent(visit: Visit) -> None:
+    running = visit.running
+    await shell(running, f"cat > server.py <<'END'\n{MCP_SERVER}\nEND")
+    server: dict[str, object] = {"command": "python3", "args": ["server.py"], "cwd": running.working_root}
+    async with agent_server(running) as client:
+        # The C library takes this one from a program that changes its user.
+        server["env"] = {"TMPDIR": running.working_root}
+        reply = await client.post("/api/mcp/test", json={"server": server})
 
     assert reply.json() == {
         "ok": True,
@@ -66,48 +65,43 @@ async def test_mcp_servers_over_stdio_run_as_the_agent(slim_house: House) -> Non
     }
 
 
-async def test_a_log_that_others_could_have_written_is_rejected(
-    slim_house: House, engine: DockerClient
-) -> None:
-    async with slim_house.open_sandboxes() as sandboxes:
-        running = await slim_house.start(sandboxes)
-        body = {
-            "agent": {"llm": {"model": "openai/none", "api_key": "none"}},
-            "workspace": {"working_dir": running.working_root},
-        }
-        async with agent_server(running) as client:
-            made = await client.post("/api/conversations", json=body)
-            log = f"/workspace/conversations/{made.json()['id'].replace('-', '')}/log.sqlite"
-            container = engine.containers.get(name_of(running.id))
-            of_server = container.exec_run(["stat", "-c", "%u %a", log], user="0").output.decode().split()
-            other = uuid4()
-            forged = f"/workspace/conversations/{other.hex}"
-            copy = f"cp -r $(dirname {log}) {forged} && chown -R {AGENT_UID} {forged}"
-            assert container.exec_run(["sh", "-c", copy], user="0").exit_code == 0
-            reply = await client.get(f"/api/conversations/{other}")
+async def test_a_log_that_others_could_have_written_is_rejected(visit: Visit, engine: DockerClient) -> None:
+    running = visit.running
+    body = {
+        "agent": {"llm": {"model": "openai/none", "api_key": "none"}},
+        "workspace": {"working_dir": running.working_root},
+    }
+    async with agent_server(running) as client:
+        made = await client.post("/api/conversations", json=body)
+        log = f"/workspace/conversations/{made.json()['id'].replace('-', '')}/log.sqlite"
+        container = engine.containers.get(name_of(running.id))
+        of_server = container.exec_run(["stat", "-c", "%u %a", log], user="0").output.decode().split()
+        other = uuid4()
+        forged = f"/workspace/conversations/{other.hex}"
+        copy = f"cp -r $(dirname {log}) {forged} && chown -R {AGENT_UID} {forged}"
+        assert container.exec_run(["sh", "-c", copy], user="0").exit_code == 0
+        reply = await client.get(f"/api/conversations/{other}")
 
     assert of_server == ["10000", "600"]
     assert (reply.status_code, reply.json()["code"]) == (500, "conversation_damaged")
 
 
-async def test_a_workspace_from_before_is_taken_over(slim_house: House, engine: DockerClient) -> None:
-    async with slim_house.open_sandboxes() as sandboxes:
-        running = await slim_house.start(sandboxes)
-        conversation = f"/workspace/conversations/{uuid4().hex}"
-        # As everything was while there was one user, with what a command may have put in.
-        before = (
-            f"mkdir -p {conversation}/observations; cd {conversation}; echo a > log.sqlite; ln log.sqlite "
-            "/workspace/project/second; echo b > observations/one; ln -s /etc/passwd log.sqlite-wal; "
-            f"chown -R {AGENT_UID}:{AGENT_UID} /workspace; chmod 777 /workspace log.sqlite"
-        )
-        container = engine.containers.get(name_of(running.id))
-        assert container.exec_run(["sh", "-c", before], user="0").exit_code == 0
-        container.stop(timeout=10)
-        running = await sandboxes.bring_up(running.id, slim_house.reports.append)
-        shown = f"cd {conversation} && stat -c '%u %a %n' . * /workspace; cat observations/one; ls -la"
-        lines = (await shell(running, shown)).splitlines()
-        await shell(running, "echo mine > /workspace/project/second && rm /workspace/project/second")
-        log = container.exec_run(["cat", f"{conversation}/log.sqlite"], user="0").output.decode()
+async def test_a_workspace_from_before_is_taken_over(visit: Visit, engine: DockerClient) -> None:
+    running, conversation = visit.running, f"/workspace/conversations/{uuid4().hex}"
+    # As everything was while there was one user, with what a command may have put in.
+    before = (
+        f"mkdir -p {conversation}/observations; cd {conversation}; echo a > log.sqlite; ln log.sqlite "
+        "/workspace/project/second; echo b > observations/one; ln -s /etc/passwd log.sqlite-wal; "
+        f"chown -R {AGENT_UID}:{AGENT_UID} /workspace; chmod 777 /workspace log.sqlite"
+    )
+    container = engine.containers.get(name_of(running.id))
+    assert container.exec_run(["sh", "-c", before], user="0").exit_code == 0
+    container.kill()
+    running = await visit.sandboxes.bring_up(running.id, visit.house.reports.append)
+    shown = f"cd {conversation} && stat -c '%u %a %n' . * /workspace; cat observations/one; ls -la"
+    lines = (await shell(running, shown)).splitlines()
+    await shell(running, "echo mine > /workspace/project/second && rm /workspace/project/second")
+    log = container.exec_run(["cat", f"{conversation}/log.sqlite"], user="0").output.decode()
 
     assert {"10000 755 .", "10000 600 log.sqlite", "10001 755 observations", "10000 1775 /workspace"} < {
         *lines
@@ -117,10 +111,8 @@ async def test_a_workspace_from_before_is_taken_over(slim_house: House, engine: 
     assert log == "a\n"
 
 
-async def test_sockets_to_a_hypervisor_and_io_uring_are_closed_in_containers(slim_house: House) -> None:
-    async with slim_house.open_sandboxes() as sandboxes:
-        running = await slim_house.start(sandboxes)
-        found = await shell(running, f"{WRITE_PROBE}\npython3 calls.py")
+async def test_sockets_to_a_hypervisor_and_io_uring_are_closed_in_containers(visit: Visit) -> None:
+    found = await shell(visit.running, f"{WRITE_PROBE}\npython3 calls.py")
 
     assert found.strip() == REFUSED
 
