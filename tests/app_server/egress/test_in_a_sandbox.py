@@ -37,10 +37,11 @@ pytestmark = [pytest.mark.docker, pytest.mark.low_ports, pytest.mark.timeout(900
 HOST = "packages.allowed.test"
 CACHED = "cached.allowed.test"
 CLOSED = "elsewhere.test"
-REASON = f"{CLOSED}:443 is not on this conversation's list of allowed hosts"
+NOT_ON_THE_LIST = "is not on this conversation's list of allowed hosts"
 
-PIP = "python3 -m venv ~/venv && ~/venv/bin/pip --retries 1"
-GREET = "~/venv/bin/python -c 'import greeting; print(greeting.WORD)'"
+PRIVATE_INDEX = "index.allowed.test"
+PRIVATE_REGISTRY = "registry.allowed.test"
+
 NPM = "mkdir -p ~/p && cd ~/p && npm init -y >/dev/null && npm --fetch-retries=0 --no-audit --no-fund"
 WORD = "hello\n"
 
@@ -104,12 +105,13 @@ class Inside:
         assert status == 0, f"{command}: {said}"
         return said
 
-    async def refused(self, command: str) -> str:
-        """What it said, after it failed because of the list; the refusal is on record."""
-        assert await self.way.reasons() == []
+    async def refused(self, command: str, host: str) -> str:
+        """What it said, after it failed because `host` is not on the list; this refusal is on record."""
+        before = await self.way.reasons()
+        self.way.refused.clear()
         status, said = await self.run(command)
         assert status, f"{command}: {said}"
-        assert await self.way.reasons() == [(CLOSED, "not_allowed")], said
+        assert await self.way.reasons() == [*before, (host, "not_allowed")], said
         assert self.way.refused == [self.running.id]
         return said
 
@@ -128,23 +130,50 @@ async def inside(app: App, owner: User, authority: Authority) -> AsyncIterator[I
             await sandboxes.delete(sandbox_id)
 
 
-async def test_curl(inside: Inside) -> None:
+async def test_what_agents_install_with_reaches_allowed_hosts_alone(
+    inside: Inside, authority: Authority, tmp_path: Path
+) -> None:
+    await curl_is_kept_to_the_list(inside)
+    await git_is_kept_to_the_list(inside, authority, tmp_path / "git")
+    await pip_and_uv_are_kept_to_the_list(inside, tmp_path / "python")
+    await npm_is_kept_to_the_list(inside, tmp_path / "npm")
+    # The last one, since a sandbox cannot remove what apt has installed.
+    await apt_is_kept_to_the_list(inside, tmp_path / "apt")
+
+
+async def curl_is_kept_to_the_list(inside: Inside) -> None:
+    closed = f"curl.{CLOSED}"
     async with (
         inside.way.site(HOST, says("encrypted")),
         inside.way.site(f"plain.{HOST}", says("plain"), tls=False),
     ):
         assert await inside.done(f"curl -sS https://{HOST}/ http://plain.{HOST}/") == "encryptedplain"
-    said = await inside.refused(f"curl -sSv https://{CLOSED}/")
+    said = await inside.refused(f"curl -sSv https://{closed}/", closed)
 
     assert "CONNECT tunnel failed, response 403" in said
-    assert REASON in said
-    assert "is not on this conversation's list" in await inside.done(f"curl -sS http://{CLOSED}/")
+    assert f"{closed}:443 {NOT_ON_THE_LIST}" in said
+    assert "is not on this conversation's list" in await inside.done(f"curl -sS http://{closed}/")
 
 
-async def test_pip_and_uv(inside: Inside, tmp_path: Path) -> None:
-    made_wheel(tmp_path / "web")
+async def git_is_kept_to_the_list(inside: Inside, authority: Authority, scratch: Path) -> None:
+    address, closed = own_address(), f"git.{CLOSED}"
+    inside.way.dns.answers[HOST] = [[address]]
+    with GitHost(scratch, address=address, port=443, tls=authority.context(HOST)) as host:
+        host.make("team/harbour")
+        await inside.done(f"git clone -q https://{HOST}/team/harbour.git /tmp/clone")
+
+    assert await inside.done("cat /tmp/clone/README.md") == "harbour"
+    clone = f"GIT_CURL_VERBOSE=1 git clone https://{closed}/team/harbour.git /tmp/other"
+    said = await inside.refused(clone, closed)
+    assert "CONNECT tunnel failed, response 403" in said
+    assert f"{closed}:443 {NOT_ON_THE_LIST}" in said
+
+
+async def pip_and_uv_are_kept_to_the_list(inside: Inside, scratch: Path) -> None:
+    closed = f"python.{CLOSED}"
+    made_wheel(scratch)
     index = f"--index-url https://{HOST}/simple greeting"
-    async with inside.way.site(HOST, files_in(tmp_path / "web")):
+    async with inside.way.site(HOST, files_in(scratch)):
         await inside.done(f"pip install {index}")
         assert await inside.done("greeting && python -c 'import greeting; print(greeting.WORD)'") == WORD * 2
         await inside.done("pip uninstall -y greeting && ! command -v greeting")
@@ -153,29 +182,33 @@ async def test_pip_and_uv(inside: Inside, tmp_path: Path) -> None:
         await inside.done("uv pip uninstall greeting")
         await inside.done(f"uv tool install {index}")
         assert await inside.done("greeting") == WORD
+        await inside.done("uv tool uninstall greeting && ! command -v greeting")
         await inside.done(f"python -m venv own && own/bin/pip install {index} && own/bin/greeting")
-    assert REASON in await inside.refused(
-        f"pip --retries 1 install --index-url https://{CLOSED}/simple other"
-    )
+    install = f"pip --retries 1 install --index-url https://{closed}/simple other"
+    assert f"{closed}:443 {NOT_ON_THE_LIST}" in await inside.refused(install, closed)
 
 
-async def test_npm(inside: Inside, tmp_path: Path) -> None:
-    made_npm_package(tmp_path / "web", HOST)
-    async with inside.way.site(HOST, files_in(tmp_path / "web")):
+async def npm_is_kept_to_the_list(inside: Inside, scratch: Path) -> None:
+    closed = f"npm.{CLOSED}"
+    made_npm_package(scratch, HOST)
+    async with inside.way.site(HOST, files_in(scratch)):
         await inside.done(f"{NPM} install --registry https://{HOST}/ greeting")
         await inside.done(f"npm i -g --registry https://{HOST}/ greeting")
 
     assert "greeting" in await inside.done("cat ~/p/node_modules/greeting/package.json")
     assert await inside.done("greeting") == WORD
-    assert REASON in await inside.refused(f"{NPM} install --registry https://{CLOSED}/ other")
+    await inside.done("npm rm -g greeting && ! command -v greeting")
+    install = f"{NPM} install --registry https://{closed}/ other"
+    assert f"{closed}:443 {NOT_ON_THE_LIST}" in await inside.refused(install, closed)
 
 
-async def test_apt(inside: Inside, tmp_path: Path) -> None:
-    made_deb(tmp_path / "web", tmp_path / "greeting")
+async def apt_is_kept_to_the_list(inside: Inside, scratch: Path) -> None:
+    closed = f"apt.{CLOSED}"
+    made_deb(scratch / "web", scratch / "greeting")
     line = "echo 'deb [trusted=yes] http://{}/ ./' > ~/sources.list"
     source = "-o Dir::Etc::sourcelist=$HOME/sources.list -o Dir::Etc::sourceparts=/dev/null"
     await inside.done(line.format(HOST))
-    async with inside.way.site(HOST, files_in(tmp_path / "web"), tls=False):
+    async with inside.way.site(HOST, files_in(scratch / "web"), tls=False):
         await inside.done(f"sudo apt-get {source} update")
         said = await inside.done(
             f"sudo -E DEBIAN_FRONTEND=noninteractive apt-get {source} install -y greeting"
@@ -189,22 +222,9 @@ async def test_apt(inside: Inside, tmp_path: Path) -> None:
     assert (status, "does not work in a sandbox" in said) == (100, True)
     status, said = await inside.run("sudo -u nobody true")
     assert (status, "Nothing can run as nobody" in said) == (1, True)
-    await inside.done(line.format(CLOSED))
-    said = await inside.refused(f"apt-get {source} -o APT::Update::Error-Mode=any update")
-    assert f"{CLOSED}:80 is not on this conversation's list of allowed hosts" in said
-
-
-async def test_git(inside: Inside, authority: Authority, tmp_path: Path) -> None:
-    address = own_address()
-    inside.way.dns.answers[HOST] = [[address]]
-    with GitHost(tmp_path / "git", address=address, port=443, tls=authority.context(HOST)) as host:
-        host.make("team/harbour")
-        await inside.done(f"git clone -q https://{HOST}/team/harbour.git /tmp/clone")
-
-    assert await inside.done("cat /tmp/clone/README.md") == "harbour"
-    said = await inside.refused(f"GIT_CURL_VERBOSE=1 git clone https://{CLOSED}/team/harbour.git /tmp/other")
-    assert "CONNECT tunnel failed, response 403" in said
-    assert REASON in said
+    await inside.done(line.format(closed))
+    said = await inside.refused(f"apt-get {source} -o APT::Update::Error-Mode=any update", closed)
+    assert f"{closed}:80 {NOT_ON_THE_LIST}" in said
 
 
 @asynccontextmanager
@@ -258,7 +278,7 @@ async def test_what_one_sandbox_has_fetched_the_next_one_gets_without_the_regist
 
 
 @asynccontextmanager
-async def private(inside: Inside, directory: Path, wanted: str) -> AsyncIterator[Site]:
+async def private(inside: Inside, name: str, directory: Path, wanted: str) -> AsyncIterator[Site]:
     """Files for those who bring `wanted` as their authorization."""
     seen: list[Site] = []
     files = files_in(directory)
@@ -267,7 +287,7 @@ async def private(inside: Inside, directory: Path, wanted: str) -> AsyncIterator
         is_known = seen[0].headers[-1].get("authorization") == wanted
         return files(host, path) if is_known else (401, {"WWW-Authenticate": "Basic"}, b"who are you?")
 
-    async with inside.way.site(HOST, handle) as site:
+    async with inside.way.site(name, handle) as site:
         seen.append(site)
         yield site
 
@@ -280,30 +300,26 @@ async def holds(inside: Inside, said: str, *canaries: str) -> str:
     return there + "".join(shown(said + environment, known))
 
 
-async def test_pip_from_a_private_index(inside: Inside, client: httpx.AsyncClient, tmp_path: Path) -> None:
-    made_wheel(tmp_path / "web")
+async def test_packages_of_private_registries_come_without_the_sandbox_holding_their_credentials(
+    inside: Inside, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    made_wheel(tmp_path / "python")
+    made_npm_package(tmp_path / "npm", PRIVATE_REGISTRY)
     pair = base64.b64encode(f"__token__:{TOKEN}".encode()).decode()
-    install = f"{PIP} -v install --index-url https://{HOST}/simple greeting"
-    async with private(inside, tmp_path / "web", f"Basic {pair}") as site:
-        status, before = await inside.run(f"{install} </dev/null")
-        assert status, before
-        assert site.connections
-        await give(client, host=HOST, kind="basic", username="__token__")
-        said = await inside.done(install)
+    pip = f"pip --retries 1 -v install --index-url https://{PRIVATE_INDEX}/simple greeting"
+    npm = f"{NPM} --loglevel silly install --registry https://{PRIVATE_REGISTRY}/ greeting"
+    async with (
+        private(inside, PRIVATE_INDEX, tmp_path / "python", f"Basic {pair}") as index,
+        private(inside, PRIVATE_REGISTRY, tmp_path / "npm", f"Bearer {TOKEN}") as registry,
+    ):
+        for install, site in ((f"{pip} </dev/null", index), (npm, registry)):
+            status, before = await inside.run(install)
+            assert status, before
+            assert site.connections
+        await give(client, host=PRIVATE_INDEX, kind="basic", username="__token__")
+        await give(client, host=PRIVATE_REGISTRY)
+        said = await inside.done(pip) + await inside.done(npm)
 
-    assert await inside.done(GREET) == "hello\n"
-    assert await holds(inside, said, TOKEN, pair) == ""
-
-
-async def test_npm_from_a_private_registry(inside: Inside, client: httpx.AsyncClient, tmp_path: Path) -> None:
-    made_npm_package(tmp_path / "web", HOST)
-    install = f"{NPM} --loglevel silly install --registry https://{HOST}/ greeting"
-    async with private(inside, tmp_path / "web", f"Bearer {TOKEN}") as site:
-        status, before = await inside.run(install)
-        assert status, before
-        assert site.connections
-        await give(client, host=HOST)
-        said = await inside.done(install)
-
+    assert await inside.done("python -c 'import greeting; print(greeting.WORD)'") == WORD
     assert "greeting" in await inside.done("cat ~/p/node_modules/greeting/package.json")
-    assert await holds(inside, said, TOKEN) == ""
+    assert await holds(inside, said, TOKEN, pair) == ""
