@@ -59,20 +59,6 @@ def disks_of(house: House) -> list[str]:
     return sorted(path.name for path in (house.config.home / "disks").iterdir())
 
 
-async def test_what_fills_a_workspace_ends_at_its_limit_and_can_be_cleared_away(limited_house: House) -> None:
-    async with limited_house.open_sandboxes() as sandboxes:
-        running = await limited_house.start(sandboxes)
-        filled = await running.client.execute_command(
-            "head -c 600M /dev/zero > filler", cwd=running.working_root
-        )
-        size = int(await shell(running, "stat -c %s filler"))
-
-        assert "No space left on device" in (filled.stderr or "")
-        assert 0 < size < 256 * MEBIBYTE
-        assert await running.client.is_healthy()
-        await shell(running, "rm filler && echo kept > file")
-
-
 async def test_a_workspace_is_limited_unless_somebody_has_it_otherwise(
     docker_house: House, engine: DockerClient
 ) -> None:
@@ -125,19 +111,44 @@ async def test_a_container_without_a_disk_is_stopped_when_it_holds_too_much(dock
         assert await sandboxes._machines.backend.find_dead([running.id]) == {running.id}
 
 
-async def test_files_are_there_again_wherever_the_disk_is_attached_next(
-    limited_house: House, engine: DockerClient, request: pytest.FixtureRequest
+async def test_a_disk_that_cannot_be_made_fails_the_start_and_one_that_can_is_a_limit_and_keeps_its_files(
+    limited_house: House,
+    engine: DockerClient,
+    refusing_mkfs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     limited_house.config = limited_house.config.model_copy(update={"sandbox_frozen_minutes": 0})
     async with limited_house.open_sandboxes() as sandboxes:
-        running = await limited_house.start(sandboxes)
-        await shell(running, "echo kept > file")
+        sandbox_id = await limited_house.create(sandboxes)
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", str(refusing_mkfs), prepend=":")
+            with pytest.raises(StartFailure, match="no such file system here") as caught:
+                await sandboxes.bring_up(sandbox_id, limited_house.reports.append)
+        row = await limited_house.row(sandbox_id)
+
+        assert caught.value.code == "sandbox_disk_failed"
+        assert "SLIPWAY_SANDBOX_DISK_BYTES" in caught.value.fix
+        assert row is not None
+        assert row.status == SandboxStatus.ERROR
+
+        running = await sandboxes.bring_up(sandbox_id, limited_house.reports.append)
+        assert await shell(running, "stat -f -c %T /workspace") == "ext2/ext3\n"
+        filled = await running.client.execute_command(
+            "head -c 600M /dev/zero > filler", cwd=running.working_root
+        )
+        size = int(await shell(running, "stat -c %s filler"))
+
+        assert "No space left on device" in (filled.stderr or "")
+        assert 0 < size < 256 * MEBIBYTE
+        assert await running.client.is_healthy()
+        await shell(running, "rm filler && echo kept > file")
         await sandboxes.pause(running.id)
         await sandboxes.rest()
         await eventually(lambda: is_detached(limited_house))
     request.getfixturevalue("other_disk")
 
-    # Disks that are there stay in use when new sandboxes get none any more.
+    # Files are there again wherever the disk is attached next. It stays in use when new sandboxes get none.
     limited_house.config = limited_house.config.model_copy(update={"sandbox_disk_bytes": None})
     async with limited_house.open_sandboxes() as sandboxes:
         await sandboxes.wake(running.id)
@@ -147,23 +158,3 @@ async def test_files_are_there_again_wherever_the_disk_is_attached_next(
         assert disks_of(limited_house) == []
         assert not engine.volumes.list(filters={"name": name_of(running.id)})
         await eventually(lambda: is_detached(limited_house))
-
-
-async def test_a_disk_that_cannot_be_made_fails_the_start_and_says_why(
-    limited_house: House, refusing_mkfs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with limited_house.open_sandboxes() as sandboxes:
-        with monkeypatch.context() as patch:
-            patch.setenv("PATH", str(refusing_mkfs), prepend=":")
-            sandbox_id = await limited_house.create(sandboxes)
-            with pytest.raises(StartFailure, match="no such file system here") as caught:
-                await sandboxes.bring_up(sandbox_id, limited_house.reports.append)
-            row = await limited_house.row(sandbox_id)
-
-            assert caught.value.code == "sandbox_disk_failed"
-            assert "SLIPWAY_SANDBOX_DISK_BYTES" in caught.value.fix
-            assert row is not None
-            assert row.status == SandboxStatus.ERROR
-
-        running = await sandboxes.bring_up(sandbox_id, limited_house.reports.append)
-        assert await shell(running, "stat -f -c %T /workspace") == "ext2/ext3\n"
