@@ -68,15 +68,6 @@ def test_it_holds_its_contents_in_and_is_removed_with_its_files(tmp_path: Path):
     workspace.close()
 
 
-def test_nobody_gets_in_without_its_key():
-    with DockerWorkspace(sandbox_image()) as workspace:
-        workspace.api_key = "guessed"
-        with pytest.raises(WorkspaceError) as caught:
-            workspace.execute_command("true")
-
-    assert caught.value.code == "not_authenticated"
-
-
 def test_a_program_that_does_not_close_it_leaves_nothing():
     before = containers()
     program = (
@@ -118,8 +109,12 @@ def test_a_missing_image_names_what_makes_it():
     assert caught.value.code == "sandbox_image_missing"
 
 
-def test_a_container_that_ends_is_found_out():
+def test_a_guessed_key_is_rejected_and_a_container_that_ends_is_found_out():
     with DockerWorkspace(sandbox_image()) as workspace:
+        key, workspace.api_key = workspace.api_key, "guessed"
+        with pytest.raises(WorkspaceError) as rejected:
+            workspace.execute_command("true")
+        workspace.api_key = key
         docker("kill", workspace.container_id)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while workspace.alive and time.monotonic() < deadline:
@@ -127,4 +122,5 @@ def test_a_container_that_ends_is_found_out():
         with pytest.raises(WorkspaceError) as caught:
             workspace.execute_command("true")
 
+    assert rejected.value.code == "not_authenticated"
     assert caught.value.code == "disconnected"
