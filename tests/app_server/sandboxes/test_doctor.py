@@ -175,8 +175,12 @@ def test_the_command_answers_machines_and_its_exit_code_tells(tmp_path: Path) ->
 
 @docker_test
 @pytest.mark.timeout(600)
-@pytest.mark.usefixtures("image")
-async def test_with_docker_all_is_well_and_nothing_stays(tmp_path: Path) -> None:
+async def test_with_docker_all_is_well_and_no_probe_stays_not_even_that_of_a_killed_server(
+    image: str, engine: DockerClient, tmp_path: Path
+) -> None:
+    of_killed_server = engine.containers.create(image, entrypoint=["true"], labels=[LABEL])
+    of_killed_server.start()
+    of_killed_server.wait()
     found = await findings_of(config_in(tmp_path, sandbox="docker"))
     with closing(DockerClient.from_env(version="auto")) as client:
         # Tests beside this one make containers too, which do not stay as they are.
@@ -188,6 +192,8 @@ async def test_with_docker_all_is_well_and_nothing_stays(tmp_path: Path) -> None
     assert found["browser"].state == "warning", "the slim image has none"
     for absent in ("browser", "vscode", "desktop"):
         assert "SLIPWAY_SANDBOX_FLAVOUR=full" in found[absent].fix
+    with pytest.raises(NotFound):
+        of_killed_server.reload()
 
 
 def never_started(client: DockerClient) -> set[str]:
@@ -200,20 +206,6 @@ def never_started(client: DockerClient) -> set[str]:
 
 async def _have_gone(client: DockerClient, containers: set[str]) -> bool:
     return not containers & never_started(client)
-
-
-@docker_test
-@pytest.mark.timeout(600)
-async def test_a_probe_that_a_killed_server_left_behind_is_removed(
-    image: str, engine: DockerClient, tmp_path: Path
-) -> None:
-    left = engine.containers.create(image, entrypoint=["true"], labels=[LABEL])
-    left.start()
-    left.wait()
-    await findings_of(config_in(tmp_path, sandbox="docker"))
-
-    with pytest.raises(NotFound):
-        left.reload()
 
 
 @docker_test
@@ -286,11 +278,17 @@ async def test_a_pool_of_processes_is_none(tmp_path: Path) -> None:
 
 @docker_test
 @pytest.mark.timeout(600)
-async def test_an_image_of_ones_own_without_a_browser_is_named(image: str, tmp_path: Path) -> None:
-    found = await findings_of(config_in(tmp_path, sandbox="docker", sandbox_image=image))
+async def test_an_image_of_ones_own_without_a_browser_and_more_memory_than_there_is_are_warnings(
+    image: str, tmp_path: Path
+) -> None:
+    settings = {"sandbox_image": image, "sandbox_memory_bytes": 2**60}
+    found = await findings_of(config_in(tmp_path, sandbox="docker", **settings))
 
     assert found["browser"].state == "warning"
     assert image in found["browser"].fix
+    assert found["limits"].state == "warning"
+    assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in found["limits"].fix
+    assert found["probe sandbox"].state == "ok"
 
 
 @docker_test
@@ -349,15 +347,6 @@ async def test_what_the_engine_lacks_is_named(tmp_path: Path) -> None:
     assert "daemon.json" in found["runtime"].fix
     assert found["limits"].fix.startswith("SLIPWAY_SANDBOX_CPUS=")
     assert "probe sandbox" not in found
-
-
-@docker_test
-@pytest.mark.timeout(600)
-async def test_more_memory_than_there_is(tmp_path: Path) -> None:
-    found = await findings_of(config_in(tmp_path, sandbox="docker", sandbox_memory_bytes=2**60))
-
-    assert found["limits"].state == "warning"
-    assert "SLIPWAY_SANDBOX_MEMORY_BYTES" in found["limits"].fix
 
 
 @docker_test

@@ -97,8 +97,25 @@ def die_before(monkeypatch: pytest.MonkeyPatch, number: int) -> Callable[[], int
     return lambda: count
 
 
-async def test_a_start_takes_a_container_from_the_pool_and_keeps_its_files_for_good(
-    pooled_house: House, engine: DockerClient
+@pytest.fixture
+def other_base(docker_house: House, engine: DockerClient) -> Iterator[str]:
+    """One that a user has chosen: the image on it is there, as if it had been built."""
+    base = f"slipway-base:{uuid4().hex[:12]}"
+    image = image_definition(docker_house.config.sandbox_flavour, base).image
+    engine.images.get(sandbox_image()).tag(image)
+    yield base
+    engine.images.remove(image)
+
+
+async def bring_up_on(house: House, sandboxes: Sandboxes, base: str) -> RunningSandbox:
+    sandbox_id = uuid4()
+    async with house.database.session() as session:
+        await sandboxes.create(session, sandbox_id=sandbox_id, user_id=house.user_id, base_image=base)
+    return await sandboxes.bring_up(sandbox_id, house.reports.append)
+
+
+async def test_a_start_takes_a_container_of_its_base_from_the_pool_and_keeps_its_files_for_good(
+    pooled_house: House, engine: DockerClient, other_base: str
 ) -> None:
     house = pooled_house
     async with house.open_sandboxes() as sandboxes:
@@ -117,6 +134,18 @@ async def test_a_start_takes_a_container_from_the_pool_and_keeps_its_files_for_g
         assert keys == []
         await fill(house, engine, sandboxes, 1)
         assert {each.id for each in members(house, engine)} > {member.id}, "it was replaced"
+
+        image = image_definition(house.config.sandbox_flavour, other_base).image
+        on_other = await bring_up_on(house, sandboxes, other_base)
+        row = await house.row(on_other.id)
+        assert await on_other.client.is_healthy()
+        assert row is not None
+        assert row.spec_id == image
+        assert sorted(each.status for each in members(house, engine)) == ["paused", "running"]
+        assert engine.containers.get(name_of(on_other.id)).attrs["Config"]["Image"] == image
+        # What it started from stays, whatever else is cleared away.
+        assert image in current_images(house.config, {other_base})
+        await sandboxes.delete(on_other.id)
 
     async with house.open_sandboxes() as successor:
         claimed.remove(force=True)
@@ -238,42 +267,6 @@ async def test_an_image_that_cannot_wait_for_its_user_is_started_the_long_way(
             await sandboxes.delete(running.id)
     finally:
         engine.images.remove(str(older.id), force=True)
-
-
-@pytest.fixture
-def other_base(docker_house: House, engine: DockerClient) -> Iterator[str]:
-    """One that a user has chosen: the image on it is there, as if it had been built."""
-    base = f"slipway-base:{uuid4().hex[:12]}"
-    image = image_definition(docker_house.config.sandbox_flavour, base).image
-    engine.images.get(sandbox_image()).tag(image)
-    yield base
-    engine.images.remove(image)
-
-
-async def bring_up_on(house: House, sandboxes: Sandboxes, base: str) -> RunningSandbox:
-    sandbox_id = uuid4()
-    async with house.database.session() as session:
-        await sandboxes.create(session, sandbox_id=sandbox_id, user_id=house.user_id, base_image=base)
-    return await sandboxes.bring_up(sandbox_id, house.reports.append)
-
-
-async def test_a_sandbox_on_another_base_takes_none_from_the_pool(
-    pooled_house: House, engine: DockerClient, other_base: str
-) -> None:
-    house, image = pooled_house, image_definition(pooled_house.config.sandbox_flavour, other_base).image
-    async with house.open_sandboxes() as sandboxes:
-        await fill(house, engine, sandboxes, 1)
-        running = await bring_up_on(house, sandboxes, other_base)
-        row = await house.row(running.id)
-
-        assert await running.client.is_healthy()
-        assert row is not None
-        assert row.spec_id == image
-        assert [each.status for each in members(house, engine)] == ["paused"]
-        assert engine.containers.get(name_of(running.id)).attrs["Config"]["Image"] == image
-        # What it started from stays, whatever else is cleared away.
-        assert image in current_images(house.config, {other_base})
-        await sandboxes.delete(running.id)
 
 
 async def test_each_base_has_a_pool_of_its_own(
