@@ -177,7 +177,7 @@ class Acting:
         if found.link is not None:
             async with self._setting.database.session() as session:
                 link = await session.get_one(TriggeredConversation, found.link.conversation_id)
-                link.is_stopped = False
+                link.is_stopped = link.is_at_rest = False
         await self._send(user, conversation_id, text, event_id.hex)
         if found.pull_request is not None and open_threads:
             async with self._setting.database.session() as session:
@@ -218,7 +218,7 @@ class Acting:
         conversation_id = found.link.conversation_id
         async with self._setting.database.session() as session:
             link = await session.get_one(TriggeredConversation, conversation_id)
-            link.is_stopped = True
+            link.is_stopped, link.is_at_rest = True, False
             await tell_of_progress(session, conversation_id)
         return Outcome(DeliveryResult.DONE, Action.PAUSE, conversation_id=conversation_id)
 

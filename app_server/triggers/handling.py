@@ -95,16 +95,17 @@ class Handling:
         if user.disabled_at is not None or Permission.WORK not in permissions_of(user.role):
             return Outcome.ignored("The owner of the trigger may not start conversations.")
         first: Outcome | None = None
-        was_held = attempt.payload.get("was_held", False)
+        # The issue may have been closed since the host sent the delivery.
+        is_late = attempt.number > 1 or attempt.payload.get("was_held", False)
         for index, stored in enumerate(attempt.payload["events"]):
             event = HostEvent.model_validate(stored)
-            outcome = await self._of_event(work, event, index, was_held=was_held)
+            outcome = await self._of_event(work, event, index, is_late=is_late)
             if outcome.state is not DeliveryResult.IGNORED:
                 return outcome
             first = first or outcome
         return first or Outcome.ignored("It tells nothing.")
 
-    async def _of_event(self, work: _Work, event: HostEvent, index: int, *, was_held: bool) -> Outcome:
+    async def _of_event(self, work: _Work, event: HostEvent, index: int, *, is_late: bool) -> Outcome:
         trigger, setting = work.trigger, self._setting
         if not is_about(trigger, event):
             return Outcome.ignored(f"It is about another repository, {event.repository}.")
@@ -125,8 +126,8 @@ class Handling:
             if not await host.client.may_push(trigger.repository, who):
                 return Outcome.ignored(f"{event.actor} may not push to {trigger.repository}.")
         if decision.action is Action.START:
-            if was_held and await _is_closed(host.client, trigger.repository, event):
-                return Outcome.ignored("It was closed before there was room for its conversation.")
+            if is_late and await _is_closed(host.client, trigger.repository, event):
+                return Outcome.ignored("It was closed before its conversation could start.")
             await self._check_room(trigger)
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 

@@ -103,7 +103,8 @@ class TriggeredConversation(Base):
 
     `number`: of the issue or pull request; None for a push, which has no comment. `comment_begun`: the host
     was asked to add the comment; its id may have been lost. `comment`: the text that the host has.
-    `is_stopped`: the issue or pull request was closed.
+    `is_stopped`: the issue or pull request was closed. `is_at_rest`: the conversation has stopped working
+    since then. If it works again, its user has continued it.
     """
 
     __tablename__ = "triggered_conversations"
@@ -120,4 +121,5 @@ class TriggeredConversation(Base):
     comment_begun: Mapped[bool] = mapped_column(default=False)
     comment: Mapped[str | None] = mapped_column(Text)
     is_stopped: Mapped[bool] = mapped_column(default=False)
+    is_at_rest: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(default=now)

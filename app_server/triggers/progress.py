@@ -36,6 +36,7 @@ POLICY: Final = RetryPolicy(
     timeout=timedelta(minutes=8),
 )
 _PASSING = (BadGateway, TooManyRequests, Unavailable)
+_AT_WORK = ("running", "waiting_for_confirmation")
 _STATES = {
     "running": "Slipway is working on this.",
     "waiting_for_confirmation": "Slipway waits for its user to confirm an action.",
@@ -98,9 +99,7 @@ class TriggerProgress:
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
         """Returns the state of the work as a sentence, and the agent's last words if it has finished."""
         conversation, status = case.conversation, case.conversation.execution_status
-        if case.link.is_stopped:
-            if status in {"running", "waiting_for_confirmation"}:
-                await self._setting.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
+        if await self._is_stopped(case):
             links = await self._pull_requests(case)
             work = f" Its work: {links}" if links else ""
             return f"Slipway has stopped, because this was closed.{work}", ""
@@ -112,6 +111,22 @@ class TriggerProgress:
         if status == "error":
             return f"Slipway has failed: {await self._cause(conversation.id)}", ""
         return _STATES.get(status or "", "Slipway is starting to work on this."), ""
+
+    async def _is_stopped(self, case: _Case) -> bool:
+        """Pauses the conversation if its issue was closed. Returns whether it stays stopped: a user may
+        continue it after it has stopped.
+        """
+        link, conversation = case.link, case.conversation
+        if not link.is_stopped:
+            return False
+        if conversation.execution_status in room.AT_REST:
+            await self._keep(conversation.id, is_at_rest=True)
+        elif conversation.execution_status in _AT_WORK and link.is_at_rest:
+            await self._keep(conversation.id, is_stopped=False, is_at_rest=False)
+            return False
+        elif conversation.execution_status in _AT_WORK:
+            await self._setting.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
+        return True
 
     async def _finished(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
         problem = ""

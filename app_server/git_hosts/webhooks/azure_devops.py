@@ -31,6 +31,8 @@ def events(event: str, body: Json) -> list[HostEvent]:
             found = _comment(resource)
         case "workitem.updated":
             found = _work_item(resource)
+        case "workitem.deleted":
+            found = [HostEvent(kind=EventKind.ISSUE_CLOSED, **_item(resource))]
         case "workitem.commented":
             text = from_html(str(resource["fields"].get("System.History") or ""))
             found = [HostEvent(kind=EventKind.COMMENT, **_item(resource), text=text)]

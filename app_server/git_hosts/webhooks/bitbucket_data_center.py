@@ -10,6 +10,7 @@ _PULLS = {
     "pr:opened": EventKind.PULL_REQUEST_OPENED,
     "pr:merged": EventKind.PULL_REQUEST_MERGED,
     "pr:declined": EventKind.PULL_REQUEST_CLOSED,
+    "pr:deleted": EventKind.PULL_REQUEST_CLOSED,
 }
 _VERDICTS = {
     "pr:reviewer:approved": ReviewVerdict.APPROVED,

@@ -13,6 +13,7 @@ from app_server.git_hosts.webhooks.events import (
 )
 
 _ITEM_ACTIONS = {"labeled": EventKind.ISSUE_LABELLED, "assigned": EventKind.ISSUE_ASSIGNED}
+_GONE = frozenset(("deleted", "transferred"))
 _FAILED = frozenset(("failure", "timed_out", "error"))
 _VERDICTS = {
     "approved": ReviewVerdict.APPROVED,
@@ -58,7 +59,7 @@ def _of_item(common: Json, body: Json, item: Json, *, is_pull: bool) -> list[Hos
     action = body["action"]
     if action in _ITEM_ACTIONS:
         kind = _ITEM_ACTIONS[action]
-    elif action == "closed":
+    elif action == "closed" or (action in _GONE and not is_pull):
         closed = EventKind.PULL_REQUEST_MERGED if item.get("merged") else EventKind.PULL_REQUEST_CLOSED
         kind = closed if is_pull else EventKind.ISSUE_CLOSED
     elif action == "opened" and is_pull:

@@ -144,7 +144,7 @@ async def test_no_more_conversations_work_at_once_than_the_trigger_allows(hooked
         )
         await tell_of_progress(session, started)
     third, second, _ = await hooked.deliveries()
-    assert second["reason"] == "It was closed before there was room for its conversation."
+    assert second["reason"] == "It was closed before its conversation could start."
     assert (third["state"], third["action"]) == ("done", "start")
     assert [one.title for one in await conversations(hooked)] == ["#4 The lighthouse is dark", "#6 Issue 6"]
 

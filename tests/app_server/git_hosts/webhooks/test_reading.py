@@ -36,10 +36,9 @@ def test_githubs_labels_and_assignments() -> None:
         "Codertocat",
         None,
     )
-    assert (
-        only(github("issues.labeled", lambda body: body.update(action="closed"))).kind
-        is EventKind.ISSUE_CLOSED
-    )
+    for action in ("closed", "deleted", "transferred"):
+        gone = only(github("issues.labeled", lambda body, action=action: body.update(action=action)))
+        assert gone.kind is EventKind.ISSUE_CLOSED
     assert github("issues.labeled", lambda body: body.update(action="pinned")) == []
 
 

@@ -81,6 +81,7 @@ DC: Values = {
         ("pr:opened", DC, EventKind.PULL_REQUEST_OPENED),
         ("pr:merged", DC, EventKind.PULL_REQUEST_MERGED),
         ("pr:declined", DC, EventKind.PULL_REQUEST_CLOSED),
+        ("pr:deleted", DC, EventKind.PULL_REQUEST_CLOSED),
         ("pr:reviewer:changes_requested", DC, EventKind.REVIEW),
         (
             "pr:comment:added",
@@ -172,6 +173,15 @@ AZURE_COMMENT: Values = {
                 },
             },
             [EventKind.ISSUE_LABELLED, EventKind.ISSUE_ASSIGNED, EventKind.ISSUE_CLOSED],
+        ),
+        (
+            "workitem.deleted",
+            {
+                "id": 9,
+                "url": "https://dev.azure.com/org/_apis/wit/recyclebin/9",
+                "fields": {"System.TeamProject": "The project", "System.ChangedBy": "Ada <ada@example.org>"},
+            },
+            [EventKind.ISSUE_CLOSED],
         ),
         (
             "workitem.commented",
