@@ -26,16 +26,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers():
         find_out = _MISSING.get(marker.name)
         if find_out and (reason := find_out()):
-            _leave_out(reason)
+            leave_out(reason)
 
 
 def need_program(name: str) -> None:
     """Skips or fails the running test, as a marker does, where the program is not installed."""
     if shutil.which(name) is None:
-        _leave_out(f"needs {name}")
+        leave_out(f"needs {name}")
 
 
-def _leave_out(reason: str) -> None:
+def leave_out(reason: str) -> None:
     if os.environ.get("SLIPWAY_TEST_REQUIRE") == "all":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
