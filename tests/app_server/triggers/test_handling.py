@@ -75,13 +75,20 @@ async def test_a_host_that_does_not_answer_is_asked_again(
     hooked: Hooked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pause = timedelta(milliseconds=1)
-    monkeypatch.setattr(handling.Handling, "_of_event", failing_once(handling.Handling._of_event))
+    of_event = handling.Handling._of_event
+    monkeypatch.setattr(handling.Handling, "_of_event", failing_once(of_event))
     known = hooked.jobs._kinds["triggers.handle"]
     quick = handling.RetryPolicy(attempts=8, first_pause=pause, longest_pause=pause)
     hooked.jobs._kinds["triggers.handle"] = type(known)(known.handler, quick)
     await hooked.send("issues", labelled())
     (delivery,) = await hooked.deliveries()
     assert (delivery["action"], delivery["reason"]) == ("start", None)
+    # It was open when the host sent the delivery.
+    hooked.host.issues.open[5] = OpenIssue(5, "The buoy is lost", "Find it.", state="closed")
+    monkeypatch.setattr(handling.Handling, "_of_event", failing_once(of_event))
+    await hooked.send("issues", labelled(5))
+    late, _ = await hooked.deliveries()
+    assert (late["action"], late["reason"]) == (None, "It was closed before its conversation could start.")
 
 
 def failing_once(method: Any) -> Any:
