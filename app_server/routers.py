@@ -39,6 +39,7 @@ from app_server.conversations.routes import forks as fork_routes
 from app_server.conversations.routes import git as git_routes
 from app_server.conversations.routes import goals as goal_routes
 from app_server.conversations.routes import imports as import_routes
+from app_server.conversations.routes import lists as list_routes
 from app_server.conversations.routes import mcp_changes as mcp_change_routes
 from app_server.conversations.routes import model_keys as model_key_routes
 from app_server.conversations.routes import network as network_routes
@@ -176,6 +177,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (start_task_routes.router, WORK),
     (import_routes.router, WORK),
     (fork_routes.router, WORK),
+    (list_routes.router, WORK),
     (conversations.router, WORK),
     (conversations.pending_router, WORK),
     (sharing_routes.router, WORK),

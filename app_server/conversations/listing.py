@@ -12,10 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.log.message_texts import with_words
 from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import AppConversation, TagCount
+from app_server.conversations.schemas import AppConversation, ConversationOwner, FilterChoices, TagCount
 from app_server.conversations.sharing.access import shared_with, visible_to
 from app_server.conversations.view import Viewer, conversation_rows
 from app_server.core.pagination import encode_page_id, page_position
+from app_server.users.models import User
+
+_MAX_CHOICES = 200
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,36 @@ async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
     )
     counted = Counter(pair for tags in (await session.scalars(query)).all() for pair in tags.items())
     return [TagCount(key=key, value=value, count=number) for (key, value), number in sorted(counted.items())]
+
+
+async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
+    """Returns the models, branches and owners of the conversations that the user may see. Each list has at most
+    200 values: those with the most conversations.
+    """
+    models, branches = [
+        [value for (value,) in await _most_used(session, user_id, column)]
+        for column in (Conversation.llm_model, Conversation.selected_branch)
+    ]
+    owners = await _most_used(session, user_id, User.name, User.id)
+    return FilterChoices(
+        llm_models=models,
+        selected_branches=branches,
+        owners=[ConversationOwner(id=id_, name=name) for name, id_ in owners if id_ != user_id],
+    )
+
+
+async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
+    """Returns the sets of values of these columns, sorted."""
+    query = (
+        select(*columns)
+        .select_from(Conversation)
+        .join(User, User.id == Conversation.user_id)
+        .where(visible_to(user_id), Conversation.deleted_at.is_(None), columns[0].is_not(None))
+        .group_by(*columns)
+        .order_by(func.count().desc(), *columns)
+        .limit(_MAX_CHOICES)
+    )
+    return sorted((await session.execute(query)).all())
 
 
 def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:

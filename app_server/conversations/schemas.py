@@ -347,6 +347,21 @@ class TagCount(BaseModel):
     count: int
 
 
+class ConversationOwner(BaseModel):
+    id: Id
+    name: str
+
+
+class FilterChoices(BaseModel):
+    """What the filters of the search can be set to: the values of the conversations that the user may see,
+    each list by name. `owners`: other people whose conversations the user may see.
+    """
+
+    llm_models: list[str]
+    selected_branches: list[str]
+    owners: list[ConversationOwner]
+
+
 class Success(BaseModel):
     success: bool = True
 

@@ -154,6 +154,7 @@ export type AppConversation = Sent<Omit<Schemas['AppConversation'], OfTheProtoco
 }
 
 /** A tag, and how many conversations have it. */
+export type FilterChoices = Schemas['FilterChoices']
 export type TagCount = Schemas['TagCount']
 
 /** What a person may do with a conversation. */

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
 import { currentUserQuery, mayWork } from '@/api/people/users'
-import { ConversationsList, isArchivedFilter } from '@/features/conversations/conversations-list'
+import { filterOfParams, paramsOfFilter } from '@/features/conversations/conversations-filter'
+import { ConversationsList } from '@/features/conversations/conversations-list'
 import { ImportButton } from '@/features/conversations/import-button'
 import { ShareDialog } from '@/features/sharing/share-dialog'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
@@ -11,7 +12,6 @@ export function ConversationsRoute() {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()
   const { data: user } = useQuery(currentUserQuery())
-  const archived = params.get('archived') ?? ''
   useDocumentTitle(t('conversations.title'))
   return (
     <div className="mx-auto max-w-4xl px-4 py-8 sm:px-8 lg:py-12">
@@ -20,19 +20,8 @@ export function ConversationsRoute() {
         {user && mayWork(user) && <ImportButton />}
       </div>
       <ConversationsList
-        filter={{
-          search: params.get('q') ?? '',
-          repository: params.get('repository') ?? '',
-          status: params.get('status') ?? '',
-          tag: params.get('tag') ?? '',
-          archived: isArchivedFilter(archived) ? archived : '',
-        }}
-        onFilterChange={({ search, repository, status, tag, archived }) => {
-          const chosen = Object.entries({ q: search, repository, status, tag, archived }).filter(
-            ([, value]) => value,
-          )
-          setParams(Object.fromEntries(chosen), { replace: true })
-        }}
+        filter={filterOfParams(params)}
+        onFilterChange={(filter) => setParams(paramsOfFilter(filter), { replace: true })}
         renderShare={({ id }, onClose) => <ShareDialog conversationId={id} onClose={onClose} />}
       />
     </div>

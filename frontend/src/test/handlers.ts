@@ -125,6 +125,16 @@ export function handlers(world: World = {}) {
         ),
       ),
     ),
+    http.get('*/api/v1/app-conversations/filter-choices', () => {
+      const values = (found: (string | null)[]) => [...new Set(found.filter((each) => each !== null))].sort()
+      const others = conversations.filter(({ access }) => access !== 'own')
+      const owners = new Map(others.map(({ created_by_user_id, owner_name }) => [created_by_user_id, owner_name]))
+      return HttpResponse.json({
+        llm_models: values(conversations.map(({ llm_model }) => llm_model)),
+        selected_branches: values(conversations.map(({ selected_branch }) => selected_branch)),
+        owners: [...owners].map(([id, name]) => ({ id, name })),
+      })
+    }),
     http.get('*/api/v1/app-conversations/search', ({ request }) => {
       const { searchParams } = new URL(request.url)
       const title = searchParams.get('query')?.toLowerCase() ?? ''
@@ -132,12 +142,22 @@ export function handlers(world: World = {}) {
       const repository = searchParams.get('selected_repository__contains') ?? ''
       const sandbox = searchParams.get('sandbox_id__eq')
       const tag = searchParams.get('tag')
+      const model = searchParams.get('llm_model__eq')
+      const branch = searchParams.get('selected_branch__eq')
+      const owner = searchParams.get('created_by_user_id__eq')
+      const from = searchParams.get('created_at__gte')
+      const before = searchParams.get('created_at__lt')
       const items = conversations.filter(
         (item) =>
           (item.title ?? '').toLowerCase().includes(title) &&
           (!sandbox || item.sandbox_id === sandbox) &&
           (!tag || Object.entries(item.tags).some(([key, value]) => tagText(key, value) === tag)) &&
           (!status || item.execution_status === status) &&
+          (!model || item.llm_model === model) &&
+          (!branch || item.selected_branch === branch) &&
+          (!owner || item.created_by_user_id === owner) &&
+          (!from || new Date(item.created_at) >= new Date(from)) &&
+          (!before || new Date(item.created_at) < new Date(before)) &&
           (item.selected_repository ?? '').includes(repository),
       )
       return HttpResponse.json({ items, next_page_id: null })

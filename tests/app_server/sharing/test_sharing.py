@@ -83,7 +83,7 @@ async def tried(client: httpx.AsyncClient, method: str, path: str, conversation_
 
 
 async def test_lists_and_counts_show_what_is_shared(
-    client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+    app: App, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
 ) -> None:
     async def counts(who: httpx.AsyncClient) -> list[int]:
         found = []
@@ -94,14 +94,26 @@ async def test_lists_and_counts_show_what_is_shared(
             found.append(count)
         return found
 
+    async def choices(who: httpx.AsyncClient) -> dict[str, Any]:
+        found: dict[str, Any] = (await who.get(f"{ROOT}/filter-choices")).raise_for_status().json()
+        return found
+
+    async with app.database.session() as session:
+        conversation = await session.get_one(Conversation, conversation_id)
+        conversation.llm_model, conversation.selected_branch = "demo/model", "main"
     assert await counts(guest) == [0, 0, 0]
     assert await counts(client) == [1, 0, 1]
+    assert await choices(guest) == {"llm_models": [], "selected_branches": [], "owners": []}
+    known = {"llm_models": ["demo/model"], "selected_branches": ["main"]}
+    assert await choices(client) == {**known, "owners": []}
     await share(client, conversation_id, guest, "view")
     assert await counts(guest) == [1, 1, 0]
     assert await counts(client) == [1, 0, 1]
     (seen,) = (await guest.get(f"{ROOT}/search")).json()["items"]
-    for owner, count in ((seen["created_by_user_id"], 1), (guest.headers["X-Test-User"], 0)):
-        found = await guest.get(f"{ROOT}/count", params={"created_by_user_id__eq": owner})
+    owner = {"id": seen["created_by_user_id"], "name": seen["owner_name"]}
+    assert await choices(guest) == {**known, "owners": [owner]}
+    for owner_id, count in ((seen["created_by_user_id"], 1), (guest.headers["X-Test-User"], 0)):
+        found = await guest.get(f"{ROOT}/count", params={"created_by_user_id__eq": owner_id})
         assert found.json() == count
 
 

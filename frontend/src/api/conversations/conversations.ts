@@ -14,6 +14,7 @@ import { forgetNeedsYou } from './needs-you'
 import type {
   Access,
   AppConversation,
+  FilterChoices,
   Page,
   SendMessageReply,
   SendMessageRequest,
@@ -26,12 +27,14 @@ const PAGE_SIZE = 30
 const NEIGHBOURS = 100
 const IMPORT_TIMEOUT_MS = 300_000
 const FILTERED_REFRESH_MS = 1_000
+const FILTER_CHOICES_MS = 60_000
 
 export const conversationKeys = {
   all: ['conversations'] as const,
   lists: ['conversations', 'list'] as const,
   list: (search: ConversationSearch) => ['conversations', 'list', search] as const,
   tags: ['conversations', 'tags'] as const,
+  filterChoices: ['conversations', 'filter-choices'] as const,
   inSandboxes: ['conversations', 'sandbox'] as const,
   inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
   detail: (id: string) => ['conversations', 'detail', id] as const,
@@ -41,7 +44,7 @@ export const conversationKeys = {
  * What a list of conversations shows. `words`: of the title, or of one message. `shared`: those of others
  * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent. `tag`:
  * `key`, or `key:value`. `archived`: those that were put aside (true), the others (false, also if left out), or
- * both (null).
+ * both (null). `model`, `branch`: the whole name. `createdFrom`, `createdBefore`: times in ISO 8601.
  */
 export interface ConversationSearch {
   words?: string
@@ -50,6 +53,11 @@ export interface ConversationSearch {
   status?: string
   tag?: string
   archived?: boolean | null
+  model?: string
+  branch?: string
+  ownerId?: string
+  createdFrom?: string
+  createdBefore?: string
 }
 
 /** Conversations, newest first, page by page. */
@@ -66,6 +74,11 @@ export function conversationsQuery(search: ConversationSearch = {}) {
           execution_status__eq: search.status || null,
           tag: search.tag || null,
           archived: search.archived === undefined ? false : search.archived,
+          llm_model__eq: search.model || null,
+          selected_branch__eq: search.branch || null,
+          created_by_user_id__eq: search.ownerId || null,
+          created_at__gte: search.createdFrom || null,
+          created_at__lt: search.createdBefore || null,
           page_id: pageParam,
           limit: PAGE_SIZE,
         },
@@ -164,8 +177,9 @@ export function unlistConversation(queryClient: QueryClient, id: string): void {
   forgetNeedsYou(queryClient, id)
 }
 
-function isFiltered({ words, shared, repository, status, tag, archived }: ConversationSearch): boolean {
-  return Boolean(words || repository || status || tag) || typeof shared === 'boolean' || archived === true
+/** Whether the server alone knows what belongs to the list. */
+function isFiltered({ shared, archived, ...others }: ConversationSearch): boolean {
+  return Object.values(others).some(Boolean) || typeof shared === 'boolean' || archived === true
 }
 
 const refreshing = new WeakSet<QueryClient>()
@@ -247,6 +261,15 @@ export function tagsQuery() {
   return queryOptions({
     queryKey: conversationKeys.tags,
     queryFn: ({ signal }) => request<TagCount[]>(`${ROOT}/tags`, { signal }),
+  })
+}
+
+/** What the filters of the search can be set to. */
+export function filterChoicesQuery() {
+  return queryOptions({
+    queryKey: conversationKeys.filterChoices,
+    queryFn: ({ signal }) => request<FilterChoices>(`${ROOT}/filter-choices`, { signal }),
+    staleTime: FILTER_CHOICES_MS,
   })
 }
 

@@ -6,7 +6,7 @@ import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
 import { AUDIT_ACTIONS, labelOfAction } from './audit-actions'
-import { dayOf, nextDayOf, startOfDay } from './days'
+import { dayOf, nextDayOf, startOfDay } from '@/lib/text/days'
 
 const OUTCOMES: AuditEntry['outcome'][] = ['success', 'refused']
 

@@ -16,7 +16,15 @@ import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import type { RenderShare } from './conversation-menu'
 import { ConversationRow } from './conversation-row'
+import {
+  isArchivedFilter,
+  isFiltered,
+  NO_FILTER,
+  searchOfFilter,
+  type ConversationsFilter,
+} from './conversations-filter'
 import { DeleteDialog } from './delete-dialog'
+import { MoreFilters } from './more-filters'
 import { SearchField } from './search-field'
 import { SelectionBar } from './selection-bar'
 import { TagFilter } from './tag-filter'
@@ -28,23 +36,6 @@ type Whose = (typeof WHOSE)[number]
 const SHARED: Record<Whose, boolean | null> = { all: null, own: false, shared: true }
 
 const STATUSES = ['running', 'waiting_for_confirmation', 'paused', 'finished', 'error', 'stuck'] as const
-
-const ARCHIVED = { archived: true, all: null } as const
-export type ArchivedFilter = keyof typeof ARCHIVED
-
-export function isArchivedFilter(value: string): value is ArchivedFilter {
-  return value in ARCHIVED
-}
-
-/** What the list shows; each value is empty if it does not matter. */
-export interface ConversationsFilter {
-  search: string
-  repository: string
-  status: string
-  tag: string
-  /** Empty: only those that are not archived. */
-  archived: ArchivedFilter | ''
-}
 
 export interface ConversationsListProps {
   filter: ConversationsFilter
@@ -60,15 +51,10 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
   const [whose, setWhose] = useState<Whose>('all')
   const query = useInfiniteQuery(
     conversationsQuery({
-      words: applied,
+      ...searchOfFilter({ ...filter, search: applied, repository }),
       shared: SHARED[whose],
-      repository,
-      status: filter.status,
-      tag: filter.tag,
-      archived: filter.archived === '' ? false : ARCHIVED[filter.archived],
     }),
   )
-  const isFiltered = Boolean(applied || repository || filter.status || filter.tag || filter.archived)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [doomed, setDoomed] = useState<AppConversation | null>(null)
   const items = query.data?.pages.flatMap((page) => page.items) ?? []
@@ -127,6 +113,7 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
           <option value="all">{t('conversations.archived_too')}</option>
         </Select>
         <TagFilter value={filter.tag} onValueChange={(tag) => onFilterChange({ ...filter, tag })} />
+        <MoreFilters filter={filter} onFilterChange={onFilterChange} />
       </div>
       {selected.length > 0 && <SelectionBar selected={selected} onClear={() => setChosen(new Set())} />}
       {query.isPending && <SkeletonList rows={6} label={t('conversations.loading')} className="h-16" />}
@@ -142,11 +129,9 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
           {items.length === 0 && (
             <NothingFound
               search={applied}
-              isFiltered={isFiltered}
+              isFiltered={isFiltered({ ...filter, search: applied, repository })}
               isShared={whose === 'shared'}
-              onClear={() =>
-                onFilterChange({ search: '', repository: '', status: '', tag: '', archived: '' })
-              }
+              onClear={() => onFilterChange(NO_FILTER)}
             />
           )}
           <ul className="divide-y divide-border">

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test, vi } from 'vitest'
 import { fakeConversation, fakeStartTask } from '@/test/factories'
@@ -203,6 +203,33 @@ test('the list can be limited to a status and a repository, which stay in the ad
   await user.click(await main().findByRole('button', { name: 'Clear the search' }))
   await waitFor(() => expect(main().getByText('One')).toBeVisible())
   expect(router.state.location.search).toBe('')
+})
+
+test('the list can be limited to a model, a branch, an owner and days, which stay in the address', async () => {
+  const grace = { created_by_user_id: 'f'.repeat(32), owner_name: 'Grace', access: 'view' as const }
+  const conversations = [
+    fakeConversation({ title: 'One', llm_model: 'large', selected_branch: 'main', ...grace }),
+    fakeConversation({ title: 'Two', llm_model: 'large', created_at: '2025-03-10T12:00:00Z', ...grace }),
+    fakeConversation({ title: 'Three', llm_model: 'small', created_at: '2025-03-10T12:00:00Z' }),
+  ]
+  const { user, router } = renderApp({ url: '/conversations?model=large', conversations })
+  await waitFor(() => expect(main().getByText('Two')).toBeVisible())
+  expect(main().queryByText('Three')).not.toBeInTheDocument()
+
+  await user.selectOptions(await main().findByLabelText('Branch'), 'main')
+  await waitFor(() => expect(main().queryByText('Two')).not.toBeInTheDocument())
+  await user.selectOptions(main().getByLabelText('Branch'), 'Any branch')
+  await user.selectOptions(main().getByLabelText('Owner'), 'Grace')
+  fireEvent.change(main().getByLabelText('Created from'), { target: { value: '2025-03-01' } })
+  fireEvent.change(main().getByLabelText('Created until'), { target: { value: '2025-03-31' } })
+  await waitFor(() => expect(main().queryByText('One')).not.toBeInTheDocument())
+  expect(main().getByText('Two')).toBeVisible()
+  expect(Object.fromEntries(new URLSearchParams(router.state.location.search))).toEqual({
+    model: 'large',
+    owner: 'f'.repeat(32),
+    from: '2025-03-01',
+    to: '2025-03-31',
+  })
 })
 
 test('a model key is created, shown once, and taken away', async () => {

@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { filterChoicesQuery } from '@/api/conversations/conversations'
+import { Input } from '@/ui/form/input'
+import { Select } from '@/ui/form/select'
+import type { ConversationsFilter } from './conversations-filter'
+
+export interface MoreFiltersProps {
+  filter: ConversationsFilter
+  onFilterChange: (filter: ConversationsFilter) => void
+}
+
+/** Filters for model, branch, owner and time. A filter without a choice is not shown. */
+export function MoreFilters({ filter, onFilterChange }: MoreFiltersProps) {
+  const { t } = useTranslation()
+  const choices = useQuery(filterChoicesQuery()).data
+  const set = (change: Partial<ConversationsFilter>) => onFilterChange({ ...filter, ...change })
+  const owners = (choices?.owners ?? []).map(({ id, name }): Choice => [id, name])
+  return (
+    <>
+      <ChoiceFilter
+        label={t('conversations.filter_model')}
+        any={t('conversations.any_model')}
+        value={filter.model}
+        choices={(choices?.llm_models ?? []).map((model): Choice => [model, model])}
+        onValueChange={(model) => set({ model })}
+      />
+      <ChoiceFilter
+        label={t('conversations.filter_branch')}
+        any={t('conversations.any_branch')}
+        value={filter.branch}
+        choices={(choices?.selected_branches ?? []).map((branch): Choice => [branch, branch])}
+        onValueChange={(branch) => set({ branch })}
+      />
+      <ChoiceFilter
+        label={t('conversations.filter_owner')}
+        any={t('conversations.any_owner')}
+        value={filter.owner}
+        choices={owners}
+        onValueChange={(owner) => set({ owner })}
+      />
+      <label className="flex items-center gap-2 text-sm text-muted">
+        {t('conversations.filter_from')}
+        <Input
+          type="date"
+          value={filter.from}
+          max={filter.to || undefined}
+          onChange={({ target }) => set({ from: target.value })}
+          className="sm:w-40"
+        />
+      </label>
+      <label className="flex items-center gap-2 text-sm text-muted">
+        {t('conversations.filter_to')}
+        <Input
+          type="date"
+          value={filter.to}
+          min={filter.from || undefined}
+          onChange={({ target }) => set({ to: target.value })}
+          className="sm:w-40"
+        />
+      </label>
+    </>
+  )
+}
+
+/** A value and its text. */
+type Choice = [value: string, text: string]
+
+interface ChoiceFilterProps {
+  label: string
+  /** The text for no value. */
+  any: string
+  value: string
+  choices: readonly Choice[]
+  onValueChange: (value: string) => void
+}
+
+function ChoiceFilter({ label, any, value, choices, onValueChange }: ChoiceFilterProps) {
+  const isKnown = value === '' || choices.some(([known]) => known === value)
+  const shown = isKnown ? choices : [...choices, [value, value] satisfies Choice]
+  if (shown.length === 0) return null
+  return (
+    <Select
+      aria-label={label}
+      value={value}
+      onChange={({ target }) => onValueChange(target.value)}
+      className="w-full sm:w-44"
+    >
+      <option value="">{any}</option>
+      {shown.map(([each, text]) => (
+        <option key={each} value={each}>
+          {text}
+        </option>
+      ))}
+    </Select>
+  )
+}
