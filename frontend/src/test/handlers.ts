@@ -128,7 +128,9 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/app-conversations/filter-choices', () => {
       const values = (found: (string | null)[]) => [...new Set(found.filter((each) => each !== null))].sort()
       const others = conversations.filter(({ access }) => access !== 'own')
-      const owners = new Map(others.map(({ created_by_user_id, owner_name }) => [created_by_user_id, owner_name]))
+      const owners = new Map(
+        others.map(({ created_by_user_id, owner_name }) => [created_by_user_id, owner_name]),
+      )
       return HttpResponse.json({
         llm_models: values(conversations.map(({ llm_model }) => llm_model)),
         selected_branches: values(conversations.map(({ selected_branch }) => selected_branch)),
