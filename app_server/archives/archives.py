@@ -7,12 +7,12 @@ import asyncio
 import shutil
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 from uuid import UUID, uuid4
 
 from sqlalchemy import delete, select
 
-from app_server.archives.files import ArchiveReader, ArchiveWriter
+from app_server.archives.files import ArchiveReader, ArchiveWriter, WrittenArchive
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.errors import StartFailure
@@ -38,14 +38,8 @@ class Archives:
         """Writes a complete archive to disk and returns its row, which the caller must add. Raises
         StartFailure.
         """
-        await self._remove_strays(sandbox.id)
         archive_id = uuid4()
-        try:
-            with ArchiveWriter(self._file(sandbox.id, archive_id), self._max_bytes) as writer:
-                await _to_its_end(fill(writer), writer)
-                written = await asyncio.to_thread(writer.finish)
-        except OSError as error:
-            raise cannot_move(str(error)) from error
+        written = await self._written(sandbox.id, archive_id, fill)
         return Archive(
             id=archive_id,
             sandbox_id=sandbox.id,
@@ -55,6 +49,23 @@ class Archives:
             size_bytes=written.size_bytes,
             sha256=written.sha256,
         )
+
+    async def write_copy(self, sandbox_id: UUID, fill: Fill) -> BinaryIO:
+        """Writes a complete archive without a row, and returns it open for reading. The file has no name any
+        more, so closing it deletes it. Raises StartFailure.
+        """
+        copy_id = uuid4()
+        await self._written(sandbox_id, copy_id, fill)
+        return await asyncio.to_thread(_open_and_unlink, self._file(sandbox_id, copy_id))
+
+    async def _written(self, sandbox_id: UUID, archive_id: UUID, fill: Fill) -> WrittenArchive:
+        await self._remove_strays(sandbox_id)
+        try:
+            with ArchiveWriter(self._file(sandbox_id, archive_id), self._max_bytes) as writer:
+                await _to_its_end(fill(writer), writer)
+                return await asyncio.to_thread(writer.finish)
+        except OSError as error:
+            raise cannot_move(str(error)) from error
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
         """Marks the sandbox as archived: from now on its workspace is this new archive. What remains of its
@@ -216,6 +227,12 @@ async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None
         file.abort()
         await asyncio.wait({task})
         raise
+
+
+def _open_and_unlink(path: Path) -> BinaryIO:
+    file = path.open("rb")
+    path.unlink()
+    return file
 
 
 def _remove_others(folder: Path, known: set[Path]) -> None:

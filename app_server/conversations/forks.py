@@ -13,19 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations import service
-from app_server.conversations.in_sandbox import without_sandbox
 from app_server.conversations.log.copying import copied_frames, positions_to_copy
 from app_server.conversations.log.filling import fill, hide, removed_after_failure, revealed
-from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.snapshots import snapshot_of
+from app_server.conversations.snapshots import not_started, require_files, snapshot_of
 from app_server.conversations.start.secrets import opened
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadGateway, Conflict, Unavailable
 from app_server.events import log
-from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox
+from app_server.sandbox_records.models import Archive, ArchiveKind
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.permission import SpecPermission
 from app_server.sandboxes.service import Sandboxes
@@ -66,13 +65,15 @@ class Forks:
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
         """Creates the fork and returns its start task, which the worker then carries out.
 
-        Raises the error of without_sandbox, Conflict `conversation_not_started`, NotFound `event_not_found`,
+        Raises the errors of require_files, NotFound `event_not_found`,
         Unavailable `log_behind` and `copy_cut_off`, and the errors of snapshot_of and service.start. The fork
         is hidden until it is complete. If the server is killed before that, the fork is removed.
         """
         async with self.database.read() as session:
             task = await session.get_one(StartTask, original.id)
-            await _require_files(session, original, task)
+            await require_files(session, original)
+            if original.last_seq == 0:
+                raise not_started()
         last = await self._last_seq(original)
         async with self.database.read() as session:
             positions = await positions_to_copy(
@@ -181,14 +182,3 @@ class Forks:
         await self.sandboxes.archives.share(snapshot, fork.sandbox_id)
         row = await session.get_one(Archive, snapshot.id)
         row.sandbox_id, row.kind, row.conversation_id = fork.sandbox_id, ArchiveKind.ARCHIVE, None
-
-
-async def _require_files(session: AsyncSession, original: Conversation, task: StartTask) -> None:
-    if await session.get(Sandbox, original.sandbox_id) is None and task.status == StartStatus.READY:
-        raise without_sandbox(original)
-    if original.working_dir is None or original.last_seq == 0:
-        raise Conflict(
-            "This conversation has not started yet.",
-            code="conversation_not_started",
-            fix="Wait until its agent has begun to work.",
-        )

@@ -1,11 +1,15 @@
-"""Takes snapshots of a conversation's files."""
+"""Takes snapshots of a conversation's files, and copies of them to download."""
 
-from app_server.conversations.in_sandbox import residents_of
-from app_server.conversations.models import Conversation
+from typing import BinaryIO
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.conversations.in_sandbox import residents_of, without_sandbox
+from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.storage_quota import require_storage
 from app_server.core.database import Database
 from app_server.core.errors import Conflict
-from app_server.sandbox_records.models import Archive
+from app_server.sandbox_records.models import Archive, Sandbox
 from app_server.sandboxes.service import Sandboxes
 
 
@@ -18,15 +22,49 @@ async def snapshot_of(
     Unavailable.
     """
     async with database.read() as session:
-        residents = await residents_of(session, conversation.sandbox_id)
+        await _require_own_files(session, conversation)
         await require_storage(session, conversation.user_id)
+    return await sandboxes.archiving.snapshot(
+        conversation.sandbox_id, name, conversation_id=conversation.id, folder=conversation.folder
+    )
+
+
+async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> BinaryIO:
+    """Returns the conversation's present files as an open gzipped tar, which is deleted when it is closed.
+
+    It has the project alone: no programs of the agent's home, and nothing of the agent server. Raises
+    Conflict `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,
+    `sandbox_not_at_rest`, `download_running`, and Unavailable.
+    """
+    async with database.read() as session:
+        await require_files(session, conversation)
+        await _require_own_files(session, conversation)
+    return await sandboxes.archiving.copy(conversation.sandbox_id, conversation.folder)
+
+
+async def require_files(session: AsyncSession, conversation: Conversation) -> None:
+    """Checks that the conversation has begun and has a sandbox. Raises Conflict."""
+    task = await session.get_one(StartTask, conversation.id)
+    if await session.get(Sandbox, conversation.sandbox_id) is None and task.status == StartStatus.READY:
+        raise without_sandbox(conversation)
+    if conversation.working_dir is None:
+        raise not_started()
+
+
+def not_started() -> Conflict:
+    return Conflict(
+        "This conversation has not started yet.",
+        code="conversation_not_started",
+        fix="Wait until its agent has begun to work.",
+    )
+
+
+async def _require_own_files(session: AsyncSession, conversation: Conversation) -> None:
+    residents = await residents_of(session, conversation.sandbox_id)
     if conversation.folder is None and len(residents) > 1:
         raise Conflict(
             "Others have joined the sandbox that this conversation began alone: their files lie among its.",
             code="sandbox_shared",
             fix="Push the work, or download its changes. Conversations that begin while sandboxes are shared "
-            "have a directory each, of which snapshots can be taken.",
+            "have a directory each, which can be copied.",
         )
-    return await sandboxes.archiving.snapshot(
-        conversation.sandbox_id, name, conversation_id=conversation.id, folder=conversation.folder
-    )

@@ -1,11 +1,13 @@
-"""Moves workspaces into archives: on request, and for sandboxes that have slept for days."""
+"""Copies workspaces, and moves them into archives: on request, and for sandboxes that have slept for days."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import BinaryIO
 from uuid import UUID
+from weakref import WeakValueDictionary
 
-from app_server.archives.archives import Archives
+from app_server.archives.archives import Archives, Fill
 from app_server.core.config import Config
 from app_server.core.errors import AppError, Conflict, StartFailure, Unavailable
 from app_server.sandbox_backends.workspace_tar import PARTS, PROJECT, TarSink
@@ -29,6 +31,8 @@ class Archiving:
         """Sandboxes that could not be archived automatically. Archiving is tried again after the next server
         start, or on request.
         """
+        self._copies: WeakValueDictionary[UUID, BinaryIO] = WeakValueDictionary()
+        """The copy of each sandbox that is being read. Each takes as much disk as the files."""
 
     async def archive(self, sandbox_id: UUID) -> None:
         """Ends the machine and keeps the workspace only in an archive. Does nothing if the sandbox is already
@@ -79,6 +83,35 @@ class Archiving:
         conversation that the sandbox was made for. `folder`: the conversation's folder in the project; None
         means the whole project.
         """
+        async with self._files_at_rest(sandbox_id, folder) as (sandbox, fill):
+            archive = await self._archives.write(sandbox, ArchiveKind.SNAPSHOT, fill, name)
+            archive.conversation_id = conversation_id or sandbox_id
+            await self._archives.add(archive)
+            return archive
+
+    async def copy(self, sandbox_id: UUID, folder: str | None = None) -> BinaryIO:
+        """Returns what a snapshot would contain, as an open gzipped tar that is deleted when it is closed.
+
+        `folder`: see `snapshot`. Raises the same errors, and Conflict `download_running` while an earlier
+        copy of this sandbox is open.
+        """
+        async with self._files_at_rest(sandbox_id, folder) as (_, fill):
+            earlier = self._copies.get(sandbox_id)
+            if earlier is not None and not earlier.closed:
+                raise Conflict(
+                    "The files of this sandbox are being downloaded already.",
+                    code="download_running",
+                    fix="Wait until that download has ended, or end it.",
+                )
+            copied = await self._archives.write_copy(sandbox_id, fill)
+            self._copies[sandbox_id] = copied
+            return copied
+
+    @asynccontextmanager
+    async def _files_at_rest(
+        self, sandbox_id: UUID, folder: str | None
+    ) -> AsyncIterator[tuple[Sandbox, Fill]]:
+        """Holds the sandbox, and yields it with a function that writes its project to a sink."""
         machines = self._machines
         with _as_unavailable():
             await self._ready(sandbox_id)
@@ -95,12 +128,9 @@ class Archiving:
                     _require_rest(sandbox)
                 machines.held.add(sandbox_id)
                 try:
-                    archive = await self._archives.write(sandbox, ArchiveKind.SNAPSHOT, fill, name)
-                    archive.conversation_id = conversation_id or sandbox_id
+                    yield sandbox, fill
                 finally:
                     machines.held.discard(sandbox_id)
-                await self._archives.add(archive)
-                return archive
 
     async def tidy(self) -> None:
         """Runs one round: archives sandboxes that have slept for long enough, and removes leftovers of a

@@ -1,6 +1,9 @@
-"""Routes to download a conversation as a file and to read files of its workspace."""
+"""Routes to download a conversation or its workspace as a file and to read files of its workspace."""
 
-from typing import Annotated, Literal
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from typing import Annotated, BinaryIO, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -12,17 +15,25 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.conversations.log.export import markdown_chunks, zip_chunks
-from app_server.conversations.routes.dependencies import OwnedWorkplace, SeenWorkplace, Viewer
+from app_server.conversations.routes.dependencies import (
+    OwnedConversation,
+    OwnedWorkplace,
+    SeenWorkplace,
+    Viewer,
+)
 from app_server.conversations.routes.git import require_within
 from app_server.conversations.schemas import PlainText
+from app_server.conversations.snapshots import copy_of_files
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import NotFound
+from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
 PLAN = "PLAN.md"
 _TYPES = {"zip": "application/zip", "markdown": "text/markdown; charset=utf-8"}
 _ENDINGS = {"zip": "zip", "markdown": "md"}
+_PIECE_BYTES = 1024**2
 
 
 class ProjectHookMatcher(BaseModel):
@@ -74,6 +85,36 @@ async def download_conversation(
     return StreamingResponse(chunks, media_type=_TYPES[format], headers=headers)
 
 
+@router.get(
+    "/workspace",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"application/gzip": {}}},
+        409: {"description": "There are no files, or they cannot be copied now"},
+        503: {"description": "The files could not be copied"},
+    },
+)
+async def download_workspace(
+    conversation: OwnedConversation, trail: CurrentTrail, database: ServerDatabase, sandboxes: ServerSandboxes
+) -> StreamingResponse:
+    """Downloads the present files of the conversation as a tar with gzip. The names begin with `project/`.
+
+    The sandbox may run, sleep or be archived. A container is paused while its files are copied. The agent's
+    home and the data of the agent server are left out. 409 `conversation_imported`, `sandbox_deleted`,
+    `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (files of other conversations lie
+    among them), `download_running`.
+    """
+    file = await copy_of_files(database, sandboxes, conversation)
+    async with database.session() as session:
+        target = (AuditTarget.CONVERSATION, conversation.id)
+        trail.record(session, AuditAction.CONVERSATION_EXPORTED, target, format="workspace")
+    headers = {
+        "Content-Disposition": f'attachment; filename="{conversation.id.hex}.tar.gz"',
+        "Content-Length": str(os.fstat(file.fileno()).st_size),
+    }
+    return StreamingResponse(_pieces(file), media_type="application/gzip", headers=headers)
+
+
 @router.get("/file")
 async def read_conversation_file(
     place: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
@@ -104,3 +145,9 @@ async def get_conversation_hooks(place: OwnedWorkplace) -> ProjectHooks:
         if matchers
     ]
     return ProjectHooks(hooks=events)
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    with file:
+        while piece := await asyncio.to_thread(file.read, _PIECE_BYTES):
+            yield piece

@@ -106,6 +106,7 @@ NEEDS = {
         f"PUT {ONE}/sharing/teams/{{team_id}}",
         f"DELETE {ONE}/sharing/teams/{{team_id}}",
         f"GET {ONE}/skills",
+        f"GET {ONE}/workspace",
         f"POST {ONE}/switch_profile",
         f"POST {ONE}/switch_acp_model",
         f"GET {SNAPSHOTS}",

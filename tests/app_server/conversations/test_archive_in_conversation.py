@@ -1,11 +1,14 @@
 """Conversations whose files lie in an archive, and those that begin from the files of another."""
 
+import io
+import tarfile
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 
+from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
 from tests.app_server.problems import assert_problem
@@ -37,6 +40,16 @@ async def finished(home: Home, conversation_id: str, times: int) -> None:
     await eventually(has_answered)
 
 
+async def downloaded(home: Home, conversation_id: str) -> dict[str, bytes]:
+    """The regular files of the downloaded workspace, without those that git writes by itself."""
+    reply = await home.client.get(f"{ROOT}/{conversation_id}/workspace")
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "application/gzip"), reply.text
+    assert reply.headers["content-length"] == str(len(reply.content))
+    with tarfile.open(fileobj=io.BytesIO(reply.content)) as tar:
+        files = {each.name: tar.extractfile(each) for each in tar.getmembers() if each.isreg()}
+        return {name: file.read() for name, file in files.items() if file is not None}
+
+
 async def test_a_message_takes_a_conversation_out_of_its_archive(
     home: Home, scripted_llm: ScriptedLLM, repository: Path
 ) -> None:
@@ -44,11 +57,23 @@ async def test_a_message_takes_a_conversation_out_of_its_archive(
     await send(home, task["id"], "Before.")
     await finished(home, task["id"], 1)
     await home.shell(task["id"], "echo mine > notes")
+    running = await downloaded(home, task["id"])
 
     reply = await home.client.post(f"{SANDBOXES}/{task['id']}/archive")
 
     assert reply.json() == {"success": True}
     assert (await home.conversation(task["id"]))["sandbox_status"] == "ARCHIVED"
+    archived = await downloaded(home, task["id"])
+    assert archived == running
+    assert archived["project/harbour/notes"] == b"mine\n"
+    assert {name.split("/")[0] for name in archived} == {"project"}, "nothing of the agent server is in it"
+    async with home.database.read() as session:
+        sandbox = await session.get_one(Sandbox, UUID(task["id"]))
+        key = home.state["cipher"].decrypt(sandbox.encrypted_session_key).encode()
+    assert not any(key in content for content in archived.values())
+    assert len(list((home.config.home / "archives" / task["id"]).iterdir())) == 1, "the archive alone is kept"
+    told = await home.client.get("/api/v1/audit-log", params={"action": "conversation.exported"})
+    assert told.json()["items"][0]["details"] == {"format": "workspace"}
     queued = (await send(home, task["id"], "After.")).json()
     assert queued["message"] == "queued"
     again = await home.ended(task["id"])
@@ -121,5 +146,4 @@ async def test_a_start_that_is_under_way_is_not_archived(home: Home, repository:
     await home.client.post(f"{SANDBOXES}/{task['id']}/resume")
 
     reply = await home.client.post(f"{SANDBOXES}/{task['id']}/archive")
-
     assert_problem(reply, 409, "sandbox_not_at_rest")

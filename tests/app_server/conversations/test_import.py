@@ -51,6 +51,7 @@ async def test_an_export_is_read_again_by_another_user(home: Home, scripted_llm:
         queued = await other.post(f"/api/v1/conversations/{new['id']}/pending-messages", json=message)
         again = await other.get(f"{ROOT}/{new['id']}/download")
         file = await other.get(f"{ROOT}/{new['id']}/file")
+        workspace = await other.get(f"{ROOT}/{new['id']}/workspace")
         deleted = await other.delete(f"{ROOT}/{new['id']}")
         gone = await other.get(ROOT, params={"ids": new["id"]})
 
@@ -67,6 +68,7 @@ async def test_an_export_is_read_again_by_another_user(home: Home, scripted_llm:
     assert [each["id"] for each in found.json()["items"]] == [new["id"]]
     assert_problem(refused, 409, "conversation_imported")
     assert_problem(queued, 409, "conversation_imported")
+    assert_problem(workspace, 409, "conversation_imported")
     assert zipfile.ZipFile(io.BytesIO(again.content)).namelist()[1:] == [
         name for name in zipfile.ZipFile(io.BytesIO(exported)).namelist() if name != "meta.json"
     ]

@@ -54,6 +54,11 @@ async def test_a_new_sandbox_begins_from_a_snapshot(house: House, sandboxes: San
     await shell(running, "echo two > file")
     await sandboxes.archiving.archive(running.id)
     later = await sandboxes.archiving.snapshot(running.id, None)
+    with await sandboxes.archiving.copy(running.id):
+        with pytest.raises(Conflict) as refused:
+            await sandboxes.archiving.copy(running.id)
+        assert refused.value.code == "download_running"
+    (await sandboxes.archiving.copy(running.id)).close()
 
     first, second = [await begun_from(house, sandboxes, each.id) for each in (snapshot, later)]
 

@@ -3,16 +3,20 @@ import { fileNameOf, saveFile } from '@/lib/browser/save-file'
 import { requestBlob } from '@/api/client'
 import type { AppConversation } from '@/api/types'
 
-export type DownloadFormat = 'markdown' | 'zip'
+/** `workspace`: the files that the agent works on, as a tar with gzip. The others are forms of the log. */
+export type DownloadFormat = 'markdown' | 'zip' | 'workspace'
 
-const ENDINGS: Record<DownloadFormat, string> = { markdown: 'md', zip: 'zip' }
+const ENDINGS: Record<DownloadFormat, string> = { markdown: 'md', zip: 'zip', workspace: 'tar.gz' }
 const TIMEOUT_MS = 600_000
 
 /** Saves a conversation as a file of the user's. */
 export function useDownload({ id, title }: AppConversation) {
+  const root = `/api/v1/app-conversations/${id}`
   return useMutation({
     mutationFn: (format: DownloadFormat) =>
-      requestBlob(`/api/v1/app-conversations/${id}/download`, { query: { format }, timeoutMs: TIMEOUT_MS }),
+      format === 'workspace'
+        ? requestBlob(`${root}/workspace`, { timeoutMs: TIMEOUT_MS })
+        : requestBlob(`${root}/download`, { query: { format }, timeoutMs: TIMEOUT_MS }),
     onSuccess: (content, format) => saveFile(content, `${fileNameOf(title ?? '')}.${ENDINGS[format]}`),
   })
 }

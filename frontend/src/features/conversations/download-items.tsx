@@ -1,8 +1,10 @@
-import { FileArchive, FileText } from 'lucide-react'
+import { FileArchive, FileText, FolderDown } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useDownload } from '@/api/conversations/downloads'
 import type { AppConversation } from '@/api/types'
 import { MenuItem } from '@/ui/overlay/dropdown-menu'
+import { hasFilesAtRest } from './files-at-rest'
+import { isOfAnother } from './shared-badge'
 
 /** Entries of a menu that save a conversation as a file. */
 export function DownloadItems({ conversation }: { conversation: AppConversation }) {
@@ -24,6 +26,15 @@ export function DownloadItems({ conversation }: { conversation: AppConversation 
       >
         {t('action.download_zip')}
       </MenuItem>
+      {!isOfAnother(conversation) && hasFilesAtRest(conversation) && (
+        <MenuItem
+          icon={<FolderDown />}
+          isDisabled={download.isPending}
+          onSelect={() => download.mutate('workspace')}
+        >
+          {t('action.download_workspace')}
+        </MenuItem>
+      )}
     </>
   )
 }

@@ -176,12 +176,18 @@ test('a conversation is saved as a file that is named after it', async () => {
       http.get(`*/api/v1/app-conversations/${conversation.id}/download`, ({ request }) =>
         HttpResponse.text(`# as ${new URL(request.url).searchParams.get('format')}`),
       ),
+      http.get(`*/api/v1/app-conversations/${conversation.id}/workspace`, () => HttpResponse.text('files')),
     ],
   })
   await user.click(await screen.findByRole('button', { name: 'More actions: Round invoices' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Download as Markdown' }))
   await waitFor(() => expect(names).toEqual(['round-invoices.md']))
   expect(await saved[0]?.text()).toBe('# as markdown')
+
+  await user.click(screen.getByRole('button', { name: 'More actions: Round invoices' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Download the files (tar.gz)' }))
+  await waitFor(() => expect(names.at(-1)).toBe('round-invoices.tar.gz'))
+  expect(await saved[1]?.text()).toBe('files')
 })
 
 test('the list can be limited to a status and a repository, which stay in the address', async () => {
