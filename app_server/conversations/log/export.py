@@ -1,19 +1,23 @@
-"""Exports a conversation as a file: a zip of its events, or Markdown to read.
+"""Exports a conversation as a file: a zip of its events, Markdown to read, or one document in ATIF.
 
-Both are made from the log in SQL, so they are available while the sandbox sleeps, is archived or is lost.
+All are made from the log in SQL, so they are available while the sandbox sleeps, is archived or is lost.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 import orjson
 
+from agent_runtime.events.atif import AtifWriter
+from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import parse_event
 from agent_runtime.streamed_zip import StreamedZip
 from app_server.conversations.log.markdown import heading_of, markdown_of
 from app_server.conversations.schemas import AppConversation
 from app_server.core.database import Database
+from app_server.core.version import VERSION
 from app_server.events import log
 
 _PAGE = 50
@@ -46,6 +50,20 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
     yield heading_of(conversation)
     async for bodies in _pages(database, conversation.id, conversation.last_seq):
         yield await asyncio.to_thread(_to_markdown, bodies, kept)
+
+
+async def atif_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
+    """Yields the conversation as one JSON document in the Agent Trajectory Interchange Format, version 1.7.
+    Events that were undone are left out; what they cost counts in the totals.
+    """
+    kept = await _current_branch(database, conversation.id, conversation.last_seq)
+    writer = AtifWriter(
+        str(conversation.id), version=VERSION, model=conversation.llm_model, moment_of=_moment_of
+    )
+    yield writer.begin()
+    async for bodies in _pages(database, conversation.id, conversation.last_seq):
+        yield await asyncio.to_thread(_to_atif, writer, bodies, kept)
+    yield writer.end()
 
 
 async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
@@ -98,3 +116,18 @@ def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: s
 def _to_markdown(bodies: Sequence[str], kept: set[str]) -> str:
     events = (parse_event(body) for body in bodies)
     return "".join(markdown_of(event) for event in events if event.id in kept)
+
+
+def _to_atif(writer: AtifWriter, bodies: Sequence[str], kept: set[str]) -> bytes:
+    events = (parse_event(body) for body in bodies)
+    return b"".join(
+        writer.add(event)
+        for event in events
+        if event.id in kept or isinstance(event, ConversationStateUpdateEvent)
+    )
+
+
+def _moment_of(timestamp: str) -> datetime:
+    # The log has no zones. The app server reads its times as UTC everywhere.
+    moment = datetime.fromisoformat(timestamp)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Annotated, BinaryIO, Literal
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from agent_runtime.events.base import JsonObject
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.conversations.log.export import markdown_chunks, zip_chunks
+from app_server.conversations.log.export import atif_chunks, markdown_chunks, zip_chunks
 from app_server.conversations.routes.dependencies import (
     OwnedConversation,
     OwnedWorkplace,
@@ -22,17 +23,31 @@ from app_server.conversations.routes.dependencies import (
     Viewer,
 )
 from app_server.conversations.routes.git import require_within
-from app_server.conversations.schemas import PlainText
+from app_server.conversations.schemas import AppConversation, PlainText
 from app_server.conversations.snapshots import copy_of_files
-from app_server.core.database import ServerDatabase
+from app_server.core.database import Database, ServerDatabase
 from app_server.core.errors import NotFound
 from app_server.sandboxes.service import ServerSandboxes
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
 PLAN = "PLAN.md"
-_TYPES = {"zip": "application/zip", "markdown": "text/markdown; charset=utf-8"}
-_ENDINGS = {"zip": "zip", "markdown": "md"}
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A form of the log as a file. ending: of the file's name."""
+
+    media_type: str
+    ending: str
+    chunks: Callable[[Database, AppConversation], AsyncIterator[bytes] | AsyncIterator[str]]
+
+
+_FORMS = {
+    "zip": _Form("application/zip", "zip", zip_chunks),
+    "markdown": _Form("text/markdown; charset=utf-8", "md", markdown_chunks),
+    "atif": _Form("application/json", "atif.json", atif_chunks),
+}
 _PIECE_BYTES = 1024**2
 
 
@@ -57,7 +72,7 @@ class ProjectHooks(BaseModel):
 @router.get(
     "/download",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/zip": {}, "text/markdown": {}}}},
+    responses={200: {"content": {"application/zip": {}, "text/markdown": {}, "application/json": {}}}},
 )
 async def download_conversation(
     user: CurrentUser,
@@ -65,12 +80,13 @@ async def download_conversation(
     viewer: Viewer,
     conversation_id: UUID,
     database: ServerDatabase,
-    format: Literal["zip", "markdown"] = "zip",  # noqa: A002
+    format: Literal["zip", "markdown", "atif"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
     """Downloads the conversation.
 
     `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
-    The sandbox is not needed: it may sleep, be archived or be deleted.
+    `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The sandbox is not needed:
+    it may sleep, be archived or be deleted.
     """
     async with database.read() as session:
         conversation = await viewer.find(session, conversation_id, user_id=user.id)
@@ -79,10 +95,11 @@ async def download_conversation(
     async with database.session() as session:
         target = (AuditTarget.CONVERSATION, conversation_id)
         trail.record(session, AuditAction.CONVERSATION_EXPORTED, target, format=format)
-    chunks = (zip_chunks if format == "zip" else markdown_chunks)(database, conversation)
-    name = f"{conversation_id.hex}.{_ENDINGS[format]}"
+    form = _FORMS[format]
+    name = f"{conversation_id.hex}.{form.ending}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(chunks, media_type=_TYPES[format], headers=headers)
+    chunks = form.chunks(database, conversation)
+    return StreamingResponse(chunks, media_type=form.media_type, headers=headers)
 
 
 @router.get(

@@ -3,6 +3,8 @@
 import io
 import json
 import zipfile
+from datetime import datetime, timedelta
+from uuid import UUID
 
 import httpx
 
@@ -56,6 +58,7 @@ async def test_the_text_tells_what_was_said_and_done_and_not_what_was_undone(
     conversation_id = await worked(home, scripted_llm)
     route = f"{ROOT}/{conversation_id}"
     text = (await home.client.get(f"{route}/download", params={"format": "markdown"})).text
+    atif = await home.client.get(f"{route}/download", params={"format": "atif"})
     first = (await home.client.get(f"{route}/checkpoints")).json()["checkpoints"][0]["id"]
     (await home.client.post(f"{route}/checkpoints/{first}/rewind", json={})).raise_for_status()
 
@@ -65,6 +68,7 @@ async def test_the_text_tells_what_was_said_and_done_and_not_what_was_undone(
         return None if FENCES in reply.text else reply
 
     after = await eventually(undone)
+    shorter = (await home.client.get(f"{route}/download", params={"format": "atif"})).json()
 
     assert text.startswith("# The plan\n\n- Model: openai/scripted\n- Started: ")
     assert "## User\n" in text
@@ -73,6 +77,19 @@ async def test_the_text_tells_what_was_said_and_done_and_not_what_was_undone(
     assert "<summary>Result</summary>\n\n`````text\n````" in text
     assert FENCES in text
     assert after.headers["content-type"] == "text/markdown; charset=utf-8"
+    whole = atif.json()
+    assert atif.headers["content-disposition"].endswith(f'{UUID(conversation_id).hex}.atif.json"')
+    assert (whole["schema_version"], whole["session_id"]) == ("ATIF-v1.7", str(UUID(conversation_id)))
+    assert whole["agent"]["model_name"] == "openai/scripted"
+    steps = whole["steps"]
+    assert [step["source"] for step in steps] == ["system", "user", "agent", "agent"]
+    assert (steps[1]["message"], steps[3]["message"]) == ("Plan it.", FENCES)
+    assert "printf '# Plan" in steps[2]["tool_calls"][0]["arguments"]["command"]
+    assert "````" in steps[2]["observation"]["results"][0]["content"]
+    assert steps[2]["metrics"]["prompt_tokens"] == 100
+    assert datetime.fromisoformat(steps[1]["timestamp"]).utcoffset() == timedelta(0)
+    assert [step["source"] for step in shorter["steps"]] == ["system"], "the message was undone, too"
+    assert shorter["final_metrics"]["total_prompt_tokens"] == whole["final_metrics"]["total_prompt_tokens"]
 
 
 async def test_files_and_hooks_of_the_workspace_are_read(home: Home, scripted_llm: ScriptedLLM) -> None:

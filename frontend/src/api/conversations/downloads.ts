@@ -4,9 +4,14 @@ import { requestBlob } from '@/api/client'
 import type { AppConversation } from '@/api/types'
 
 /** `workspace`: the files that the agent works on, as a tar with gzip. The others are forms of the log. */
-export type DownloadFormat = 'markdown' | 'zip' | 'workspace'
+export type DownloadFormat = 'markdown' | 'zip' | 'atif' | 'workspace'
 
-const ENDINGS: Record<DownloadFormat, string> = { markdown: 'md', zip: 'zip', workspace: 'tar.gz' }
+const ENDINGS: Record<DownloadFormat, string> = {
+  markdown: 'md',
+  zip: 'zip',
+  atif: 'atif.json',
+  workspace: 'tar.gz',
+}
 const TIMEOUT_MS = 600_000
 
 /** Saves a conversation as a file of the user's. */

@@ -1,4 +1,4 @@
-import { FileArchive, FileText, FolderDown } from 'lucide-react'
+import { FileArchive, FileJson, FileText, FolderDown } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useDownload } from '@/api/conversations/downloads'
 import type { AppConversation } from '@/api/types'
@@ -25,6 +25,9 @@ export function DownloadItems({ conversation }: { conversation: AppConversation 
         onSelect={() => download.mutate('zip')}
       >
         {t('action.download_zip')}
+      </MenuItem>
+      <MenuItem icon={<FileJson />} isDisabled={download.isPending} onSelect={() => download.mutate('atif')}>
+        {t('action.download_atif')}
       </MenuItem>
       {!isOfAnother(conversation) && hasFilesAtRest(conversation) && (
         <MenuItem

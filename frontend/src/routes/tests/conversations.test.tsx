@@ -188,6 +188,10 @@ test('a conversation is saved as a file that is named after it', async () => {
   await user.click(await screen.findByRole('menuitem', { name: 'Download the files (tar.gz)' }))
   await waitFor(() => expect(names.at(-1)).toBe('round-invoices.tar.gz'))
   expect(await saved[1]?.text()).toBe('files')
+
+  await user.click(screen.getByRole('button', { name: 'More actions: Round invoices' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Download as a trajectory (ATIF)' }))
+  await waitFor(() => expect(names.at(-1)).toBe('round-invoices.atif.json'))
 })
 
 test('the list can be limited to a status and a repository, which stay in the address', async () => {
