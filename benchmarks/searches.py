@@ -51,7 +51,15 @@ OF_EVENTS: Mapping[str, dict[str, Any]] = {
     "first page": {},
     "last page": {"sort_order": "TIMESTAMP_DESC"},
     "of one kind": {"kind__eq": "PauseEvent"},
-    "of one time": {"timestamp__gte": (BEGIN + timedelta(seconds=90_000)).isoformat()},
+    "from a time on": {"timestamp__gte": (BEGIN + timedelta(seconds=90_000)).isoformat()},
+    "before a time, newest first": {
+        "timestamp__lt": (BEGIN + timedelta(seconds=50_000)).isoformat(),
+        "sort_order": "TIMESTAMP_DESC",
+    },
+    "of one kind from a time on": {
+        "kind__eq": "PauseEvent",
+        "timestamp__gte": (BEGIN + timedelta(seconds=1_000)).isoformat(),
+    },
 }
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVarTuple
 from uuid import UUID
 
-from sqlalchemy import Select, and_, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, and_, delete, func, insert, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import BadRequest, Conflict
@@ -137,17 +137,23 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of events as JSON text, in the order of the log. full: returns the large parts of the
-    events in place of the references to them.
+    """Returns one page of events as JSON text, in the order of the log; with a limit of time, by timestamp.
+    full: returns the large parts of the events in place of the references to them.
 
-    Timestamps are only for people: within a conversation the position decides, and both grow together.
+    Both grow together, unless a sandbox reports other times. Each order has an index.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
-    if page_id is not None:
-        at = _page_position(page_id)
-        query = query.where(StoredEvent.seq > at if ascending else StoredEvent.seq < at)
-    query = query.order_by(StoredEvent.seq.asc() if ascending else StoredEvent.seq.desc()).limit(limit + 1)
+    at = None if page_id is None else _page_position(page_id)
+    if criteria.timestamp_from is None and criteria.timestamp_before is None:
+        columns = [StoredEvent.seq]
+        if at is not None:
+            query = query.where(StoredEvent.seq > at if ascending else StoredEvent.seq < at)
+    else:
+        columns = [StoredEvent.timestamp, StoredEvent.seq]
+        if at is not None:
+            query = query.where(_beyond(conversation_id, at, ascending=ascending))
+    query = query.order_by(*(each.asc() if ascending else each.desc() for each in columns)).limit(limit + 1)
     rows = (await session.execute(query)).all()
     shown = [(body, references if full else None) for _, body, references in rows[:limit]]
     items = ",".join(await blobs.whole(session, conversation_id, shown))
@@ -236,6 +242,16 @@ def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFil
     if criteria.timestamp_before is not None:
         query = query.where(StoredEvent.timestamp < criteria.timestamp_before)
     return query
+
+
+def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
+    """Returns the condition that an event comes after the one at this position, by timestamp."""
+    moment = select(StoredEvent.timestamp).where(
+        StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
+    )
+    columns = tuple_(StoredEvent.timestamp, StoredEvent.seq)
+    known = tuple_(moment.scalar_subquery(), at)
+    return columns > known if ascending else columns < known
 
 
 def _page_position(page_id: str) -> int:

@@ -19,6 +19,8 @@ class StoredEvent(Base):
     __table_args__ = (
         UniqueConstraint("conversation_id", "event_id"),
         Index(None, "conversation_id", "kind", "seq"),
+        Index(None, "conversation_id", "timestamp", "seq"),
+        Index(None, "conversation_id", "kind", "timestamp", "seq"),
     )
 
     conversation_id: Mapped[UUID] = mapped_column(primary_key=True)

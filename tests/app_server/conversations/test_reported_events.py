@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
 import websockets
 
@@ -37,22 +38,45 @@ async def test_pages_walk_the_log_both_ways(feed: Feed) -> None:
     client = feed.home.client
 
     for order, expected in (("TIMESTAMP", range(1, 9)), ("TIMESTAMP_DESC", range(8, 0, -1))):
-        ids: list[str] = []
-        page_id: str | None = None
-        while True:
-            params = {"limit": 3, "sort_order": order, **({"page_id": page_id} if page_id else {})}
-            page = (await client.get(f"{url}/search", params=params)).json()
-            ids += [event["id"] for event in page["items"]]
-            page_id = page["next_page_id"]
-            if page_id is None:
-                break
-        assert ids == [f"event-{seq}" for seq in expected]
+        assert await walked(client, url, sort_order=order) == [f"event-{seq}" for seq in expected]
 
     assert (await client.get(f"{url}/count")).json() == 8
     assert (await client.get(f"{url}/count", params={"kind__eq": "MessageEvent"})).json() == 7
     assert (await client.get(f"{url}/count", params={"timestamp__gte": "2026-11-21T00:00:00Z"})).json() == 0
     batch = (await client.get(url, params={"id": ["event-2", "nobody"]})).json()
     assert [event and event["id"] for event in batch] == ["event-2", None]
+
+
+@pytest.mark.both_databases
+async def test_pages_of_a_time_walk_by_time_and_then_by_position(feed: Feed) -> None:
+    hours = (9, 11, 10, 12, 10, 10, 13)
+    await feed.report(
+        *(durable(seq, timestamp=f"2026-11-20T{hour:02}:00:00") for seq, hour in enumerate(hours, start=1))
+    )
+    url = f"/api/v1/conversation/{feed.id}/events"
+    limits = {"timestamp__gte": "2026-11-20T10:00:00Z", "timestamp__lt": "2026-11-20T13:00:00Z"}
+    expected = [f"event-{seq}" for seq in (3, 5, 6, 2, 4)]
+
+    assert await walked(feed.home.client, url, limit=2, **limits) == expected
+    assert (
+        await walked(feed.home.client, url, limit=2, sort_order="TIMESTAMP_DESC", **limits) == expected[::-1]
+    )
+    assert await walked(feed.home.client, url, limit=2, kind__eq="MessageEvent", **limits) == expected
+    assert await walked(feed.home.client, url, kind__eq="PauseEvent", **limits) == []
+    assert (await feed.home.client.get(f"{url}/count", params=limits)).json() == 5
+
+
+async def walked(client: httpx.AsyncClient, url: str, *, limit: int = 3, **params: str) -> list[str]:
+    """The ids of all events that a search finds, page by page."""
+    ids: list[str] = []
+    page_id: str | None = None
+    while True:
+        asked = {"limit": limit, **params, **({"page_id": page_id} if page_id else {})}
+        page = (await client.get(f"{url}/search", params=asked)).raise_for_status().json()
+        ids += [event["id"] for event in page["items"]]
+        page_id = page["next_page_id"]
+        if page_id is None:
+            return ids
 
 
 BAD_REPORTS: list[Any] = [
