@@ -9,8 +9,9 @@ from fastapi.responses import StreamingResponse
 
 from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentUser
-from app_server.conversations import labels, listing, service
+from app_server.conversations import listing, service
 from app_server.conversations import waiting_messages as waiting
+from app_server.conversations.changes import Changes
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.message_schemas import (
@@ -20,7 +21,7 @@ from app_server.conversations.message_schemas import (
     SendMessageRequest,
     WaitingMessage,
 )
-from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.models import StartStatus, StartTask
 from app_server.conversations.routes.dependencies import (
     Linked,
     Links,
@@ -50,7 +51,6 @@ from app_server.core.pagination import Limit, Page, PageId
 from app_server.core.pubsub import Ended, ServerPubSub
 from app_server.core.server_objects import ServerConfig
 from app_server.events.schemas import Moment
-from app_server.events.stream import DELETED
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again
 from app_server.sandbox_specs.permission import permission_of
 from app_server.sandboxes.service import ServerSandboxes
@@ -176,36 +176,15 @@ async def update_conversation(
     """Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
     it is archived. A new title is also sent to the agent server, at once or when it is next reachable.
     """
-    state = request.state
-    async with state.database.session() as session:
-        before = await channels_of(session, conversation_id)
-        shown = await labels.change(session, viewer, user, trail, state.config.home, conversation_id, body)
-        channels = before | await channels_of(session, conversation_id)
-    state.pubsub.publish(conversation_id, [conversation_frame(shown)])
-    tell(state.pubsub, channels, conversation_id)
-    if body.title is not None:
-        state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
-    return links.on(shown)
+    changes = Changes(request.state, viewer, user, trail)
+    return links.on(await changes.update(conversation_id, body))
 
 
 @router.delete("/{conversation_id}")
 async def delete_conversation(
-    user: CurrentUser,
-    conversation_id: UUID,
-    pubsub: ServerPubSub,
-    start_worker: ServerStartWorker,
-    database: ServerDatabase,
+    user: CurrentUser, trail: CurrentTrail, viewer: Viewer, conversation_id: UUID, request: Request
 ) -> Success:
-    async with database.session() as session:
-        deleted = await service.delete(session, user.id, conversation_id)
-        parent_id = (await session.get_one(Conversation, conversation_id)).parent_conversation_id
-        changed = [*deleted, *([parent_id] if parent_id else [])]
-        channels = {each: await channels_of(session, each) for each in changed}
-    for each in deleted:
-        pubsub.publish(each, [DELETED])
-    for each in changed:
-        tell(pubsub, channels[each], each)
-    start_worker.wake()
+    await Changes(request.state, viewer, user, trail).delete(conversation_id)
     return Success()
 
 

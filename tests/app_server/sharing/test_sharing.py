@@ -117,6 +117,49 @@ async def test_lists_and_counts_show_what_is_shared(
         assert found.json() == count
 
 
+async def test_many_conversations_are_changed_at_once_each_with_its_result(
+    app: App, owner: User, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    child, full = await new_conversation(app, owner), await new_conversation(app, owner)
+    async with app.database.session() as session:
+        (await session.get_one(Conversation, child)).parent_conversation_id = conversation_id
+        (await session.get_one(Conversation, child)).tags = {"a": "old", "b": ""}
+        (await session.get_one(Conversation, full)).tags = {f"tag{number}": "" for number in range(20)}
+    await share(client, conversation_id, guest, "steer")
+
+    async def changed(who: httpx.AsyncClient, *ids: UUID, **change: Any) -> list[dict[str, Any]]:
+        reply = await who.post(f"{ROOT}/batch", json={"ids": [each.hex for each in ids], **change})
+        results: list[dict[str, Any]] = reply.raise_for_status().json()["results"]
+        return results
+
+    unknown = uuid4()
+    foreign = await changed(guest, conversation_id, unknown, action="delete")
+    assert [(one["id"], one["problem"]["status"], one["problem"]["code"]) for one in foreign] == [
+        (conversation_id.hex, 403, "conversation_access_missing"),
+        (unknown.hex, 404, "not_found"),
+    ]
+    tagged = await changed(client, conversation_id, child, full, child, action="tag", tags={"a": "new"})
+    assert [one["id"] for one in tagged] == [conversation_id.hex, child.hex, full.hex]
+    assert tagged[0]["conversation"]["tags"] == {"a": "new"}
+    assert tagged[1]["conversation"]["tags"] == {"a": "new", "b": ""}
+    assert (tagged[2]["problem"]["code"], tagged[2]["conversation"]) == ("too_many_tags", None)
+    for action, archived in (("archive", True), ("unarchive", False)):
+        results = await changed(client, conversation_id, full, action=action)
+        assert [one["conversation"]["archived"] for one in results] == [archived, archived]
+    deleted = await changed(client, conversation_id, child, action="delete")
+    assert [one["problem"] for one in deleted] == [None, None], "the child goes with its parent"
+    assert (await client.get(f"{ROOT}/count", params={"include_sub_conversations": True})).json() == 1
+    for wrong in (
+        {"action": "tag"},
+        {"action": "delete", "tags": {"a": ""}},
+        {"action": "archive", "ids": []},
+    ):
+        reply = await client.post(f"{ROOT}/batch", json={"ids": [full.hex], **wrong})
+        assert_problem(reply, 422, "validation_failed")
+    reply = await client.post(f"{ROOT}/batch", json={"ids": [uuid4().hex] * 101, "action": "delete"})
+    assert_problem(reply, 422, "validation_failed")
+
+
 async def test_a_viewer_of_the_installation_does_not_steer(
     app: App, client: httpx.AsyncClient, conversation_id: UUID
 ) -> None:

@@ -9,7 +9,7 @@ import {
   type QueryClient,
 } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { ApiError, isApiError } from '@/api/errors'
+import { ApiError } from '@/api/errors'
 import { forgetNeedsYou } from './needs-you'
 import type {
   Access,
@@ -273,61 +273,24 @@ export function filterChoicesQuery() {
   })
 }
 
-/** Replaces the tags of each of the conversations. */
-export function useTagConversations() {
+/** Replaces the tags of a conversation. */
+export function useSetTags(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: async (changes: readonly Pick<AppConversation, 'id' | 'tags'>[]) => {
-      for (const { id, tags } of changes) {
-        const changed = await request<AppConversation>(`${ROOT}/${id}`, { method: 'PATCH', body: { tags } })
-        setConversation(queryClient, changed)
-      }
-    },
+    mutationFn: (tags: Record<string, string>) =>
+      request<AppConversation>(`${ROOT}/${id}`, { method: 'PATCH', body: { tags } }),
     meta: { isRepeatable: true },
-    onSettled: () =>
-      Promise.all([
-        queryClient.invalidateQueries({ queryKey: conversationKeys.tags }),
-        queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
-      ]),
+    onSuccess: (conversation) => setConversation(queryClient, conversation),
+    onSettled: () => refreshTags(queryClient),
   })
 }
 
-/** Puts conversations aside, or brings them back. */
-export function useArchiveConversations() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: async ({ ids, archived }: { ids: readonly string[]; archived: boolean }) => {
-      for (const id of ids) {
-        const changed = await request<AppConversation>(`${ROOT}/${id}`, {
-          method: 'PATCH',
-          body: { archived },
-        })
-        setConversation(queryClient, changed)
-      }
-    },
-    meta: { isRepeatable: true },
-    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
-  })
-}
-
-/** Deletes conversations, one after the other. One that is gone already counts as deleted. */
-export function useDeleteConversations() {
-  const queryClient = useQueryClient()
-  return useMutation({
-    mutationFn: async (ids: readonly string[]) => {
-      for (const id of ids) {
-        try {
-          await request<Success>(`${ROOT}/${id}`, { method: 'DELETE' })
-        } catch (error) {
-          // A sub-conversation goes with its parent.
-          if (!isApiError(error) || error.status !== 404) throw error
-        }
-        queryClient.removeQueries({ queryKey: conversationKeys.detail(id) })
-      }
-    },
-    meta: { isRepeatable: true },
-    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.all }),
-  })
+/** Loads again what depends on the tags of conversations. */
+export function refreshTags(queryClient: QueryClient) {
+  return Promise.all([
+    queryClient.invalidateQueries({ queryKey: conversationKeys.tags }),
+    queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
+  ])
 }
 
 export function useDeleteConversation() {

@@ -1,6 +1,7 @@
 import { useState, type FormEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useTagConversations } from '@/api/conversations/conversations'
+import { useTagConversations } from '@/api/conversations/batch'
+import { useSetTags } from '@/api/conversations/conversations'
 import type { AppConversation } from '@/api/types'
 import { parseTags, tagsText } from '@/lib/text/tags'
 import { Button } from '@/ui/form/button'
@@ -17,8 +18,9 @@ export interface TagsDialogProps {
 /** Gives tags to conversations, and takes them away from one. */
 export function TagsDialog({ conversations, onClose }: TagsDialogProps) {
   const { t } = useTranslation()
-  const tag = useTagConversations()
   const only = conversations.length === 1 ? conversations[0] : undefined
+  const setTags = useSetTags(only?.id ?? '')
+  const addTags = useTagConversations()
   const [text, setText] = useState(only ? tagsText(only.tags) : '')
   const [isWrong, setWrong] = useState(false)
   function handleSubmit(event: FormEvent) {
@@ -26,11 +28,10 @@ export function TagsDialog({ conversations, onClose }: TagsDialogProps) {
     const tags = parseTags(text)
     setWrong(tags === undefined)
     if (tags === undefined) return
-    const changes = conversations.map(({ id, tags: own }) => ({
-      id,
-      tags: only ? tags : { ...own, ...tags },
-    }))
-    tag.mutate(changes, { onSuccess: onClose })
+    const done = { onSuccess: onClose }
+    if (only) setTags.mutate(tags, done)
+    else if (Object.keys(tags).length === 0) onClose()
+    else addTags.mutate({ ids: conversations.map(({ id }) => id), tags }, done)
   }
   return (
     <Dialog
@@ -51,7 +52,7 @@ export function TagsDialog({ conversations, onClose }: TagsDialogProps) {
         </Field>
         <DialogActions>
           <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button type="submit" variant="primary" isBusy={tag.isPending}>
+          <Button type="submit" variant="primary" isBusy={setTags.isPending || addTags.isPending}>
             {t('action.save')}
           </Button>
         </DialogActions>

@@ -80,9 +80,12 @@ test('a conversation is archived and leaves the list, and comes back from the ar
         const items = conversations.filter((each) => archived === null || `${each.archived}` === archived)
         return HttpResponse.json({ items, next_page_id: null })
       }),
-      http.patch(`*/api/v1/app-conversations/${conversations[0]!.id}`, async ({ request }) => {
-        conversations[0] = { ...conversations[0]!, ...((await request.json()) as object) }
-        return HttpResponse.json(conversations[0])
+      http.post('*/api/v1/app-conversations/batch', async ({ request }) => {
+        const { ids, action } = (await request.json()) as { ids: string[]; action: string }
+        conversations[0] = { ...conversations[0]!, archived: action === 'archive' }
+        return HttpResponse.json({
+          results: ids.map((id) => ({ id, conversation: conversations[0], problem: null })),
+        })
       }),
     ],
   })
@@ -314,23 +317,24 @@ test('several conversations are tagged and deleted at once, but not those of oth
     fakeConversation({ title: 'Theirs', access: 'view' }),
   ]
   const [first, second] = conversations.map(({ id }) => id)
-  const asked: unknown[] = []
+  const asked: object[] = []
   const { user } = renderApp({
     url: '/conversations',
     conversations,
     extra: [
-      http.patch('*/api/v1/app-conversations/:id', async ({ request, params }) => {
-        const body = (await request.json()) as object
-        asked.push([params.id, body])
-        return HttpResponse.json({ ...conversations.find(({ id }) => id === params.id), ...body })
-      }),
-      http.delete('*/api/v1/app-conversations/:id', ({ params }) => {
-        asked.push(params.id)
-        conversations.splice(
-          conversations.findIndex(({ id }) => id === params.id),
-          1,
-        )
-        return HttpResponse.json({ success: true })
+      http.post('*/api/v1/app-conversations/batch', async ({ request }) => {
+        const body = (await request.json()) as { ids: string[]; action: string }
+        asked.push(body)
+        const mayDelete = asked.length > 2
+        if (body.action === 'delete' && mayDelete) conversations.splice(0, 2)
+        const refused = { status: 409, code: 'busy', detail: 'It cannot be deleted now.', fix: null }
+        return HttpResponse.json({
+          results: body.ids.map((id) => ({
+            id,
+            conversation: conversations.find((each) => each.id === id) ?? null,
+            problem: body.action === 'delete' && !mayDelete && id === second ? refused : null,
+          })),
+        })
       }),
     ],
   })
@@ -344,13 +348,14 @@ test('several conversations are tagged and deleted at once, but not those of oth
   await waitFor(() => expect(screen.queryByRole('dialog')).not.toBeInTheDocument())
   await user.click(screen.getByRole('button', { name: 'Delete' }))
   await user.click(await screen.findByRole('button', { name: 'Delete 2 conversations' }))
+  expect(await screen.findByText('It cannot be deleted now.')).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Delete 2 conversations' }))
 
   await waitFor(() => expect(screen.queryByRole('toolbar')).not.toBeInTheDocument())
   expect(asked).toEqual([
-    [first, { tags: { bug: '', done: '' } }],
-    [second, { tags: { done: '' } }],
-    first,
-    second,
+    { action: 'tag', ids: [first, second], tags: { done: '' } },
+    { action: 'delete', ids: [first, second] },
+    { action: 'delete', ids: [first, second] },
   ])
 })
 

@@ -1,0 +1,152 @@
+"""Changes one conversation or many of one user, and tells all who may see them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from starlette.datastructures import State
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.conversations import labels, service
+from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.models import Conversation
+from app_server.conversations.schemas import MAX_TAGS, AppConversation, Tags, UpdateConversation
+from app_server.conversations.view import Viewer, conversation_frame
+from app_server.core.database import Id
+from app_server.core.errors import AppError, Conflict
+from app_server.events.stream import DELETED
+from app_server.users.models import User
+
+MAX_CONVERSATIONS = 100
+
+
+class BatchAction(StrEnum):
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+    DELETE = "delete"
+    TAG = "tag"
+
+
+class ConversationBatch(BaseModel):
+    """One change to up to 100 conversations. tags: with `tag` alone, the tags that each gets beside its own.
+    A key that it has already gets the new value.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    action: BatchAction
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_CONVERSATIONS)]
+    tags: Tags | None = None
+
+    @model_validator(mode="after")
+    def _has_tags_to_give(self) -> Self:
+        if (self.action is BatchAction.TAG) != bool(self.tags):
+            raise ValueError("tags are given with the action `tag`, and only with it")
+        return self
+
+
+class BatchProblem(BaseModel):
+    """Why one conversation was not changed, as the route for one conversation says it."""
+
+    status: int
+    code: str
+    detail: str
+    fix: str | None
+
+
+class BatchResult(BaseModel):
+    """What became of one conversation. conversation: as it is now; null if it was deleted or not changed.
+    problem: null if it was changed.
+    """
+
+    id: Id
+    conversation: AppConversation | None = None
+    problem: BatchProblem | None = None
+
+
+class BatchResults(BaseModel):
+    """One result for each conversation, in the order of the request."""
+
+    results: list[BatchResult]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Makes the changes of one user. state: the objects of the server."""
+
+    state: State
+    viewer: Viewer
+    user: User
+    trail: AuditTrail
+
+    async def update(self, conversation_id: UUID, update: UpdateConversation) -> AppConversation:
+        """Changes the labels. A new title is also sent to the agent server. Raises what labels.change
+        raises.
+        """
+        state = self.state
+        async with state.database.session() as session:
+            before = await channels_of(session, conversation_id)
+            shown = await labels.change(
+                session, self.viewer, self.user, self.trail, state.config.home, conversation_id, update
+            )
+            channels = before | await channels_of(session, conversation_id)
+        state.pubsub.publish(conversation_id, [conversation_frame(shown)])
+        tell(state.pubsub, channels, conversation_id)
+        if update.title is not None:
+            state.background.start(state.titles.hand_over(conversation_id), name="hand over a title")
+        return shown
+
+    async def delete(self, conversation_id: UUID) -> list[UUID]:
+        """Deletes the conversation with its sub-conversations, and returns all their ids. Raises what
+        service.require raises.
+        """
+        state = self.state
+        async with state.database.session() as session:
+            deleted = await service.delete(session, self.user.id, conversation_id)
+            parent_id = (await session.get_one(Conversation, conversation_id)).parent_conversation_id
+            changed = [*deleted, *([parent_id] if parent_id else [])]
+            channels = {each: await channels_of(session, each) for each in changed}
+        for each in deleted:
+            state.pubsub.publish(each, [DELETED])
+        for each in changed:
+            tell(state.pubsub, channels[each], each)
+        state.start_worker.wake()
+        return deleted
+
+    async def batch(self, wanted: ConversationBatch) -> list[BatchResult]:
+        """Changes one conversation after the other, each in its own transaction. An id that is given twice
+        has one result. A sub-conversation that was deleted with its parent counts as deleted.
+        """
+        results: list[BatchResult] = []
+        deleted: set[UUID] = set()
+        for each in dict.fromkeys(wanted.ids):
+            try:
+                if wanted.action is not BatchAction.DELETE:
+                    shown = await self.update(each, await self._update_of(each, wanted))
+                    results.append(BatchResult(id=each, conversation=shown))
+                    continue
+                if each not in deleted:
+                    deleted.update(await self.delete(each))
+                results.append(BatchResult(id=each))
+            except AppError as error:
+                problem = BatchProblem(
+                    status=error.status, code=error.code, detail=error.detail, fix=error.fix
+                )
+                results.append(BatchResult(id=each, problem=problem))
+        return results
+
+    async def _update_of(self, conversation_id: UUID, wanted: ConversationBatch) -> UpdateConversation:
+        if wanted.action is not BatchAction.TAG:
+            return UpdateConversation(archived=wanted.action is BatchAction.ARCHIVE)
+        async with self.state.database.read() as session:
+            conversation = await service.require(session, self.user.id, conversation_id)
+        tags = {**conversation.tags, **(wanted.tags or {})}
+        if len(tags) > MAX_TAGS:
+            raise Conflict(
+                f"The conversation would have more than {MAX_TAGS} tags.",
+                code="too_many_tags",
+                fix="Remove a tag of the conversation first.",
+            )
+        return UpdateConversation(tags=tags)

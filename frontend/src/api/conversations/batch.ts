@@ -1,0 +1,71 @@
+import { useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { request } from '@/api/client'
+import { ApiError } from '@/api/errors'
+import type { Schemas } from '@/api/schema'
+import type { AppConversation } from '@/api/types'
+import { conversationKeys, refreshTags, setConversation } from './conversations'
+
+type Batch = Schemas['ConversationBatch']
+type Problem = Schemas['BatchProblem']
+interface Results {
+  results: { id: string; conversation: AppConversation | null; problem: Problem | null }[]
+}
+type Change = Pick<Batch, 'action' | 'tags'>
+
+const MOST_AT_ONCE = 100
+const TIMEOUT_MS = 120_000
+
+/**
+ * Changes many conversations. What could be changed is in the cache afterwards. Fails with the first problem if
+ * some could not be changed. One that is gone counts as deleted.
+ */
+async function changeAll(queryClient: QueryClient, ids: readonly string[], change: Change): Promise<void> {
+  const problems: Problem[] = []
+  for (let begin = 0; begin < ids.length; begin += MOST_AT_ONCE) {
+    const body: Batch = { ...change, ids: ids.slice(begin, begin + MOST_AT_ONCE) }
+    const { results } = await request<Results>('/api/v1/app-conversations/batch', {
+      method: 'POST',
+      body,
+      timeoutMs: TIMEOUT_MS,
+    })
+    for (const { id, conversation, problem } of results) {
+      const isGone = change.action === 'delete' && (!problem || problem.status === 404)
+      if (isGone) queryClient.removeQueries({ queryKey: conversationKeys.detail(id) })
+      else if (problem) problems.push(problem)
+      else if (conversation) setConversation(queryClient, conversation)
+    }
+  }
+  const [first] = problems
+  if (first) throw new ApiError(first.status, first)
+}
+
+/** Puts conversations aside, or brings them back. */
+export function useArchiveConversations() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ ids, archived }: { ids: readonly string[]; archived: boolean }) =>
+      changeAll(queryClient, ids, { action: archived ? 'archive' : 'unarchive' }),
+    meta: { isRepeatable: true },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.lists }),
+  })
+}
+
+/** Gives tags to conversations, beside the tags that they have. */
+export function useTagConversations() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ ids, tags }: { ids: readonly string[]; tags: Record<string, string> }) =>
+      changeAll(queryClient, ids, { action: 'tag', tags }),
+    meta: { isRepeatable: true },
+    onSettled: () => refreshTags(queryClient),
+  })
+}
+
+export function useDeleteConversations() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (ids: readonly string[]) => changeAll(queryClient, ids, { action: 'delete' }),
+    meta: { isRepeatable: true },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: conversationKeys.all }),
+  })
+}
