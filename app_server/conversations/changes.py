@@ -73,7 +73,7 @@ class BatchResults(BaseModel):
 
 
 @dataclass(frozen=True)
-class Changes:
+class ConversationChanges:
     """Makes the changes of one user. state: the objects of the server."""
 
     state: State

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, insert, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app_server.core.errors import BadRequest, Conflict
 from app_server.core.pagination import decode_page_id, encode_page_id
@@ -145,6 +146,7 @@ async def search(
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
     at = None if page_id is None else _page_position(page_id)
+    columns: list[InstrumentedAttribute[Any]]
     if criteria.timestamp_from is None and criteria.timestamp_before is None:
         columns = [StoredEvent.seq]
         if at is not None:

@@ -11,7 +11,7 @@ from app_server.access.audit_trail import AuditTrail, CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import listing, service
 from app_server.conversations import waiting_messages as waiting
-from app_server.conversations.changes import Changes
+from app_server.conversations.changes import ConversationChanges
 from app_server.conversations.listing import ConversationFilter
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.message_schemas import (
@@ -176,7 +176,7 @@ async def update_conversation(
     """Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
     it is archived. A new title is also sent to the agent server, at once or when it is next reachable.
     """
-    changes = Changes(request.state, viewer, user, trail)
+    changes = ConversationChanges(request.state, viewer, user, trail)
     return links.on(await changes.update(conversation_id, body))
 
 
@@ -184,7 +184,7 @@ async def update_conversation(
 async def delete_conversation(
     user: CurrentUser, trail: CurrentTrail, viewer: Viewer, conversation_id: UUID, request: Request
 ) -> Success:
-    await Changes(request.state, viewer, user, trail).delete(conversation_id)
+    await ConversationChanges(request.state, viewer, user, trail).delete(conversation_id)
     return Success()
 
 

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import listing
-from app_server.conversations.changes import BatchResults, Changes, ConversationBatch
+from app_server.conversations.changes import BatchResults, ConversationBatch, ConversationChanges
 from app_server.conversations.routes.dependencies import Linked, Viewer
 from app_server.conversations.schemas import FilterChoices
 from app_server.core.database import ReadSession
@@ -35,7 +35,7 @@ async def change_conversations(
     Each is changed by itself: the reply is 200 also if some were not changed, and each of their results has a
     `problem`. 409 `too_many_tags` is among these.
     """
-    results = await Changes(request.state, viewer, user, trail).batch(body)
+    results = await ConversationChanges(request.state, viewer, user, trail).batch(body)
     for result in results:
         if result.conversation is not None:
             result.conversation = links.on(result.conversation)

@@ -22,12 +22,12 @@ import {
   NO_FILTER,
   searchOfFilter,
   type ConversationsFilter,
-} from './conversations-filter'
+} from './filters/conversations-filter'
 import { DeleteDialog } from './delete-dialog'
-import { MoreFilters } from './more-filters'
-import { SearchField } from './search-field'
+import { MoreFilters } from './filters/more-filters'
+import { SearchField } from './filters/search-field'
 import { SelectionBar } from './selection-bar'
-import { TagFilter } from './tag-filter'
+import { TagFilter } from './filters/tag-filter'
 
 const SEARCH_DELAY_MS = 200
 

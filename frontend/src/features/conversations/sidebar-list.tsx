@@ -8,7 +8,7 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { ConversationLink } from './conversation-link'
-import { SearchField } from './search-field'
+import { SearchField } from './filters/search-field'
 
 const SEARCH_DELAY_MS = 200
 
