@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "index_events_by_time"
-down_revision = "add_skill_checks"
+down_revision = "add_commit_signature_counts"
 branch_labels = None
 depends_on = None
 

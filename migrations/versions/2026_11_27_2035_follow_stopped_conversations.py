@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "follow_stopped_conversations"
-down_revision = "add_commit_signature_counts"
+down_revision = "index_events_by_time"
 branch_labels = None
 depends_on = None
 
