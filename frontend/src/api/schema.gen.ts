@@ -609,6 +609,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/app-conversations/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change Conversations
+         * @description Archives, brings back, deletes or tags up to 100 conversations of the user.
+         *
+         *     Each is changed by itself: the reply is 200 also if some were not changed, and each of their results has a
+         *     `problem`. 409 `too_many_tags` is among these.
+         */
+        post: operations["change_conversations_api_v1_app_conversations_batch_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/app-conversations/count": {
         parameters: {
             query?: never;
@@ -618,6 +641,27 @@ export interface paths {
         };
         /** Count Conversations */
         get: operations["count_conversations_api_v1_app_conversations_count_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/filter-choices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Filter Choices
+         * @description Returns the models, branches and owners that the search can filter by: of the conversations that the
+         *     user may see, at most 200 each, those with the most conversations.
+         */
+        get: operations["get_filter_choices_api_v1_app_conversations_filter_choices_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1053,7 +1097,8 @@ export interface paths {
          * @description Downloads the conversation.
          *
          *     `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
-         *     The sandbox is not needed: it may sleep, be archived or be deleted.
+         *     `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The sandbox is not needed:
+         *     it may sleep, be archived or be deleted.
          */
         get: operations["download_conversation_api_v1_app_conversations__conversation_id__download_get"];
         put?: never;
@@ -1877,6 +1922,31 @@ export interface paths {
          * @description Makes the agent use another saved model from its next call on.
          */
         post: operations["switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/app-conversations/{conversation_id}/workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Workspace
+         * @description Downloads the present files of the conversation as a tar with gzip. The names begin with `project/`.
+         *
+         *     The sandbox may run, sleep or be archived. A container is paused while its files are copied. The agent's
+         *     home and the data of the agent server are left out. 409 `conversation_imported`, `sandbox_deleted`,
+         *     `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (files of other conversations lie
+         *     among them), `download_running`.
+         */
+        get: operations["download_workspace_api_v1_app_conversations__conversation_id__workspace_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5824,6 +5894,44 @@ export interface components {
             timestamp?: string;
         };
         /**
+         * BatchAction
+         * @enum {string}
+         */
+        BatchAction: "archive" | "unarchive" | "delete" | "tag";
+        /**
+         * BatchProblem
+         * @description Why one conversation was not changed, as the route for one conversation says it.
+         */
+        BatchProblem: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Fix */
+            fix: string | null;
+            /** Status */
+            status: number;
+        };
+        /**
+         * BatchResult
+         * @description What became of one conversation. conversation: as it is now; null if it was deleted or not changed.
+         *     problem: null if it was changed.
+         */
+        BatchResult: {
+            conversation?: components["schemas"]["AppConversation"] | null;
+            /** Id */
+            id: string;
+            problem?: components["schemas"]["BatchProblem"] | null;
+        };
+        /**
+         * BatchResults
+         * @description One result for each conversation, in the order of the request.
+         */
+        BatchResults: {
+            /** Results */
+            results: components["schemas"]["BatchResult"][];
+        };
+        /**
          * Belongings
          * @description How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another
          *     person; the rest is deleted with the person. `starting`: conversations that are being started now, which a
@@ -6506,6 +6614,20 @@ export interface components {
             repository: string;
         };
         /**
+         * ConversationBatch
+         * @description One change to up to 100 conversations. tags: with `tag` alone, the tags that each gets beside its own.
+         *     A key that it has already gets the new value.
+         */
+        ConversationBatch: {
+            action: components["schemas"]["BatchAction"];
+            /** Ids */
+            ids: string[];
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
          * ConversationConsent
          * @description The offers of a conversation's first repository with the user's decisions.
          *
@@ -6589,6 +6711,13 @@ export interface components {
             refused: components["schemas"]["RefusedHost"][];
             /** Repository */
             repository: string | null;
+        };
+        /** ConversationOwner */
+        ConversationOwner: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
         };
         /**
          * ConversationSettings
@@ -7292,6 +7421,19 @@ export interface components {
              * @default true
              */
             hide_users_page: boolean;
+        };
+        /**
+         * FilterChoices
+         * @description What the filters of the search can be set to: the values of the conversations that the user may see,
+         *     each list by name. `owners`: other people whose conversations the user may see.
+         */
+        FilterChoices: {
+            /** Llm Models */
+            llm_models: string[];
+            /** Owners */
+            owners: components["schemas"]["ConversationOwner"][];
+            /** Selected Branches */
+            selected_branches: string[];
         };
         /**
          * FindDevice
@@ -13377,6 +13519,39 @@ export interface operations {
             };
         };
     };
+    change_conversations_api_v1_app_conversations_batch_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversationBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchResults"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     count_conversations_api_v1_app_conversations_count_get: {
         parameters: {
             query?: {
@@ -13410,6 +13585,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": number;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_filter_choices_api_v1_app_conversations_filter_choices_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilterChoices"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -14166,7 +14370,7 @@ export interface operations {
     download_conversation_api_v1_app_conversations__conversation_id__download_get: {
         parameters: {
             query?: {
-                format?: "zip" | "markdown";
+                format?: "zip" | "markdown" | "atif";
             };
             header?: never;
             path: {
@@ -14182,6 +14386,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": unknown;
                     "application/zip": unknown;
                     "text/markdown": unknown;
                 };
@@ -15642,6 +15847,51 @@ export interface operations {
             };
             /** @description Its agent server failed */
             502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_workspace_api_v1_app_conversations__conversation_id__workspace_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/gzip": unknown;
+                };
+            };
+            /** @description There are no files, or they cannot be copied now */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The files could not be copied */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
