@@ -93,6 +93,8 @@ from app_server.sandboxes.service import Sandboxes
 from app_server.server_state import ServerState
 from app_server.settings.sharing import add_first_profiles
 from app_server.sign_in.identities.accounts import users_with_address
+from app_server.sign_in.invitation_mail import delivery as invitation_delivery
+from app_server.sign_in.invitation_mail.service import KIND as INVITATION_KIND
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords import throttle
 from app_server.sign_in.passwords.hashing import PasswordHashing
@@ -313,6 +315,7 @@ async def _open_jobs(
     jobs.schedule(audit_delivery.KIND, audit_stream.run, audit_delivery.EVERY, audit_delivery.POLICY)
     jobs.schedule(throttle.TIDY_KIND, throttle.tidier(database), throttle.TIDY_EVERY)
     jobs.register(DELIVER_KIND, deliveries.deliver, DELIVERY_POLICY)
+    jobs.register(INVITATION_KIND, invitation_delivery.sender(database, config), invitation_delivery.POLICY)
     jobs.register(REVOCATION_KIND, revocations.revoke, REVOCATION_POLICY)
     jobs.register(DELETE_PERSON_KIND, deleter(database, sandboxes), DELETE_PERSON_POLICY)
     jobs.schedule(FORGET_KIND, deliveries.forget_old, FORGET_EVERY)

@@ -130,12 +130,14 @@ class WebClientConfig(ProtocolConfig):
     path of this server, where their pages have no storage. The value depends on the address that the browser
     has used.
 
-    `password_sign_in`: passwords are allowed and at least one user has one.
+    `password_sign_in`: passwords are allowed and at least one user has one. `sends_mail`: the server can send
+    e-mail.
     """
 
     version: str
     ports_have_names: bool
     password_sign_in: bool
+    sends_mail: bool
     sandbox: SandboxIsolation
     workspace_limit: WorkspaceLimit
     demo: DemoInfo
@@ -152,6 +154,7 @@ async def get_web_client_config(
         version=VERSION,
         ports_have_names=has_names(config, request.headers.get("host", "")),
         password_sign_in=password_sign_in,
+        sends_mail=config.mail is not None,
         sandbox=SandboxIsolation.model_validate(sandboxes.describe()),
         workspace_limit=WorkspaceLimit.model_validate(sandboxes.workspace_limit()),
         demo=DemoInfo(

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from app_server.core.database import Id, Timestamp
+from app_server.core.mail.address import EmailAddress
 from app_server.users.models import Role
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -14,13 +15,31 @@ first start.
 """
 
 
+InvitationMailState = Literal["waiting", "sent", "failed"]
+
+
+class InvitationMailInfo(BaseModel):
+    """An invitation that the server sends by e-mail.
+
+    `state`: `waiting` until the mail server takes the message, `sent`, or `failed` after the last attempt.
+    `link_expires_at`: when the link in the sent message ends. `error`: why the last attempt failed.
+    """
+
+    address: str
+    state: InvitationMailState
+    sent_at: Timestamp | None
+    link_expires_at: Timestamp | None
+    error: str | None
+
+
 class Person(BaseModel):
     """A person with an account.
 
     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
     enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-    authenticator app; only the list of all people has this field set. `is_service`: whether it
-    is a service account, which programs use and which cannot sign in.
+    authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null
+    if there was none. Only the list of all people has these two fields set. `is_service`: whether it is a
+    service account, which programs use and which cannot sign in.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -33,14 +52,18 @@ class Person(BaseModel):
     disabled_at: Timestamp | None
     deleting_at: Timestamp | None = None
     has_totp: bool = False
+    invitation_mail: InvitationMailInfo | None = None
     is_service: bool = False
 
 
 class InvitePerson(BaseModel):
+    """A person to invite. `email`: the address to which the server sends the link."""
+
     model_config = ConfigDict(extra="forbid")
 
     name: Name
     role: GivenRole = Role.MEMBER
+    email: EmailAddress | None = None
 
 
 class ChangePerson(BaseModel):
@@ -61,5 +84,7 @@ class SignInLinkInfo(BaseModel):
 
 
 class Invitation(BaseModel):
+    """An invited person. `sign_in_link`: null if the server sends the link by e-mail."""
+
     person: Person
-    sign_in_link: SignInLinkInfo
+    sign_in_link: SignInLinkInfo | None

@@ -13,7 +13,6 @@ import orjson
 from sqlalchemy import delete, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks import mail
 from app_server.callbacks.comments import NO_PLACE, Commenting
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.signing import signed_headers
@@ -23,7 +22,8 @@ from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
 from app_server.core.jobs.policy import GiveUp, JobAttempt, RetryPolicy, TryAgain
-from app_server.core.mail_server import MailServer
+from app_server.core.mail.sending import Letter, MailFailed, MailRefused, send
+from app_server.core.mail.server import MailServer
 from app_server.core.version import VERSION
 from app_server.http.bounded_body import IDENTITY, beginning_of
 from app_server.users.models import ADMINISTRATORS, User
@@ -141,10 +141,10 @@ class Deliveries:
             return await self._refuse(work, "Only administrators may write to this address.")
         began = time.monotonic()
         try:
-            await mail.send(server, recipient, self._told(work), message_id(work.delivery))
-        except mail.MailRefused as error:
+            await send(server, self._letter(work, recipient))
+        except MailRefused as error:
             return await self._refuse(work, str(error))
-        except mail.MailFailed as error:
+        except MailFailed as error:
             await self._note(work, None, str(error), began)
             raise TryAgain(str(error), None) from error
         await self._note(work, None, None, began)
@@ -174,6 +174,10 @@ class Deliveries:
         # If there is no place for a comment, this is not a failure, and the delivery is not repeated.
         await self._note(work, None, None if places else NO_PLACE, began, is_counted=True)
         return {"places": places}
+
+    def _letter(self, work: _Work, recipient: str) -> Letter:
+        told = self._told(work)
+        return Letter(recipient, told.title, f"{told.text}\n\n{told.url}\n", message_id(work.delivery))
 
     def _told(self, work: _Work) -> Told:
         url = f"{self._base_url}/conversations/{work.delivery.conversation_id.hex}"

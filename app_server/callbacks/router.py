@@ -24,7 +24,8 @@ from app_server.callbacks.schemas import (
 from app_server.core.config import Config
 from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
-from app_server.core.errors import Conflict, Forbidden, NotFound
+from app_server.core.errors import Forbidden, NotFound
+from app_server.core.mail.server import require_mail_server
 from app_server.core.pagination import Limit, Page, PageId, encode_page_id, page_position
 
 router = APIRouter(prefix="/api/v1/callbacks", tags=["Callbacks"])
@@ -143,13 +144,8 @@ async def redeliver(
 
 
 def _check_recipient(config: Config, principal: CurrentPrincipal, email: str) -> None:
-    if config.mail is None:
-        raise Conflict(
-            "This server cannot send e-mail.",
-            code="no_mail_server",
-            fix="Its administrator can name a mail server in SLIPWAY_MAIL.",
-        )
-    if not principal.may(Permission.ADMINISTER) and not config.mail.may_write_to(email):
+    server = require_mail_server(config.mail)
+    if not principal.may(Permission.ADMINISTER) and not server.may_write_to(email):
         raise Forbidden(
             "Only administrators may write to this address.",
             code="recipient_not_allowed",

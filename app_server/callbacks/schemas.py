@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from app_server.callbacks.models import MAX_NAME_CHARACTERS, Processor
 from app_server.core.database import Id, Timestamp
+from app_server.core.mail.address import EmailAddress
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 _Words = Annotated[list[_Word], Field(max_length=50)]
@@ -29,7 +30,6 @@ def _web_address(text: str) -> str:
 WebhookUrl = Annotated[str, Field(max_length=2000), AfterValidator(_web_address)]
 
 
-_Email = Annotated[str, Field(max_length=250, pattern=r"^[^@\s<>,;:\"()\[\]\\]+@[A-Za-z0-9][A-Za-z0-9.-]*$")]
 _Instructions = Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"\S")]
 _WITH_FILTER = {Processor.CHAT, Processor.MAIL, Processor.COMMENT, Processor.TASK}
 _CALLING = {Processor.WEBHOOK, Processor.CHAT}
@@ -66,7 +66,7 @@ class AddCallback(CallbackFilters):
     name: _Name
     processor: Processor = Processor.WEBHOOK
     url: WebhookUrl | None = None
-    email: _Email | None = None
+    email: EmailAddress | None = None
     instructions: _Instructions | None = None
     conversation_id: Id | None = None
     is_for_everyone: bool = False

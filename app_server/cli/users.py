@@ -48,22 +48,32 @@ def list_users(as_json: Json = False, home: Home = None) -> None:
 def invite_user(
     name: Annotated[str, typer.Argument(help="As others see them.")],
     role: Annotated[GivenRole, typer.Option(help="What they may do.")] = "member",
+    email: Annotated[
+        str | None, typer.Option(help="Where the server sends the link. Needs SLIPWAY_MAIL.")
+    ] = None,
     port: Port = None,
     home: Home = None,
 ) -> None:
-    """Create an account and print the one-time link by which its person signs in."""
+    """Create an account and print the one-time link by which its person signs in, or have it sent."""
+    from pydantic import ValidationError
+
     from app_server.access.people_schemas import InvitePerson
     from app_server.sign_in import invitations
     from app_server.users.models import Role
 
-    async def invite(session: "AsyncSession", config: Config) -> str:
-        wanted = InvitePerson(name=name, role=Role(role))
-        trail = await _trail(session)
-        _, link = await invitations.invite(session, config, trail, name=wanted.name, role=wanted.role)
-        return link.url
-
     if not name.strip() or len(name.strip()) > 200:
         leave("A name has 1 to 200 characters.")
+    try:
+        wanted = InvitePerson(name=name, role=Role(role), email=email)
+    except ValidationError:
+        leave(f"{email!r} is not an e-mail address.")
+
+    async def invite(session: "AsyncSession", config: Config) -> str:
+        _, link = await invitations.invite(
+            session, config, await _trail(session), name=wanted.name, role=wanted.role, email=wanted.email
+        )
+        return link.url if link else f"The server sends the link to {wanted.email} while it runs."
+
     typer.echo(in_database(configuration(port=port, home=home), invite))
 
 

@@ -12,7 +12,7 @@ from pydantic_settings import SettingsConfigDict, SettingsError
 
 from app_server.core.addresses import parse_named, parse_networks, parse_rule
 from app_server.core.errors import ConfigurationError
-from app_server.core.mail_server import MailServer
+from app_server.core.mail.server import MailServer
 from app_server.core.sandbox_hosts import SandboxHost
 from app_server.core.sign_in.config import SignInConfig
 from app_server.core.variables import unknown_variables

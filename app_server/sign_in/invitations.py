@@ -8,7 +8,9 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.errors import Conflict
+from app_server.core.mail.server import require_mail_server
 from app_server.settings.sharing import add_first_profiles
+from app_server.sign_in.invitation_mail.service import store
 from app_server.sign_in.service import LINK_LIFETIME, create_link
 from app_server.users.models import Role, User
 from app_server.users.service import create_user, find_owner
@@ -45,12 +47,29 @@ async def new_link(session: AsyncSession, config: Config, person: User, trail: A
 
 
 async def invite(
-    session: AsyncSession, config: Config, trail: AuditTrail, *, name: str, role: Role
-) -> tuple[User, SignInLinkInfo]:
-    """Creates an account and a one-time link by which its person signs in. Returns both."""
+    session: AsyncSession,
+    config: Config,
+    trail: AuditTrail,
+    *,
+    name: str,
+    role: Role,
+    email: str | None = None,
+) -> tuple[User, SignInLinkInfo | None]:
+    """Creates an account, and a one-time link by which its person signs in. Returns both.
+
+    email: an `EmailAddress`. With it, a job creates the link and sends it there, and the result has no link.
+    The inviter is the actor of `trail`.
+
+    Raises Conflict `no_mail_server`.
+    """
+    if email is not None:
+        require_mail_server(config.mail)
     person = await create_account(session, name=name, role=role)
     target = (AuditTarget.USER, person.id)
-    trail.record(session, AuditAction.MEMBER_CREATED, target, name=person.name, role=role)
+    trail.record(session, AuditAction.MEMBER_CREATED, target, name=person.name, role=role, email=email)
+    if email is not None:
+        await store(session, person, inviter_id=trail.actor.user_id, address=email)
+        return person, None
     return person, await new_link(session, config, person, trail)
 
 

@@ -11,6 +11,7 @@ from app_server.access.people_schemas import ChangePerson, Invitation, InvitePer
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.server_objects import ServerConfig
+from app_server.sign_in.invitation_mail import service as invitation_mails
 from app_server.sign_in.invitations import invite, new_link
 from app_server.sign_in.passwords import totp
 from app_server.users.models import User
@@ -21,8 +22,11 @@ router = APIRouter(prefix="/api/v1/people", tags=["People"])
 @router.get("")
 async def list_people(session: ReadSession) -> list[Person]:
     with_totp = await totp.users_with_it(session)
+    mails = await invitation_mails.by_person(session)
     return [
-        Person.model_validate(one).model_copy(update={"has_totp": one.id in with_totp})
+        Person.model_validate(one).model_copy(
+            update={"has_totp": one.id in with_totp, "invitation_mail": mails.get(one.id)}
+        )
         for one in await people.list_people(session)
     ]
 
@@ -31,9 +35,15 @@ async def list_people(session: ReadSession) -> list[Person]:
 async def invite_person(
     manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson, config: ServerConfig
 ) -> Invitation:
-    """Creates an account, and the link by which its person signs in. 403 `role_not_manageable`."""
+    """Creates an account, and the link by which its person signs in.
+
+    With `email`, the server sends the link to that address, and the reply has no link. The list of people
+    shows whether the message is sent.
+
+    403 `role_not_manageable`, 409 `no_mail_server` for `email`.
+    """
     people.require_can_manage(manager, body.role)
-    person, link = await invite(session, config, trail, name=body.name, role=body.role)
+    person, link = await invite(session, config, trail, name=body.name, role=body.role, email=body.email)
     return Invitation(person=Person.model_validate(person), sign_in_link=link)
 
 

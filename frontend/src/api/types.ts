@@ -26,7 +26,7 @@ export type SignInLink = Schemas['SignInLinkInfo']
  */
 export type WebClientConfig = Pick<
   Schemas['WebClientConfig'],
-  'version' | 'ports_have_names' | 'password_sign_in' | 'sandbox' | 'workspace_limit'
+  'version' | 'ports_have_names' | 'password_sign_in' | 'sends_mail' | 'sandbox' | 'workspace_limit'
 > & { demo: Schemas['DemoInfo'] | null }
 
 /** Whether the agent asks: before every step, before risky ones, or never. */

@@ -29,6 +29,7 @@ export function fakeConfig(overrides: Partial<WebClientConfig> = {}): WebClientC
     version: '0.1.0',
     ports_have_names: true,
     password_sign_in: true,
+    sends_mail: false,
     sandbox: { backend: 'docker', isolation: 'full', is_isolated: true, warning: null },
     workspace_limit: { bytes: 20 * 1024 ** 3, kept_by: 'disk' },
     demo: { profile: 'demo', repository: '/srv/demo', task: 'Fix the failing test.' },

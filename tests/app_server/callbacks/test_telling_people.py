@@ -14,7 +14,7 @@ from app_server import lifespan
 from app_server.callbacks.texts import MAX_CHARACTERS, told
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
-from app_server.core.mail_server import MailServer
+from app_server.core.mail.server import MailServer
 from app_server.users.models import Role, User
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.callbacks.test_webhooks_out import PATH, QUICK, conversation_of, reaches, report

@@ -13,10 +13,13 @@ from typer.testing import CliRunner
 
 from app_server.cli.main import app
 from app_server.core.config import Config
+from app_server.core.mail.server import MailServer
 from app_server.lifespan import lifespan
 from app_server.main import WithState
 from tests.app_server.conftest import http_client
+from tests.app_server.eventually import eventually
 from tests.support.apps import public_app
+from tests.support.mail_receiver import MailReceiver
 
 
 class Terminal:
@@ -84,6 +87,33 @@ def test_an_invited_person_is_listed_and_signs_in(terminal: Terminal) -> None:
         [ada["id"], "admin", "enabled"],
     ]
     assert "never signed in" in shown[0]
+
+
+def test_an_invitation_is_sent_by_the_server_once_it_runs(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invitation = ("invite", "Ada", "--email", "ada@harbour.dev")
+    assert "no_mail_server" in terminal.refuses(*invitation)
+    with MailReceiver() as mail:
+        server = {"host": "127.0.0.1", "port": mail.port, "security": "none", "sender": "slipway@acme.dev"}
+        monkeypatch.setenv("SLIPWAY_MAIL", json.dumps(server))
+        assert "is not an e-mail address" in terminal.refuses(
+            "invite", "Ada", "--email", "a@b.dev\nBcc: c@d.dev"
+        )
+        assert terminal.says(*invitation) == "The server sends the link to ada@harbour.dev while it runs."
+
+        async def is_sent() -> bool:
+            return bool(mail.messages)
+
+        async def start() -> None:
+            config = Config(home=terminal.home, sandbox="process", mail=MailServer.model_validate(server))
+            async with lifespan(config):
+                await eventually(is_sent)
+
+        asyncio.run(start())
+    ((recipients, message),) = mail.messages
+    assert recipients == ["ada@harbour.dev"]
+    assert message.get_content().startswith("Owner invites you to Slipway at http://localhost:3000")
 
 
 def test_a_disabled_person_stays_out_until_enabled(terminal: Terminal) -> None:

@@ -13,31 +13,42 @@ export function peopleQuery() {
   return queryOptions({
     queryKey: peopleKeys.all,
     queryFn: ({ signal }) => request<Person[]>('/api/v1/people', { signal }),
+    // An invitation by e-mail changes its state without a message to this page.
+    refetchInterval: ({ state }) => (state.data?.some(isMailWaiting) ? MAIL_REFETCH_MS : false),
   })
 }
 
+const MAIL_REFETCH_MS = 3000
+const isMailWaiting = ({ invitation_mail: mail }: Person) => mail?.state === 'waiting'
+
 interface Invitation {
   person: Person
-  sign_in_link: SignInLink
+  /** Null if the server sends the link by e-mail. */
+  sign_in_link: SignInLink | null
 }
 
-/** Makes an account, with a link unless it is a service account. The form shows the errors. */
+/** Makes an account, with a link unless it is a service account or the server sends the link. The form shows the errors. */
 export function useInvitePerson() {
   const queryClient = useQueryClient()
   return useMutation({
     mutationFn: async ({
       is_service,
+      email,
       ...body
     }: {
       name: string
       role: GivenRole
       is_service: boolean
+      email?: string
     }): Promise<{ name: string; link: SignInLink | null }> => {
       if (is_service) {
         const account = await request<Person>('/api/v1/people/service-accounts', { method: 'POST', body })
         return { name: account.name, link: null }
       }
-      const invited = await request<Invitation>('/api/v1/people', { method: 'POST', body })
+      const invited = await request<Invitation>('/api/v1/people', {
+        method: 'POST',
+        body: { ...body, ...(email && { email }) },
+      })
       return { name: invited.person.name, link: invited.sign_in_link }
     },
     onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),

@@ -1,7 +1,9 @@
 import { UserPlus } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
 import { type GivenRole, useInvitePerson } from '@/api/people/people'
+import { webClientConfigQuery } from '@/api/web-client-config'
 import type { SignInLink, User } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
@@ -14,6 +16,7 @@ interface Values {
   name: string
   role: GivenRole
   is_service: boolean
+  email: string
 }
 
 export interface InviteFormProps {
@@ -25,12 +28,14 @@ export function InviteForm({ me, onInvited }: InviteFormProps) {
   const { t } = useTranslation()
   const invite = useInvitePerson()
   const { register, handleSubmit, formState, reset, control } = useForm<Values>({
-    defaultValues: { name: '', role: 'member', is_service: false },
+    defaultValues: { name: '', role: 'member', is_service: false, email: '' },
   })
   const role = useWatch({ control, name: 'role' })
-  const submit = handleSubmit(({ name, role, is_service }) =>
+  const isService = useWatch({ control, name: 'is_service' })
+  const sendsMail = useQuery(webClientConfigQuery()).data?.sends_mail ?? false
+  const submit = handleSubmit(({ name, role, is_service, email }) =>
     invite.mutate(
-      { name: name.trim(), role, is_service },
+      { name: name.trim(), role, is_service, email: is_service ? '' : email.trim() },
       {
         onSuccess: ({ name: made, link }) => {
           reset()
@@ -68,6 +73,23 @@ export function InviteForm({ me, onInvited }: InviteFormProps) {
         </Field>
       </div>
       <p className="text-xs text-muted">{t(`people.may_${role}`)}</p>
+      {sendsMail && !isService && (
+        <Field
+          label={t('people.email')}
+          note={t('people.optional')}
+          hint={t('people.email_hint')}
+          error={formState.errors.email && t('people.email_invalid')}
+        >
+          {(ids) => (
+            <Input
+              {...ids}
+              type="email"
+              autoComplete="off"
+              {...register('email', { validate: (email) => /^(\S+@\S+)?$/.test(email.trim()) })}
+            />
+          )}
+        </Field>
+      )}
       <label className="flex items-center gap-2 text-sm">
         <input type="checkbox" className="size-4 accent-accent" {...register('is_service')} />
         {t('service_accounts.make')}

@@ -3,7 +3,7 @@ import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { Person } from '@/api/types'
 import { renderApp } from '@/test/render-app'
-import { fakeUser } from '@/test/factories'
+import { fakeConfig, fakeUser } from '@/test/factories'
 
 const OWNER: Person = {
   ...fakeUser(),
@@ -11,6 +11,7 @@ const OWNER: Person = {
   created_at: '2026-01-01T10:00:00Z',
   signed_in_at: '2026-01-02T10:00:00Z',
   has_totp: false,
+  invitation_mail: null,
   is_service: false,
   disabled_at: null,
 }
@@ -45,6 +46,7 @@ test('an owner invites a person, hands over the link, changes the role and disab
 
   await user.click(await screen.findByRole('button', { name: 'Create an account' }))
   expect(screen.getByText("Enter the person's name.")).toBeVisible()
+  expect(screen.queryByLabelText('E-mail address')).toBeNull()
   await user.type(screen.getByLabelText('Name'), 'Ada')
   await user.selectOptions(screen.getByLabelText('Role'), 'Viewer')
   expect(screen.getByText(/Viewers can read/)).toBeVisible()
@@ -59,6 +61,37 @@ test('an owner invites a person, hands over the link, changes the role and disab
   expect(await screen.findByRole('button', { name: 'Enable Ada' })).toBeVisible()
   expect(screen.queryByRole('button', { name: 'New sign-in link for Ada' })).toBeNull()
   expect(asked).toEqual([{ name: 'Ada', role: 'viewer' }, { role: 'member' }, { is_disabled: true }])
+})
+
+test('an invitation is sent by e-mail, and its failure is shown beside the person', async () => {
+  const stored = [OWNER]
+  const asked: unknown[] = []
+  const mail = { address: 'ada@harbour.dev', sent_at: null, link_expires_at: null }
+  const error = 'The mail server answered 550: There is no such person.'
+  const extra = [
+    http.get('*/api/v1/people', () => HttpResponse.json(stored)),
+    http.post('*/api/v1/people', async ({ request }) => {
+      asked.push(await request.json())
+      const invitation_mail = { ...mail, state: 'failed' as const, error }
+      const person: Person = { ...OWNER, id: 'p2', name: 'Ada', role: 'member', invitation_mail }
+      stored.push(person)
+      return HttpResponse.json({ person, sign_in_link: null }, { status: 201 })
+    }),
+  ]
+  const config = fakeConfig({ sends_mail: true })
+  const { user } = renderApp({ url: '/settings/people', user: OWNER, config, extra })
+
+  await user.type(await screen.findByLabelText('Name'), 'Ada')
+  const address = await screen.findByLabelText('E-mail address')
+  await user.type(address, 'ada')
+  await user.click(screen.getByRole('button', { name: 'Create an account' }))
+  expect(await screen.findByText('Enter one e-mail address.')).toBeVisible()
+  await user.type(address, '@harbour.dev')
+  await user.click(screen.getByRole('button', { name: 'Create an account' }))
+
+  expect(await screen.findByText(new RegExp(`ada@harbour.dev was not sent.*${error}`))).toBeVisible()
+  expect(screen.queryByRole('dialog')).toBeNull()
+  expect(asked).toEqual([{ name: 'Ada', role: 'member', email: 'ada@harbour.dev' }])
 })
 
 test('an admin cannot change the owner, and gives no role as high as their own', async () => {

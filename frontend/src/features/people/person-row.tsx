@@ -9,6 +9,7 @@ import { Button } from '@/ui/form/button'
 import { Select } from '@/ui/form/select'
 import { AccountKeys } from './account-keys'
 import { DeletePerson } from './delete-person'
+import { InvitationMailState } from './invitation-mail-state'
 import { isGivenRole, managedRoles } from './managed-roles'
 import { ResetTotp } from './reset-totp'
 
@@ -39,6 +40,7 @@ export function PersonRow({ person, me, onLink }: PersonRowProps) {
           {t(`people.role_${person.role}`)}
           {!person.is_service && ` · ${use}`}
         </p>
+        {person.invitation_mail && <InvitationMailState mail={person.invitation_mail} />}
       </div>
       {canManage && !person.deleting_at && <Controls person={person} me={me} onLink={onLink} />}
     </li>

@@ -15,6 +15,7 @@ const GRACE: Person = {
   created_at: AT,
   signed_in_at: null,
   has_totp: false,
+  invitation_mail: null,
   is_service: false,
   disabled_at: null,
 }

@@ -1,15 +1,15 @@
-"""Sends e-mail. The message has the same `Message-ID` in each attempt, so that mail programs show it once."""
+"""Hands a message over to the mail server."""
 
 import asyncio
 import smtplib
 import ssl
+from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Final
 
-from app_server.callbacks.texts import Told
-from app_server.core.mail_server import MailServer
+from app_server.core.mail.server import MailServer
 
 TIMEOUT_SECONDS: Final = 15.0
 
@@ -22,21 +22,36 @@ class MailFailed(Exception):
     """The message could not be handed over now. The text says why."""
 
 
-async def send(server: MailServer, recipient: str, told: Told, message_id: str) -> None:
-    """Hands an e-mail over to the mail server. Raises MailRefused, MailFailed."""
-    await asyncio.to_thread(_send, server, _message(server, recipient, told, message_id))
+@dataclass(frozen=True)
+class Letter:
+    """An e-mail with plain text. `recipient`: an `EmailAddress`. `subject`: one line. `message_id`: the part
+    of the `Message-ID` before the `@`. It is the same in each attempt, so that mail programs show the message
+    once.
+    """
+
+    recipient: str
+    subject: str
+    text: str
+    message_id: str
 
 
-def _message(server: MailServer, recipient: str, told: Told, message_id: str) -> EmailMessage:
+async def send(server: MailServer, letter: Letter) -> None:
+    """Hands an e-mail over to the mail server. Raises MailRefused, MailFailed, and ValueError if the subject
+    has several lines.
+    """
+    await asyncio.to_thread(_send, server, _message(server, letter))
+
+
+def _message(server: MailServer, letter: Letter) -> EmailMessage:
     message = EmailMessage()
     message["From"] = Address("Slipway", addr_spec=server.sender)
-    message["To"] = Address(addr_spec=recipient)
-    message["Subject"] = told.title
+    message["To"] = Address(addr_spec=letter.recipient)
+    message["Subject"] = letter.subject
     message["Date"] = formatdate()
-    message["Message-ID"] = f"<{message_id}@{server.sender.rpartition('@')[2]}>"
+    message["Message-ID"] = f"<{letter.message_id}@{server.sender.rpartition('@')[2]}>"
     # With this header, programs such as out-of-office replies do not answer.
     message["Auto-Submitted"] = "auto-generated"
-    message.set_content(f"{told.text}\n\n{told.url}\n")
+    message.set_content(letter.text)
     return message
 
 

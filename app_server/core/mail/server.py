@@ -5,6 +5,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app_server.core.errors import Conflict
+
 
 class MailServer(BaseModel):
     """SLIPWAY_MAIL. The server that takes e-mail for others (SMTP).
@@ -39,3 +41,14 @@ class MailServer(BaseModel):
         lower = address.lower()
         known = {each.lower().lstrip("@") for each in self.recipients}
         return lower in known or lower.rpartition("@")[2] in known
+
+
+def require_mail_server(server: MailServer | None) -> MailServer:
+    """Returns the mail server. Raises Conflict `no_mail_server` if none is configured."""
+    if server is None:
+        raise Conflict(
+            "This server cannot send e-mail.",
+            code="no_mail_server",
+            fix="Its administrator can name a mail server in SLIPWAY_MAIL.",
+        )
+    return server

@@ -1,0 +1,1 @@
+"""Sends e-mail through the configured mail server (SMTP)."""

@@ -1,0 +1,30 @@
+"""The database table of invitations that are sent by e-mail."""
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, now
+
+
+class InvitationMail(Base):
+    """An invitation for a person, by e-mail. It has no link: each attempt to send it creates one.
+
+    `user_id`: the invited person. `inviter_id`: who invites; null if that account has been deleted.
+    `link_expires_at`: when the link of the sent message ends. `error`: why the last attempt failed.
+    `failed_at`: when the server gave up.
+    """
+
+    __tablename__ = "invitation_mails"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), unique=True)
+    inviter_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"), index=True)
+    address: Mapped[str] = mapped_column(String(250))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    sent_at: Mapped[datetime | None]
+    link_expires_at: Mapped[datetime | None]
+    failed_at: Mapped[datetime | None]
+    error: Mapped[str | None] = mapped_column(Text)

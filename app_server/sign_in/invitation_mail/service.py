@@ -1,0 +1,43 @@
+"""Stores invitations that are sent by e-mail, and shows their state."""
+
+from uuid import UUID, uuid4
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.people_schemas import InvitationMailInfo, InvitationMailState
+from app_server.core.jobs.queue import enqueue
+from app_server.sign_in.invitation_mail.models import InvitationMail
+from app_server.users.models import User
+
+KIND = "invitations.mail"
+
+
+async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None, address: str) -> None:
+    """Stores an invitation and the job that sends it, in the transaction of `session`. `address`: an
+    `EmailAddress`.
+    """
+    mail = InvitationMail(id=uuid4(), user_id=person.id, inviter_id=inviter_id, address=address)
+    session.add(mail)
+    await session.flush()
+    await enqueue(session, KIND, {"mail_id": mail.id.hex})
+
+
+async def by_person(session: AsyncSession) -> dict[UUID, InvitationMailInfo]:
+    """Returns the invitations by e-mail of the people who have not signed in yet."""
+    query = select(InvitationMail).join(User, User.id == InvitationMail.user_id)
+    mails = await session.scalars(query.where(User.signed_in_at.is_(None)))
+    return {mail.user_id: info_of(mail) for mail in mails}
+
+
+def info_of(mail: InvitationMail) -> InvitationMailInfo:
+    state: InvitationMailState = "failed" if mail.failed_at else "waiting"
+    if mail.sent_at:
+        state = "sent"
+    return InvitationMailInfo(
+        address=mail.address,
+        state=state,
+        sent_at=mail.sent_at,
+        link_expires_at=mail.link_expires_at,
+        error=mail.error,
+    )
