@@ -1,9 +1,10 @@
 """Routes for the signed-in browsers of the current user."""
 
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from app_server.access import web_sessions
 from app_server.access.audit_trail import CurrentTrail
@@ -11,6 +12,7 @@ from app_server.access.authentication import CurrentPrincipal, CurrentUser
 from app_server.access.principal import Principal
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Id, ReadSession, Session, Timestamp
+from app_server.users.models import WebSession
 
 router = APIRouter(prefix="/api/v1/web-sessions", tags=["Users"])
 
@@ -18,6 +20,7 @@ router = APIRouter(prefix="/api/v1/web-sessions", tags=["Users"])
 class WebSessionInfo(BaseModel):
     """A signed-in browser.
 
+    `name`: the name that the user has given to it; null if it has none.
     `user_agent`, `address`: those the browser had when it signed in. `last_used_at`: accurate to one hour.
     `expires_at`: when the session ends if it is not used before. `is_current`: whether this request came from
     this browser.
@@ -26,6 +29,7 @@ class WebSessionInfo(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: Id
+    name: str | None
     user_agent: str | None
     address: str | None
     created_at: Timestamp
@@ -34,14 +38,27 @@ class WebSessionInfo(BaseModel):
     is_current: bool = False
 
 
+class NameWebSession(BaseModel):
+    """`name`: null removes the name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)] | None
+
+
 @router.get("")
 async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -> list[WebSessionInfo]:
     rows = await web_sessions.list_sessions(session, principal.user.id)
-    current = _current(principal)
-    return [
-        WebSessionInfo.model_validate(row).model_copy(update={"is_current": row.id == current})
-        for row in rows
-    ]
+    return [_info(row, principal) for row in rows]
+
+
+@router.patch("/{session_id}")
+async def name_web_session(
+    principal: CurrentPrincipal, session: Session, session_id: UUID, body: NameWebSession
+) -> WebSessionInfo:
+    """Names this browser, so that its user recognises it in the list. 404 `web_session_not_found`."""
+    named = await web_sessions.name_session(session, principal.user.id, session_id, body.name)
+    return _info(named, principal)
 
 
 @router.delete("/{session_id}", status_code=204)
@@ -56,6 +73,11 @@ async def end_other_web_sessions(principal: CurrentPrincipal, trail: CurrentTrai
     """Signs out all browsers of the user except the one that sends this request."""
     for ended in await web_sessions.end_other_sessions(session, principal.user.id, _current(principal)):
         trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, ended))
+
+
+def _info(row: WebSession, principal: Principal) -> WebSessionInfo:
+    is_current = row.id == _current(principal)
+    return WebSessionInfo.model_validate(row).model_copy(update={"is_current": is_current})
 
 
 def _current(principal: Principal) -> UUID | None:

@@ -1,4 +1,4 @@
-"""Lists and ends the browser sessions of a user, and computes when a session expires."""
+"""Lists, names and ends the browser sessions of a user, and computes when a session expires."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -28,11 +28,25 @@ async def list_sessions(session: AsyncSession, user_id: UUID) -> Sequence[WebSes
     return (await session.scalars(query.order_by(WebSession.created_at.desc(), WebSession.id))).all()
 
 
+async def name_session(
+    session: AsyncSession, user_id: UUID, session_id: UUID, name: str | None
+) -> WebSession:
+    """Gives this session of the user a name; None removes it. Raises NotFound `web_session_not_found`."""
+    query = select(WebSession).where(
+        WebSession.user_id == user_id, WebSession.id == session_id, WebSession.expires_at > now()
+    )
+    found = await session.scalar(query)
+    if found is None:
+        raise _not_found()
+    found.name = name
+    return found
+
+
 async def end_session(session: AsyncSession, user_id: UUID, session_id: UUID) -> None:
     """Deletes this session of the user. Raises NotFound `web_session_not_found`."""
     statement = delete(WebSession).where(WebSession.user_id == user_id, WebSession.id == session_id)
     if await session.scalar(statement.returning(WebSession.id)) is None:
-        raise NotFound("There is no such signed-in browser.", code="web_session_not_found")
+        raise _not_found()
 
 
 async def end_other_sessions(session: AsyncSession, user_id: UUID, kept: UUID | None) -> Sequence[UUID]:
@@ -44,3 +58,7 @@ async def end_other_sessions(session: AsyncSession, user_id: UUID, kept: UUID | 
     if kept is not None:
         statement = statement.where(WebSession.id != kept)
     return (await session.scalars(statement.returning(WebSession.id))).all()
+
+
+def _not_found() -> NotFound:
+    return NotFound("There is no such signed-in browser.", code="web_session_not_found")

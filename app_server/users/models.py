@@ -75,6 +75,8 @@ class WebSession(Base):
     id: Mapped[UUID] = mapped_column(unique=True, default=uuid4)
     proof_hash: Mapped[str] = mapped_column(String(64))
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str | None] = mapped_column(String(100))
+    """The name that the user has given to the browser."""
     user_agent: Mapped[str | None] = mapped_column(String(300))
     """The browser's User-Agent header at the sign-in. The next field is the browser's address
     at the sign-in.

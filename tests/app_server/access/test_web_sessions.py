@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -59,6 +60,24 @@ async def test_all_browsers_are_listed_and_this_one_is_marked(
     assert await listed(client) == [], "the owner has signed in nowhere"
 
 
+async def test_a_user_names_their_browsers_and_no_others(
+    laptop: httpx.AsyncClient, phone: httpx.AsyncClient, client: httpx.AsyncClient
+) -> None:
+    _, laptops = await listed(phone)
+    path = f"{SESSIONS}/{laptops['id']}"
+    assert laptops["name"] is None
+    named = await phone.patch(path, json={"name": " Laptop at work "})
+    assert named.json() == {**laptops, "name": "Laptop at work"}
+    assert [(one["name"], one["is_current"]) for one in await listed(laptop)] == [
+        (None, False),
+        ("Laptop at work", True),
+    ]
+    for wrong in ({"name": "x" * 101}, {"name": " "}, {}):
+        assert_problem(await phone.patch(path, json=wrong), 422, "validation_failed")
+    assert_problem(await client.patch(path, json={"name": "Mine"}), 404, "web_session_not_found")
+    assert (await phone.patch(path, json={"name": None})).json()["name"] is None
+
+
 async def test_one_is_signed_out_with_all_it_has_open(
     app: App, laptop: httpx.AsyncClient, phone: httpx.AsyncClient
 ) -> None:
@@ -88,6 +107,8 @@ async def test_a_key_to_read_signs_nothing_out(app: App) -> None:
     async with acting_as(app, Role.MEMBER, [Permission.READ]) as reader:
         assert await listed(reader) == []
         assert_problem(await reader.delete(SESSIONS), 403, "permission_missing")
+        renamed = await reader.patch(f"{SESSIONS}/{uuid4()}", json={"name": "x"})
+        assert_problem(renamed, 403, "permission_missing")
 
 
 @pytest.mark.both_databases

@@ -12,6 +12,17 @@ export function webSessionsQuery() {
   })
 }
 
+/** Names a browser; null removes the name. The dialog shows the errors. */
+export function useNameWebSession() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ id, name }: { id: string; name: string | null }) =>
+      request<WebSession>(`/api/v1/web-sessions/${id}`, { method: 'PATCH', body: { name } }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: webSessionKeys.all }),
+    meta: { errorShownInline: true },
+  })
+}
+
 /** Signs out the browser of this id, or all others. */
 export function useEndWebSessions() {
   const queryClient = useQueryClient()

@@ -13,6 +13,7 @@ import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
+import { NameBrowserDialog } from './name-browser-dialog'
 import { nameOfBrowser } from './name-of-browser'
 
 /** In which browsers the user is signed in. */
@@ -48,7 +49,9 @@ export function WebSessionsSection() {
 function WebSessionRow({ session }: { session: WebSession }) {
   const { t } = useTranslation()
   const end = useEndWebSessions()
-  const name = nameOfBrowser(session.user_agent) ?? t('browsers.unknown')
+  const [isNaming, setIsNaming] = useState(false)
+  const program = nameOfBrowser(session.user_agent) ?? t('browsers.unknown')
+  const name = session.name ?? program
   const used = session.last_used_at
     ? t('browsers.last_used', { age: formatAge(session.last_used_at) })
     : t('browsers.not_used')
@@ -56,10 +59,10 @@ function WebSessionRow({ session }: { session: WebSession }) {
     end.mutate({ id: session.id }, { onSuccess: () => toast.success(t('browsers.signed_out', { name })) })
   }
   return (
-    <li className="flex items-center gap-4 px-4 py-3">
-      <div className="min-w-0 flex-1">
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-40">
         <p className="flex flex-wrap items-center gap-2 font-medium" title={session.user_agent ?? undefined}>
-          {name}
+          <span className="min-w-0 break-words">{name}</span>
           {session.is_current && (
             <Badge tone="success" icon={<CircleCheck />}>
               {t('browsers.current')}
@@ -67,7 +70,11 @@ function WebSessionRow({ session }: { session: WebSession }) {
           )}
         </p>
         <p className="text-xs text-muted">
-          {[t('browsers.since', { date: formatDateTime(session.created_at) }), session.address]
+          {[
+            session.name && program,
+            t('browsers.since', { date: formatDateTime(session.created_at) }),
+            session.address,
+          ]
             .filter(Boolean)
             .join(' · ')}
         </p>
@@ -75,6 +82,12 @@ function WebSessionRow({ session }: { session: WebSession }) {
           {used} · {t('browsers.ends', { date: formatDateTime(session.expires_at) })}
         </p>
       </div>
+      <Button size="sm" aria-label={t('browsers.rename_named', { name })} onClick={() => setIsNaming(true)}>
+        {t('browsers.rename')}
+      </Button>
+      {isNaming && (
+        <NameBrowserDialog session={session} shownName={name} onClose={() => setIsNaming(false)} />
+      )}
       {!session.is_current && (
         <Button
           size="sm"

@@ -10,6 +10,7 @@ const LINUX =
 function fakeWebSession(overrides: Partial<WebSession> = {}): WebSession {
   return {
     id: 'here',
+    name: null,
     user_agent: LINUX,
     address: '192.0.2.7',
     created_at: '2026-11-01T08:00:00Z',
@@ -26,6 +27,11 @@ function openBrowsers(...sessions: WebSession[]) {
     url: '/settings/browsers',
     extra: [
       http.get('*/api/v1/web-sessions', () => HttpResponse.json(stored)),
+      http.patch('*/api/v1/web-sessions/:id', async ({ params, request }) => {
+        const { name } = (await request.json()) as { name: string | null }
+        stored = stored.map((session) => (session.id === params.id ? { ...session, name } : session))
+        return HttpResponse.json(stored.find(({ id }) => id === params.id))
+      }),
       http.delete('*/api/v1/web-sessions/:id', ({ params }) => {
         stored = stored.filter(({ id }) => id !== params.id)
         return new HttpResponse(null, { status: 204 })
@@ -44,6 +50,20 @@ test('this browser is marked and cannot sign itself out here', async () => {
   expect(screen.getByText('This browser')).toBeVisible()
   expect(screen.getByText(/192\.0\.2\.7/)).toBeVisible()
   expect(screen.queryByRole('button', { name: /^Sign out / })).toBeNull()
+})
+
+test('a browser gets a name and loses it again', async () => {
+  const { user } = openBrowsers(fakeWebSession())
+  await user.click(await screen.findByRole('button', { name: 'Rename Chrome on Linux' }))
+  await user.type(screen.getByLabelText('Name'), ' Laptop at work ')
+  await user.click(screen.getByRole('button', { name: 'Rename' }))
+  expect(await screen.findByText('Laptop at work')).toBeVisible()
+  expect(screen.getByText(/^Chrome on Linux · Signed in/)).toBeVisible()
+
+  await user.click(await screen.findByRole('button', { name: 'Rename Laptop at work' }))
+  await user.clear(screen.getByLabelText('Name'))
+  await user.click(screen.getByRole('button', { name: 'Rename' }))
+  expect(await screen.findByText('Chrome on Linux')).toBeVisible()
 })
 
 test('another browser is signed out', async () => {
