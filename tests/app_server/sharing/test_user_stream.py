@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -19,13 +20,18 @@ from app_server.core.pubsub import LOOK
 from app_server.events.schemas import EventsReport
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import User
-from tests.app_server.conftest import App, http_client, listening
+from tests.app_server.access.test_people import PEOPLE, cookie_of, invite, signed_in
+from tests.app_server.conftest import App, listening
 from tests.app_server.sharing.test_sharing import ROOT, new_conversation, person, share, unshare
 from tests.app_server.streams import close_code
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.plain_http import NO_TLS
+from tests.support.signed_in import PROOF_HEADER
 
 STREAM = "/api/v1/users/me/stream"
+
+SOON_SECONDS = 20.0
+"""The documented figure is two seconds. A busy test machine gets ten times as much."""
 
 
 @pytest.fixture
@@ -193,13 +199,50 @@ async def test_the_same_as_server_sent_events_until_the_key_ends(
         assert [event async for event in events] == []
 
 
-async def test_a_websocket_ends_with_its_key_and_none_opens_without_one(
+async def test_open_streams_end_soon_after_a_key_a_browser_or_an_account_has_ended(
     app: App, client: httpx.AsyncClient, url: str
 ) -> None:
     made = (await client.post("/api/v1/api-keys", json={"name": "second"})).json()
     key = {"Authorization": f"Bearer {made['key']}"}
-    async with http_client(app.public, headers=key) as second, following(url, second) as (socket, _):
-        (await client.delete(f"/api/v1/api-keys/{made['id']}")).raise_for_status()
-        assert await close_code(socket) == 4001
+    leaving, banned = await invite(client, "Ada"), await invite(client, "Bo")
+    account = f"{PEOPLE}/{banned['person']['id']}"
+    async with (
+        signed_in(app, leaving["sign_in_link"]) as ada,
+        signed_in(app, banned["sign_in_link"]) as bo,
+        asyncio.TaskGroup() as group,
+    ):
+        for headers, end in (
+            (key, client.delete(f"/api/v1/api-keys/{made['id']}")),
+            (of_browser(ada), ada.delete("/api/v1/sign-in/session")),
+            (of_browser(bo), client.patch(account, json={"is_disabled": True})),
+        ):
+            group.create_task(require_soon(url, headers, end))
+
     async with websockets.connect(url.replace("http", "ws") + STREAM) as socket:
         assert await close_code(socket) == 4001
+
+
+def of_browser(browser: httpx.AsyncClient) -> dict[str, str]:
+    return {"Cookie": cookie_of(browser), PROOF_HEADER: browser.headers[PROOF_HEADER]}
+
+
+async def require_soon(url: str, headers: dict[str, str], end: Awaitable[httpx.Response]) -> None:
+    """Opens a WebSocket and a stream of server-sent events, and requires that both end soon after `end`."""
+    proof = headers.get(PROOF_HEADER)
+    offered: Any = ["slipway", f"slipway.proof.{proof}"] if proof else None
+    given = {"Origin": url, **headers}
+    async with (
+        websockets.connect(
+            url.replace("http", "ws") + STREAM, additional_headers=given, subprotocols=offered
+        ) as socket,
+        httpx.AsyncClient(verify=NO_TLS, timeout=PATIENCE_SECONDS) as program,
+        program.stream("GET", url + STREAM, headers=given) as reply,
+    ):
+        await read(socket, "snapshot")
+        events = (json.loads(line[6:]) async for line in reply.aiter_lines() if line.startswith("data: "))
+        assert (await anext(events))["type"] == "snapshot"
+        (await end).raise_for_status()
+        began = time.monotonic()
+        assert await close_code(socket) == 4001
+        assert [event["code"] async for event in events if event["type"] == "error"] == ["not_authenticated"]
+        assert time.monotonic() - began < SOON_SECONDS
