@@ -27,6 +27,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "PATCH /api/v1/memory/{note_id}": {"title": "x"},
     "PATCH /api/v1/settings/git-credentials/{credential_id}": {"username": "x"},
     "PATCH /api/v1/settings/mcp/{name}": {"enabled": False},
+    "PATCH /api/v1/web-sessions/{session_id}": {"name": "x"},
     "PUT /api/v1/secrets/{name}": {"name": NAME, "value": "a long value"},
     "POST /api/v1/settings/profiles/{name}/rename": {"new_name": "x"},
 }
