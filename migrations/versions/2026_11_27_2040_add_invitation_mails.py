@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_invitation_mails"
-down_revision = "choose_given_specs"
+down_revision = "follow_stopped_conversations"
 branch_labels = None
 depends_on = None
 
