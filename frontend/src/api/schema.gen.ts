@@ -2806,7 +2806,12 @@ export interface paths {
         put?: never;
         /**
          * Invite Person
-         * @description Creates an account, and the link by which its person signs in. 403 `role_not_manageable`.
+         * @description Creates an account, and the link by which its person signs in.
+         *
+         *     With `email`, the server sends the link to that address, and the reply has no link. The list of people
+         *     shows whether the message is sent.
+         *
+         *     403 `role_not_manageable`, 409 `no_mail_server` for `email`.
          */
         post: operations["invite_person_api_v1_people_post"];
         delete?: never;
@@ -5180,7 +5185,11 @@ export interface paths {
         delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Name Web Session
+         * @description Names this browser, so that its user recognises it in the list. 404 `web_session_not_found`.
+         */
+        patch: operations["name_web_session_api_v1_web_sessions__session_id__patch"];
         trace?: never;
     };
     "/health": {
@@ -7887,13 +7896,43 @@ export interface components {
             /** Updated At */
             updated_at: string;
         };
-        /** Invitation */
+        /**
+         * Invitation
+         * @description An invited person. `sign_in_link`: null if the server sends the link by e-mail.
+         */
         Invitation: {
             person: components["schemas"]["Person"];
-            sign_in_link: components["schemas"]["SignInLinkInfo"];
+            sign_in_link: components["schemas"]["SignInLinkInfo"] | null;
         };
-        /** InvitePerson */
+        /**
+         * InvitationMailInfo
+         * @description An invitation that the server sends by e-mail.
+         *
+         *     `state`: `waiting` until the mail server takes the message, `sent`, or `failed` after the last attempt.
+         *     `link_expires_at`: when the link in the sent message ends. `error`: why the last attempt failed.
+         */
+        InvitationMailInfo: {
+            /** Address */
+            address: string;
+            /** Error */
+            error: string | null;
+            /** Link Expires At */
+            link_expires_at: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "sent" | "failed";
+        };
+        /**
+         * InvitePerson
+         * @description A person to invite. `email`: the address to which the server sends the link.
+         */
         InvitePerson: {
+            /** Email */
+            email?: string | null;
             /** Name */
             name: string;
             /**
@@ -8668,6 +8707,14 @@ export interface components {
             expires_at: string | null;
         };
         /**
+         * NameWebSession
+         * @description `name`: null removes the name.
+         */
+        NameWebSession: {
+            /** Name */
+            name: string | null;
+        };
+        /**
          * NetworkCredential
          * @description A credential without its value.
          *
@@ -9071,8 +9118,9 @@ export interface components {
          *
          *     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
          *     enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-         *     authenticator app; only the list of all people has this field set. `is_service`: whether it
-         *     is a service account, which programs use and which cannot sign in.
+         *     authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null
+         *     if there was none. Only the list of all people has these two fields set. `is_service`: whether it is a
+         *     service account, which programs use and which cannot sign in.
          */
         Person: {
             /** Created At */
@@ -9088,6 +9136,7 @@ export interface components {
             has_totp: boolean;
             /** Id */
             id: string;
+            invitation_mail?: components["schemas"]["InvitationMailInfo"] | null;
             /**
              * Is Service
              * @default false
@@ -12200,7 +12249,8 @@ export interface components {
          *     path of this server, where their pages have no storage. The value depends on the address that the browser
          *     has used.
          *
-         *     `password_sign_in`: passwords are allowed and at least one user has one.
+         *     `password_sign_in`: passwords are allowed and at least one user has one. `sends_mail`: the server can send
+         *     e-mail.
          */
         WebClientConfig: {
             /**
@@ -12300,6 +12350,8 @@ export interface components {
             /** Recaptcha Site Key */
             recaptcha_site_key?: null;
             sandbox: components["schemas"]["SandboxIsolation"];
+            /** Sends Mail */
+            sends_mail: boolean;
             /**
              * Slack Enabled
              * @default false
@@ -12315,6 +12367,7 @@ export interface components {
          * WebSessionInfo
          * @description A signed-in browser.
          *
+         *     `name`: the name that the user has given to it; null if it has none.
          *     `user_agent`, `address`: those the browser had when it signed in. `last_used_at`: accurate to one hour.
          *     `expires_at`: when the session ends if it is not used before. `is_current`: whether this request came from
          *     this browser.
@@ -12335,6 +12388,8 @@ export interface components {
             is_current: boolean;
             /** Last Used At */
             last_used_at: string | null;
+            /** Name */
+            name: string | null;
             /** User Agent */
             user_agent: string | null;
         };
@@ -22043,6 +22098,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    name_web_session_api_v1_web_sessions__session_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NameWebSession"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebSessionInfo"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
