@@ -26,8 +26,6 @@ export interface Given {
   browser?: () => Response
   /** What follows the path of the page. */
   url?: string
-  /** Is told what the page changes of the conversation. */
-  onPatch?: (body: unknown) => void
 }
 
 /** Opens the page of one conversation; `sent` collects the bodies of what the page posts, by the end of the path. */
@@ -42,7 +40,6 @@ export function openConversation({
   pushes = [],
   extra = [],
   url = '',
-  onPatch,
   browser = () => HttpResponse.json({ is_open: false, pages: [], image_url: null }),
 }: Given = {}) {
   giveLayout()
@@ -68,7 +65,6 @@ export function openConversation({
       stream.handler as never,
       http.patch('*/app-conversations/:id', async ({ request }) => {
         const body = (await request.json()) as Partial<AppConversation>
-        onPatch?.(body)
         return HttpResponse.json({ ...known, ...body })
       }),
       http.get('*/git/patch', () => patch()),

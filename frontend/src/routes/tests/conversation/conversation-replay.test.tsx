@@ -105,14 +105,19 @@ describe('a link to an event', () => {
 })
 
 it('the menu on the page of a conversation archives it', async () => {
-  const patched: unknown[] = []
+  const asked: unknown[] = []
   const { user } = openConversation({
     conversation: { last_seq: 5 },
     events: EVENTS,
-    onPatch: (body) => patched.push(body),
+    extra: [
+      http.post('*/app-conversations/batch', async ({ request }) => {
+        asked.push(await request.json())
+        return HttpResponse.json({ results: [{ id: ID, conversation: null, problem: null }] })
+      }),
+    ],
   })
   await user.click(await screen.findByRole('button', { name: 'More actions' }))
   expect(await screen.findByRole('menuitem', { name: 'Replay' })).toBeVisible()
   await user.click(await screen.findByRole('menuitem', { name: 'Archive' }))
-  await waitFor(() => expect(patched).toEqual([{ archived: true }]))
+  await waitFor(() => expect(asked).toEqual([{ action: 'archive', ids: [ID] }]))
 })
