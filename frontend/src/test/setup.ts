@@ -1,5 +1,6 @@
 import '@testing-library/jest-dom/vitest'
 import { cleanup, configure } from '@testing-library/react'
+import { toast } from 'sonner'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { server } from './server'
 
@@ -38,6 +39,8 @@ beforeAll(() => {
 // One hook, because the order matters: pages must be unmounted before the handlers are removed.
 afterEach(() => {
   cleanup()
+  // The next page would show the messages that are still open.
+  toast.dismiss()
   server.resetHandlers()
   localStorage.clear()
   delete document.documentElement.dataset.theme
