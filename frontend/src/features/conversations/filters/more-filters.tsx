@@ -39,27 +39,45 @@ export function MoreFilters({ filter, onFilterChange }: MoreFiltersProps) {
         choices={owners}
         onValueChange={(owner) => set({ owner })}
       />
-      <label className="flex items-center gap-2 text-sm text-muted">
-        {t('conversations.filter_from')}
-        <Input
-          type="date"
+      <div className="grid w-full grid-cols-2 gap-2 sm:flex sm:w-auto">
+        <DayFilter
+          label={t('conversations.filter_from')}
           value={filter.from}
-          max={filter.to || undefined}
-          onChange={({ target }) => set({ from: target.value })}
-          className="sm:w-40"
+          max={filter.to}
+          onValueChange={(from) => set({ from })}
         />
-      </label>
-      <label className="flex items-center gap-2 text-sm text-muted">
-        {t('conversations.filter_to')}
-        <Input
-          type="date"
+        <DayFilter
+          label={t('conversations.filter_to')}
           value={filter.to}
-          min={filter.from || undefined}
-          onChange={({ target }) => set({ to: target.value })}
-          className="sm:w-40"
+          min={filter.from}
+          onValueChange={(to) => set({ to })}
         />
-      </label>
+      </div>
     </>
+  )
+}
+
+interface DayFilterProps {
+  label: string
+  value: string
+  min?: string
+  max?: string
+  onValueChange: (value: string) => void
+}
+
+function DayFilter({ label, value, min, max, onValueChange }: DayFilterProps) {
+  return (
+    <label className="flex min-w-0 flex-col gap-1 text-sm text-muted sm:flex-row sm:items-center sm:gap-2">
+      {label}
+      <Input
+        type="date"
+        value={value}
+        min={min || undefined}
+        max={max || undefined}
+        onChange={({ target }) => onValueChange(target.value)}
+        className="sm:w-40"
+      />
+    </label>
   )
 }
 
