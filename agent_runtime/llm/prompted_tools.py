@@ -12,13 +12,13 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.llm.calls_in_text import calls as prompted_calls
+from agent_runtime.llm.calls_in_text import other_markups
+from agent_runtime.llm.calls_in_text.values import kinds_of_parameters
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply, RequestedCall
-from agent_runtime.llm.written import calls as written_calls
-from agent_runtime.llm.written import other_markups
-from agent_runtime.llm.written.values import kinds_of_parameters
 
 ChatMessage = dict[str, Any]
 
@@ -76,7 +76,7 @@ def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     thought = _THOUGHT.match(reply.text)
     begin = thought.end() if thought else 0
     said = reply.text[begin:]
-    own = list(written_calls.calls(said, types, was_cut=reply.was_cut))
+    own = list(prompted_calls.calls(said, types, was_cut=reply.was_cut))
     others = other_markups.calls(said, types, was_cut=reply.was_cut)
     found = others if others and (not own or others[0][0] < own[0][0]) else own
     if not found:

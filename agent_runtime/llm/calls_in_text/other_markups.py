@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from agent_runtime.llm.arguments import MAX_REPAIRED_CHARS, object_of
-from agent_runtime.llm.written.calls import BROKEN, Types
-from agent_runtime.llm.written.gemma import object_at
-from agent_runtime.llm.written.values import TEXT, Kinds, converted
+from agent_runtime.llm.calls_in_text.calls import BROKEN, Types
+from agent_runtime.llm.calls_in_text.gemma import object_at
+from agent_runtime.llm.calls_in_text.values import TEXT, Kinds, converted
 
 OPENINGS = (
     "<tool_call",

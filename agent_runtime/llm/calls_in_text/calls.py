@@ -11,8 +11,8 @@ from itertools import islice
 
 import orjson
 
-from agent_runtime.llm.written.nested import OPENING, PARAMETER, hidden
-from agent_runtime.llm.written.values import TEXT, Kinds, converted
+from agent_runtime.llm.calls_in_text.nested import OPENING, PARAMETER, hidden
+from agent_runtime.llm.calls_in_text.values import TEXT, Kinds, converted
 
 BROKEN = "(the reply was cut off)"
 """The arguments of a call that was cut off. They are no JSON, so the call is answered and not run."""
