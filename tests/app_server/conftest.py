@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from app_server.main import WithState
 from app_server.users.models import User
 from app_server.users.service import create_api_key, find_owner
 from tests.support.apps import inner_app, public_app
+from tests.support.mail_receiver import MailReceiver
 from tests.support.sandbox_image import FLAVOUR
 
 
@@ -51,6 +52,13 @@ def no_outer_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def config(tmp_path: Path, database_url: str) -> Config:
     return Config(home=tmp_path / "home", database_url=SecretStr(database_url), sandbox="process")
+
+
+@pytest.fixture
+def mail() -> Iterator[MailReceiver]:
+    """A mail server that keeps what it gets. A test's `config` names its port."""
+    with MailReceiver() as receiver:
+        yield receiver
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Callbacks that tell people: in a chat, and by e-mail."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,12 +45,6 @@ class Chat:
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifespan, "DELIVERY_POLICY", QUICK)
-
-
-@pytest.fixture
-def mail() -> Iterator[MailReceiver]:
-    with MailReceiver() as receiver:
-        yield receiver
 
 
 @pytest.fixture

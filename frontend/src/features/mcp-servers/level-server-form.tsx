@@ -1,9 +1,8 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useSaveLevelItem, type AdministeredItem } from '@/api/people/level-items'
+import { DescriptionField } from '@/ui/form/description-field'
 import { EnforceField } from '@/ui/form/enforce-field'
-import { Field } from '@/ui/form/field'
-import { Input } from '@/ui/form/input'
 import { ServerFields } from './server-form'
 import { toServer, type ServerFormValues } from './server-schema'
 
@@ -46,16 +45,7 @@ export function LevelServerForm({ item, teamId, onClose }: LevelServerFormProps)
       onSubmit={handleSubmit}
       onCancel={onClose}
     >
-      <Field label={t('level_items.description')} hint={t('level_items.description_hint')}>
-        {(control) => (
-          <Input
-            {...control}
-            maxLength={1000}
-            value={description}
-            onChange={(event) => setDescription(event.target.value)}
-          />
-        )}
-      </Field>
+      <DescriptionField label={t('level_items.description')} description={description} onChange={setDescription} />
       <EnforceField isEnforced={isEnforced} onChange={setIsEnforced} />
     </ServerFields>
   )

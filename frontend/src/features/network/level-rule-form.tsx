@@ -2,6 +2,7 @@ import { useState, type SubmitEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useSaveLevelItem, type AdministeredItem } from '@/api/people/level-items'
 import { Button } from '@/ui/form/button'
+import { DescriptionField } from '@/ui/form/description-field'
 import { EnforceField } from '@/ui/form/enforce-field'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
@@ -56,16 +57,7 @@ export function LevelRuleForm({ item, teamId, onClose }: LevelRuleFormProps) {
         ]}
         onValueChange={setKind}
       />
-      <Field label={t('level_items.reason')} hint={t('level_items.description_hint')}>
-        {(control) => (
-          <Input
-            {...control}
-            maxLength={1000}
-            value={description}
-            onChange={(event) => setDescription(event.target.value)}
-          />
-        )}
-      </Field>
+      <DescriptionField label={t('level_items.reason')} description={description} onChange={setDescription} />
       <EnforceField isEnforced={isEnforced} onChange={setIsEnforced} />
       {save.isError && <ErrorState error={save.error} title={t('organisation.save_failed')} />}
       <DialogActions>

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { useSaveLevelItem, type AdministeredItem } from '@/api/people/level-items'
 import { RUNTIME_PLUGINS, type RuntimePluginName } from '@/api/sandboxes/sandbox-specs'
 import { Button } from '@/ui/form/button'
+import { DescriptionField } from '@/ui/form/description-field'
 import { EnforceField } from '@/ui/form/enforce-field'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
@@ -76,16 +77,7 @@ export function LevelImageForm({ item, teamId, onClose }: LevelImageFormProps) {
       />
       <ImageSource kind={kind} text={text} onChange={setText} />
       <OfferedPlugins offered={offered} onChange={setOffered} />
-      <Field label={t('level_items.description')} hint={t('level_items.description_hint')}>
-        {(control) => (
-          <Input
-            {...control}
-            maxLength={1000}
-            value={description}
-            onChange={(event) => setDescription(event.target.value)}
-          />
-        )}
-      </Field>
+      <DescriptionField label={t('level_items.description')} description={description} onChange={setDescription} />
       <label className="flex items-center gap-2 text-sm">
         <input
           type="checkbox"
