@@ -51,7 +51,9 @@ def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str
 def with_consents(
     request: StartConversationRequest, consents: Sequence[tuple[Path, Sequence[str]]]
 ) -> StartConversationRequest:
-    """Returns the request with these consents in place of its own, without empty and repeated ones."""
+    """Returns the request with these consents, which replace those that it had. Empty and repeated ones are
+    left out.
+    """
     merged: dict[Path, dict[str, None]] = {}
     for project, hashes in consents:
         merged.setdefault(project, {}).update(dict.fromkeys(hashes))

@@ -122,7 +122,7 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 
 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
-    """Returns which people have added an item of their own, by kind and name. user_id: only this person's
+    """Returns which people have added a personal item, by kind and name. user_id: only this person's
     items.
     """
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)

@@ -49,7 +49,8 @@ async def get_issue(number: Number, repository: Which = None) -> IssueText:
 async def comment_on_issue(
     number: Number,
     body: Annotated[
-        str, Field(min_length=1, max_length=60_000, description="Markdown; mentions tell nobody")
+        str,
+        Field(min_length=1, max_length=60_000, description="Markdown. A mention does not notify the person"),
     ],
     repository: Which = None,
 ) -> ToolDone:

@@ -82,7 +82,7 @@ def _allowed_inviter(person: User, inviter: User | None) -> User:
     if person.disabled_at is not None:
         raise _NotAllowed("The account of this person is disabled.")
     if inviter is None or inviter.disabled_at is not None or inviter.role not in ADMINISTRATORS:
-        raise _NotAllowed("The person who invites is no administrator any more.")
+        raise _NotAllowed("The person who invited is not an administrator any more.")
     return inviter
 
 

@@ -1,6 +1,5 @@
 """People are invited by e-mail, through a real exchange with a mail server."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -33,12 +32,6 @@ FEW = RetryPolicy(attempts=3, first_pause=timedelta(milliseconds=1), longest_pau
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery, "POLICY", FEW)
-
-
-@pytest.fixture
-def mail() -> Iterator[MailReceiver]:
-    with MailReceiver() as receiver:
-        yield receiver
 
 
 @pytest.fixture
@@ -108,7 +101,7 @@ async def test_a_failure_is_shown_beside_the_person(
     monkeypatch.setattr(delivery, "ADMINISTRATORS", frozenset[Role]())
     await client.post(PEOPLE, json=ADA)
     lost = await reaches(client, "failed")
-    assert lost["error"] == "The person who invites is no administrator any more."
+    assert lost["error"] == "The person who invited is not an administrator any more."
     assert mail.messages == []
 
     for wrong in NOT_ADDRESSES:

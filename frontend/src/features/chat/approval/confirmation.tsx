@@ -69,7 +69,7 @@ function Question({ actions }: { actions: PendingAction[] }) {
             key={action.event.id}
             action={action}
             answer={answers.get(action.event.id) ?? null}
-            // If there is only one step, it has no answer of its own; the buttons below answer it.
+            // A single step is answered by the buttons below.
             onAnswer={count > 1 ? (answer) => choose(action.event.id, answer) : null}
           />
         ))}
