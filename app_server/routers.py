@@ -12,7 +12,7 @@ from app_server.access import audit_routes, job_routes, key_routes, web_session_
 from app_server.access.route_access import (
     ADMINISTER,
     AUDIT,
-    AUDIT_STREAM,
+    INSTALLATION,
     KEYS,
     MCP,
     OPEN,
@@ -74,6 +74,7 @@ from app_server.mcp import router as mcp
 from app_server.mcp_broker import router as mcp_broker
 from app_server.mcp_servers import router as mcp_servers
 from app_server.memory import router as memory
+from app_server.organisations import router as organisations
 from app_server.pull_requests import router as pull_requests
 from app_server.sandbox_reports import router as webhooks
 from app_server.sandbox_specs import router as sandbox_specs
@@ -120,13 +121,14 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (password_settings.router, KEYS),
     (people_routes.router, ADMINISTER),
     (service_account_routes.router, ADMINISTER),
-    (provider_overview_routes.router, ADMINISTER),
+    (provider_overview_routes.router, INSTALLATION),
     (departure_routes.router, ADMINISTER),
+    (organisations.router, INSTALLATION),
     (teams.router, TEAMS),
     (scim.router, ADMINISTER),
-    (audit_stream.router, AUDIT_STREAM),
+    (audit_stream.router, INSTALLATION),
     (audit_routes.router, AUDIT),
-    (job_routes.router, ADMINISTER),
+    (job_routes.router, INSTALLATION),
     (settings.router, SETTINGS),
     (settings.sharing_router, ADMINISTER),
     (settings.facts_router, SETTINGS),
@@ -137,7 +139,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (git_credentials.router, SETTINGS),
     (commit_signing.router, SETTINGS),
     (signing_key_at_hosts.router, SETTINGS),
-    (git_apps.router, ADMINISTER),
+    (git_apps.router, INSTALLATION),
     (git_sign_ins.router, SETTINGS),
     (git_search.router, SETTINGS),
     (git_account.router, SETTINGS),
@@ -157,9 +159,9 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (skills.router, SETTINGS),
     (skill_catalogue.router, SETTINGS),
     (marketplaces.router, SETTINGS),
-    (marketplaces.shared_router, ADMINISTER),
+    (marketplaces.shared_router, INSTALLATION),
     (administration_routes.router, ADMINISTER),
-    (retention_routes.router, ADMINISTER),
+    (retention_routes.router, INSTALLATION),
     (callbacks.router, SETTINGS),
     (triggers.router, SETTINGS),
     (memory.router, SETTINGS),

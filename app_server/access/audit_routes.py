@@ -10,12 +10,14 @@ from fastapi.responses import StreamingResponse
 
 from app_server.access.audit_schemas import AuditEntryInfo, as_csv, as_json_lines
 from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
 from app_server.audit import search
 from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 from app_server.audit.search import AuditFilter
 from app_server.core.database import Database, ReadSession, ServerDatabase, now
 from app_server.core.errors import BadRequest
 from app_server.core.pagination import Limit, Page, PageId, decode_page_id, encode_page_id
+from app_server.users.organisations import organisation_not_found
 
 router = APIRouter(prefix="/api/v1/audit-log", tags=["Audit log"])
 
@@ -24,6 +26,7 @@ _MAX_DIGITS = 18
 
 
 def _filter(
+    user: CurrentUser,
     since: datetime | None = None,
     until: datetime | None = None,
     actor_id: UUID | None = None,
@@ -31,7 +34,13 @@ def _filter(
     target_kind: AuditTarget | None = None,
     target_id: Annotated[str | None, Query(max_length=300)] = None,
     outcome: AuditOutcome | None = None,
+    organisation_id: UUID | None = None,
 ) -> AuditFilter:
+    # Administrators of the installation read all entries, the others those of their organisation.
+    if not user.administers_installation:
+        if organisation_id not in {None, user.organisation_id}:
+            raise organisation_not_found()
+        organisation_id = user.organisation_id
     return AuditFilter(
         since=_aware(since),
         until=_aware(until),
@@ -40,6 +49,7 @@ def _filter(
         target_kind=target_kind,
         target_id=target_id,
         outcome=outcome,
+        organisation_id=organisation_id,
     )
 
 
@@ -52,7 +62,9 @@ async def search_audit_log(
 ) -> Page[AuditEntryInfo]:
     """Returns a page of audit log entries, newest first.
 
-    `since` is inclusive, `until` is exclusive; a time without a zone is UTC. 400 `bad_page_id`.
+    `since` is inclusive, `until` is exclusive; a time without a zone is UTC. Administrators of the default
+    organisation get the entries of all organisations, others those of their own. 400 `bad_page_id`, 404
+    `organisation_not_found`.
     """
     before = None if page_id is None else _position(page_id)
     entries, next_before = await search.search(session, wanted, before=before, limit=limit)

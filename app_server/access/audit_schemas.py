@@ -15,7 +15,9 @@ class AuditEntryInfo(BaseModel):
     """One action that was done or refused. `id`: 1, 2, 3 … without gaps.
 
     `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
-    unknown or is the server. `credential_id`: the id of the API key, the browser session or the sandbox.
+    unknown or is the server. `organisation_id`: the organisation whose administrators may read the entry;
+    null for entries of the server and for old ones.
+    `credential_id`: the id of the API key, the browser session or the sandbox.
     `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
     entry, 64 hex digits.
     """
@@ -26,6 +28,7 @@ class AuditEntryInfo(BaseModel):
     happened_at: Timestamp
     actor_id: Id | None
     actor_name: str | None
+    organisation_id: Id | None
     means: ActorMeans
     credential_id: Id | None
     address: str | None

@@ -33,11 +33,14 @@ class AuditTrail:
         target: tuple[AuditTarget, UUID | str] | None = None,
         *,
         outcome: AuditOutcome = AuditOutcome.SUCCESS,
+        of_organisation: UUID | None = None,
         **details: Any,
     ) -> None:
         """Adds an entry to the audit log.
 
-        target: the kind of the object, and its id or name. details: never a secret; values that are None are
+        target: the kind of the object, and its id or name. of_organisation: the organisation whose
+        administrators may read the entry; None means the actor's.
+        details: never a secret; values that are None are
         left out.
         """
         kind, id_ = target or (None, None)
@@ -48,6 +51,7 @@ class AuditTrail:
             target_id=id_.hex if isinstance(id_, UUID) else id_,
             outcome=outcome,
             details=details,
+            organisation_id=of_organisation,
         )
         record(session, entry)
 

@@ -119,7 +119,9 @@ async def _by_api_key(connection: HTTPConnection, key: str) -> Principal | None:
         )
     if api_key.last_used_at is None or now() - api_key.last_used_at > _KEY_TOUCH_INTERVAL:
         _in_background(connection, _touch_api_key(database, api_key), name="touch api key")
-    return Principal(user, permissions_of(user.role, api_key.scopes), Credential("key", api_key.id))
+    return Principal(
+        user, permissions_of(user.role, user.organisation_id, api_key.scopes), Credential("key", api_key.id)
+    )
 
 
 async def _by_session(connection: HTTPConnection, cookie: str) -> Principal | None:
@@ -144,7 +146,9 @@ async def _by_session(connection: HTTPConnection, cookie: str) -> Principal | No
     last_used_at = web_session.last_used_at
     if is_extended or last_used_at is None or now() - last_used_at > _SESSION_TOUCH_INTERVAL:
         _in_background(connection, _extend_session(database, web_session, end), name="extend web session")
-    return Principal(user, permissions_of(user.role), Credential("session", web_session.id))
+    return Principal(
+        user, permissions_of(user.role, user.organisation_id), Credential("session", web_session.id)
+    )
 
 
 def account_disabled() -> NotAuthenticated:

@@ -94,17 +94,17 @@ class CredentialsInUse:
                     query = _of_enabled_users(ApiKey.id, ApiKey.scopes, ApiKey).where(
                         ApiKey.id.in_(keys), lasting
                     )
-                    for id_, scopes, role in await session.execute(query):
-                        found[Credential("key", id_)] = permissions_of(role, scopes)
+                    for id_, scopes, role, organisation_id in await session.execute(query):
+                        found[Credential("key", id_)] = permissions_of(role, organisation_id, scopes)
                 if sessions:
                     query = _of_enabled_users(WebSession.id, null(), WebSession).where(
                         WebSession.id.in_(sessions), WebSession.expires_at > now()
                     )
-                    for id_, _, role in await session.execute(query):
-                        found[Credential("session", id_)] = permissions_of(role)
+                    for id_, _, role, organisation_id in await session.execute(query):
+                        found[Credential("session", id_)] = permissions_of(role, organisation_id)
         return found
 
 
 def _of_enabled_users(id_: Any, scopes: Any, credential: type[ApiKey | WebSession]) -> Select[Any]:
-    query = select(id_, scopes, User.role).select_from(credential)
+    query = select(id_, scopes, User.role, User.organisation_id).select_from(credential)
     return query.join(User, User.id == credential.user_id).where(User.disabled_at.is_(None))

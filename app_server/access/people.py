@@ -1,4 +1,4 @@
-"""The people who use this installation: inviting them, and changing what they may do."""
+"""The people of an organisation: inviting them, and changing what they may do."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -19,14 +19,20 @@ _MANAGED_BY: dict[Role, frozenset[Role]] = {
 }
 
 
-async def list_people(session: AsyncSession) -> Sequence[User]:
-    return (await session.scalars(select(User).order_by(User.created_at, User.id))).all()
+async def list_people(session: AsyncSession, organisation_id: UUID | None) -> Sequence[User]:
+    """Returns the people of an organisation. organisation_id: None means all organisations."""
+    query = select(User).order_by(User.created_at, User.id)
+    if organisation_id is not None:
+        query = query.where(User.organisation_id == organisation_id)
+    return (await session.scalars(query)).all()
 
 
-async def find(session: AsyncSession, person_id: UUID) -> User:
-    """Returns the user with this id. Raises NotFound `person_not_found`."""
+async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) -> User:
+    """Returns the user with this id. Raises NotFound `person_not_found`, also for a person of another
+    organisation.
+    """
     person = await session.get(User, person_id)
-    if person is None:
+    if person is None or person.organisation_id != organisation_id:
         raise NotFound("There is no such person.", code="person_not_found")
     return person
 

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from uuid import UUID
 
-from app_server.users.models import Role
+from app_server.users.models import Role, administers_installation
 
 
 class Permission(StrEnum):
@@ -19,12 +20,16 @@ class Permission(StrEnum):
     KEYS = "keys"
     """Create and delete one's own API keys, and sign out one's own browsers."""
     ADMINISTER = "administer"
-    """Invite and manage people, set their limits, and share model profiles with them."""
+    """Administer one's own organisation: invite and manage people, set their limits, and share model profiles
+    with them.
+    """
+    INSTALLATION = "installation"
+    """Administer what all organisations share: jobs, git apps, sign-in providers, marketplaces and more."""
     AUDIT = "audit"
     """Read and export the audit log."""
 
 
-_MEMBER = frozenset(set(Permission) - {Permission.ADMINISTER, Permission.AUDIT})
+_MEMBER = frozenset(set(Permission) - {Permission.ADMINISTER, Permission.INSTALLATION, Permission.AUDIT})
 
 OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
     {
@@ -36,10 +41,15 @@ OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
 )
 
 
-def permissions_of(role: Role, scopes: Collection[str] | None = None) -> frozenset[Permission]:
-    """Returns the permissions of a user with this role who uses a key with these scopes.
+def permissions_of(
+    role: Role, organisation_id: UUID, scopes: Collection[str] | None = None
+) -> frozenset[Permission]:
+    """Returns the permissions of a user with this role in this organisation who uses a key with these scopes.
 
-    scopes: None means that there is no limit: all permissions of the role.
+    scopes: None means that there is no limit: all permissions of the role. Only administrators of the default
+    organisation have the permission INSTALLATION.
     """
     allowed = OF_ROLE[role]
+    if not administers_installation(role, organisation_id):
+        allowed -= {Permission.INSTALLATION}
     return allowed if scopes is None else allowed.intersection(scopes)

@@ -49,12 +49,13 @@ WORK = RouteAccess(read=Permission.READ, change=Permission.WORK)
 SETTINGS = RouteAccess(read=Permission.READ, change=Permission.SETTINGS)
 KEYS = RouteAccess(read=Permission.READ, change=Permission.KEYS)
 ADMINISTER = RouteAccess(read=Permission.ADMINISTER, change=Permission.ADMINISTER)
+INSTALLATION = RouteAccess(read=Permission.INSTALLATION, change=Permission.INSTALLATION)
+"""For what all organisations share."""
 TEAMS = RouteAccess(read=Permission.READ, change=Permission.ADMINISTER)
 """Everyone reads what concerns them, and administrators change it."""
 MCP = RouteAccess(read=Permission.READ, change=Permission.READ)
 """The MCP server: each of its tools asks for its own permission."""
 AUDIT = RouteAccess(read=Permission.AUDIT, change=Permission.AUDIT)
-AUDIT_STREAM = RouteAccess(read=Permission.AUDIT, change=Permission.ADMINISTER)
 
 
 def permission_missing(permission: Permission) -> Forbidden:

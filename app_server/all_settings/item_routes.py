@@ -30,6 +30,7 @@ from app_server.sandboxes.service import ServerSandboxes
 from app_server.secrets import in_effect as secrets
 from app_server.secrets.schemas import SaveSecretOfLevel, SecretName
 from app_server.teams.service import find_team
+from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/settings/levels/items", tags=["Settings"])
 administration_router = APIRouter(prefix="/api/v1/administration/items", tags=["Administration"])
@@ -59,9 +60,11 @@ async def list_given_items(user: CurrentUser, session: ReadSession) -> list[Give
 
 
 @administration_router.get("")
-async def list_administered_items(session: ReadSession, cipher: ServerCipher) -> list[AdministeredItem]:
+async def list_administered_items(
+    user: CurrentUser, session: ReadSession, cipher: ServerCipher
+) -> list[AdministeredItem]:
     """Returns the items of the organisation and of all teams, and who overrides them."""
-    return await administered_items(session, cipher)
+    return await administered_items(session, cipher, user.organisation_id)
 
 
 @administration_router.put("/secret/{name}")
@@ -79,7 +82,7 @@ async def save_secret_of_level(
 
     400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
     """
-    owner = await _owner(session, team_id)
+    owner = await _owner(user, session, team_id)
     item, is_new = await secrets.save_for_level(session, cipher, owner, name, body, user.id)
     action = AuditAction.SECRET_CREATED if is_new else AuditAction.SECRET_CHANGED
     trail.record(
@@ -90,7 +93,7 @@ async def save_secret_of_level(
         enforced=body.enforced,
         **_whose(owner),
     )
-    return await administered(session, cipher, item)
+    return await administered(session, cipher, user.organisation_id, item)
 
 
 @administration_router.put("/mcp_server/{name}")
@@ -110,7 +113,7 @@ async def save_mcp_server_of_level(
     400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`, `mcp_variables_needed`,
     `too_many_items`.
     """
-    owner = await _owner(session, team_id)
+    owner = await _owner(user, session, team_id)
     item, is_new = await mcp_servers.save_for_level(session, cipher, owner, name, body, user.id)
     trail.record(
         session,
@@ -120,7 +123,7 @@ async def save_mcp_server_of_level(
         enforced=body.enforced,
         **_whose(owner),
     )
-    return await administered(session, cipher, item)
+    return await administered(session, cipher, user.organisation_id, item)
 
 
 @administration_router.put("/egress_rule/{name}")
@@ -138,12 +141,12 @@ async def save_egress_rule_of_level(
 
     404 `team_not_found`, 409 `too_many_items`.
     """
-    owner = await _owner(session, team_id)
+    owner = await _owner(user, session, team_id)
     item = await rules_of_levels.save_for_level(session, owner, name, body, user.id)
     target = (AuditTarget.NETWORK, name)
     told = {"allows": body.allows, "enforced": body.enforced, **_whose(owner)}
     trail.record(session, AuditAction.EGRESS_CHANGED, target, **told)
-    return await administered(session, cipher, item)
+    return await administered(session, cipher, user.organisation_id, item)
 
 
 @administration_router.put(
@@ -169,18 +172,21 @@ async def save_sandbox_spec_of_level(
 
     400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
     """
-    if reason := permission_of(config, sandboxes.describe(), user.role).why_not_own:
+    if reason := permission_of(
+        config, sandboxes.describe(), administers=user.administers_installation
+    ).why_not_own:
         raise sandbox_specs_not_allowed(reason)
-    owner = await _owner(session, team_id)
+    owner = await _owner(user, session, team_id)
     item = await sandbox_specs.save_for_level(session, owner, name, body, user.id)
     target = (AuditTarget.SANDBOX_SPEC, name)
     told = {"is_default": body.is_default, "enforced": body.enforced, **_whose(owner)}
     trail.record(session, AuditAction.SANDBOX_SPEC_CHANGED, target, **told)
-    return await administered(session, cipher, item)
+    return await administered(session, cipher, user.organisation_id, item)
 
 
 @administration_router.delete("/{kind}/{name}", status_code=204)
 async def delete_item_of_level(
+    user: CurrentUser,
     trail: CurrentTrail,
     session: Session,
     kind: LevelItemKind,
@@ -190,13 +196,15 @@ async def delete_item_of_level(
     """Deletes an item of a team, or of the organisation if `team_id` is left out. Agents cannot use it any
     more. 404 `item_not_set`, `team_not_found`.
     """
-    owner = await _owner(session, team_id)
+    owner = await _owner(user, session, team_id)
     await items.delete_item(session, owner, kind, name)
     trail.record(session, _DELETED[kind], (_TARGETS[kind], name), change="deleted", **_whose(owner))
 
 
-async def _owner(session: Session, team_id: UUID | None) -> LevelOwner:
-    return LevelOwner() if team_id is None else LevelOwner(team=await find_team(session, team_id))
+async def _owner(user: User, session: Session, team_id: UUID | None) -> LevelOwner:
+    organisation_id = user.organisation_id
+    team = None if team_id is None else await find_team(session, team_id, organisation_id)
+    return LevelOwner(organisation_id, team=team)
 
 
 def _whose(owner: LevelOwner) -> dict[str, Any]:

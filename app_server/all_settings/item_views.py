@@ -51,22 +51,29 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
     ]
 
 
-async def administered_items(session: AsyncSession, cipher: Cipher) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all teams, and who overrides them."""
-    return await _administered(session, cipher, await all_items(session))
+async def administered_items(
+    session: AsyncSession, cipher: Cipher, organisation_id: UUID
+) -> list[AdministeredItem]:
+    """Returns the items of the organisation and of all its teams, and who overrides them."""
+    return await _administered(session, cipher, organisation_id)
 
 
-async def administered(session: AsyncSession, cipher: Cipher, item: LevelItem) -> AdministeredItem:
+async def administered(
+    session: AsyncSession, cipher: Cipher, organisation_id: UUID, item: LevelItem
+) -> AdministeredItem:
     """Returns one item as administrators see it."""
-    shown = await _administered(session, cipher, await all_items(session), only=item)
+    shown = await _administered(session, cipher, organisation_id, only=item)
     return shown[0]
 
 
 async def _administered(
-    session: AsyncSession, cipher: Cipher, items: Sequence[LevelItem], *, only: LevelItem | None = None
+    session: AsyncSession, cipher: Cipher, organisation_id: UUID, *, only: LevelItem | None = None
 ) -> list[AdministeredItem]:
-    own = await _own(session)
-    names = {row.id: row.name for row in await session.execute(select(User.id, User.name))}
+    items = await all_items(session, organisation_id)
+    of_organisation = User.organisation_id == organisation_id
+    people = await session.execute(select(User.id, User.name).where(of_organisation))
+    names = {row.id: row.name for row in people}
+    own = {key: owners & names.keys() for key, owners in (await _own(session)).items()}
     members: defaultdict[UUID, set[UUID]] = defaultdict(set)
     for team_id, user_id in await session.execute(select(TeamMember.team_id, TeamMember.user_id)):
         members[team_id].add(user_id)

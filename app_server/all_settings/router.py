@@ -13,6 +13,7 @@ from app_server.core.errors import Forbidden
 from app_server.sandbox_specs.permission import permission_of
 from app_server.settings.confirmation import default_mode
 from app_server.users.models import User
+from app_server.users.organisations import Organisation
 from app_server.users.schemas import UserInfo
 
 router = APIRouter(prefix="/api/v1", tags=["Settings"])
@@ -74,11 +75,20 @@ async def get_current_user(
         raise Forbidden("Secrets are never shown.", code="secrets_not_exposed")
     settings = await _keeper(request, session, user).read()
     who = UserInfo.model_validate(user)
-    return CurrentUserInfo.model_validate({**settings.model_dump(), **who.model_dump()})
+    organisation = await session.get_one(Organisation, user.organisation_id)
+    return CurrentUserInfo.model_validate(
+        {**settings.model_dump(), **who.model_dump(), "organisation": organisation.name}
+    )
 
 
 def _keeper(request: Request, session: AsyncSession, user: User) -> SettingsStore:
     state = request.state
     kind = state.sandboxes.describe()
     mode = default_mode(is_isolated=kind.is_isolated)
-    return SettingsStore(session, state.cipher, user, mode, permission_of(state.config, kind, user.role))
+    return SettingsStore(
+        session,
+        state.cipher,
+        user,
+        mode,
+        permission_of(state.config, kind, administers=user.administers_installation),
+    )

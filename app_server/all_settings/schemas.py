@@ -127,7 +127,11 @@ class SettingsInfo(SettingsOfUser):
 
 
 class CurrentUserInfo(UserInfo, SettingsOfUser):
-    """The current user with all settings of this user."""
+    """The current user with all settings of this user. `organisation`: the name of the user's
+    organisation.
+    """
+
+    organisation: str
 
 
 class LLMDiff(BaseModel):

@@ -7,13 +7,13 @@ the last thing that a transaction locks, and it is locked only during the commit
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import event, insert, select, update
+from sqlalchemy import Uuid, column, event, insert, select, table, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session as SyncSession
 from sqlalchemy.orm import SessionTransaction
@@ -41,6 +41,10 @@ _HASHED = (
     "details",
     "previous_hash",
 )
+_HASHED_IF_SET = ("organisation_id",)
+"""Columns that older entries do not have. So the hashes of older entries stay valid."""
+_USERS = table("users", column("id", Uuid()), column("organisation_id", Uuid()))
+"""The few columns of a table of a higher layer that an entry needs."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class NewEntry:
     target_id: str | None = None
     outcome: AuditOutcome = AuditOutcome.SUCCESS
     details: Mapping[str, Any] = field(default_factory=dict)
+    organisation_id: UUID | None = None
+    """The organisation whose administrators may read the entry. None means the actor's organisation."""
 
 
 def record(session: AsyncSession, entry: NewEntry) -> None:
@@ -83,7 +89,8 @@ def hash_of(row: Mapping[str, Any]) -> str:
     """Returns the hash of an entry: the SHA-256 of its columns as canonical JSON, as 64 hex digits. `row`:
     the values by column name.
     """
-    values = {name: _canonical(row[name]) for name in _HASHED}
+    names = [*_HASHED, *(name for name in _HASHED_IF_SET if row[name] is not None)]
+    values = {name: _canonical(row[name]) for name in names}
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -93,12 +100,16 @@ def _write(session: SyncSession) -> None:
     if session.in_nested_transaction() or not (pending := session.info.pop(_PENDING, None)):
         return
     session.flush()  # locks all other rows of the transaction before the head
+    organisations = _organisations_of(session, pending)
     head = select(AuditHead.last_id, AuditHead.last_hash).where(AuditHead.id == HEAD_ID)
     last_id, last_hash = session.execute(head.with_for_update()).one()
     rows = []
     for entry in pending:
         last_id += 1
-        row = _row(entry, last_id, last_hash)
+        of_actor = organisations.get(entry.actor.user_id)
+        row = _row(
+            entry, last_id, last_hash, of_actor if entry.organisation_id is None else entry.organisation_id
+        )
         last_hash = row["hash"]
         rows.append(row)
     session.execute(insert(AuditEntry), rows)
@@ -112,13 +123,23 @@ def _forget(session: SyncSession, ended: SessionTransaction) -> None:
         session.info.pop(_PENDING, None)
 
 
-def _row(entry: NewEntry, id_: int, previous_hash: str) -> dict[str, Any]:
+def _organisations_of(session: SyncSession, entries: Sequence[NewEntry]) -> Mapping[UUID | None, UUID]:
+    """Returns the organisations of the actors who are users, by user id."""
+    ids = {entry.actor.user_id for entry in entries if entry.actor.user_id is not None}
+    if not ids:
+        return {}
+    rows = session.execute(select(_USERS.c.id, _USERS.c.organisation_id).where(_USERS.c.id.in_(ids)))
+    return dict(row.tuple() for row in rows)
+
+
+def _row(entry: NewEntry, id_: int, previous_hash: str, organisation_id: UUID | None) -> dict[str, Any]:
     actor = entry.actor
     row: dict[str, Any] = {
         "id": id_,
         "happened_at": now(),
         "actor_id": actor.user_id,
         "actor_name": actor.name,
+        "organisation_id": organisation_id,
         "means": actor.means,
         "credential_id": actor.credential_id,
         "address": actor.address,

@@ -28,6 +28,7 @@ class AuditEntry(Base):
         Index("ix_audit_entries_actor_id", "actor_id", "id"),
         Index("ix_audit_entries_action", "action", "id"),
         Index("ix_audit_entries_target_id", "target_id", "id"),
+        Index("ix_audit_entries_organisation_id", "organisation_id", "id"),
     )
 
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
@@ -36,6 +37,10 @@ class AuditEntry(Base):
     """The user who acted; null if unknown, or if the server itself acted."""
     actor_name: Mapped[str | None] = mapped_column(String(200))
     """The user's name at the time of the action."""
+    organisation_id: Mapped[UUID | None]
+    """The organisation whose administrators may read the entry; null for the server's own entries and for
+    those that are older than organisations. Administrators of the installation read all entries.
+    """
     means: Mapped[ActorMeans] = mapped_column(enum_column(ActorMeans))
     credential_id: Mapped[UUID | None]
     """The id of the API key, browser session or sandbox that was used."""

@@ -28,6 +28,7 @@ class AuditFilter:
     target_kind: AuditTarget | None = None
     target_id: str | None = None
     outcome: AuditOutcome | None = None
+    organisation_id: UUID | None = None
 
     def apply(self, query: Select[AuditEntry]) -> Select[AuditEntry]:
         if self.since is not None:
@@ -41,6 +42,7 @@ class AuditFilter:
             (AuditEntry.target_kind, self.target_kind),
             (AuditEntry.target_id, self.target_id),
             (AuditEntry.outcome, self.outcome),
+            (AuditEntry.organisation_id, self.organisation_id),
         ):
             if value is not None:
                 query = query.where(column == value)

@@ -16,7 +16,7 @@ from app_server.git_hosts.connect import GitHosts
 from app_server.git_hosts.own_comments import find_marked, mark
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import ItemKind
-from app_server.users.models import ADMINISTRATORS, User
+from app_server.users.models import User
 
 NO_PLACE: Final = "The conversation has no open pull request, and no issue has started it."
 
@@ -59,7 +59,7 @@ class Commenting:
         """
         async with self.database.read() as session:
             places = await self.places(session, conversation_id)
-        http = self.http if user.role in ADMINISTRATORS else self.guarded_http
+        http = self.http if user.administers_installation else self.guarded_http
         hosts = GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
         for place in places:
             async with self.database.read() as session:

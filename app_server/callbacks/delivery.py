@@ -137,7 +137,7 @@ class Deliveries:
         recipient, server = self._address(work.callback).removeprefix(MAILTO), self._mail_server
         if server is None:
             return await self._refuse(work, "This server cannot send e-mail.")
-        if work.user.role not in ADMINISTRATORS and not server.may_write_to(recipient):
+        if not work.user.administers_installation and not server.may_write_to(recipient):
             return await self._refuse(work, "Only administrators may write to this address.")
         began = time.monotonic()
         try:
@@ -185,7 +185,7 @@ class Deliveries:
 
     async def _call(self, work: _Work) -> dict[str, Any]:
         began = time.monotonic()
-        client = self._http if work.user.role in ADMINISTRATORS else self._guarded_http
+        client = self._http if work.user.administers_installation else self._guarded_http
         request = client.build_request(
             "POST", self._address(work.callback), timeout=_TIMEOUT, **self._message(work)
         )

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.core.jobs.queue import enqueue
+from app_server.users.colleagues import organisation_of
 from app_server.users.models import ADMINISTRATORS, User
 
 KIND = "callbacks.deliver"
@@ -27,8 +28,12 @@ async def enqueue_matching(
     owner of the conversation. events: positions and events. sets_off_tasks: False for a conversation that a
     callback has started and for a sub-conversation, so that tasks start no tasks.
     """
-    # Callbacks for everyone end when their owner is no longer an administrator.
-    administrators = select(User.id).where(User.role.in_(ADMINISTRATORS), User.disabled_at.is_(None))
+    # Callbacks for everyone end when their owner is no longer an administrator of this organisation.
+    administrators = select(User.id).where(
+        User.role.in_(ADMINISTRATORS),
+        User.disabled_at.is_(None),
+        User.organisation_id == organisation_of(user_id),
+    )
     query = select(Callback).where(
         Callback.is_enabled,
         or_(

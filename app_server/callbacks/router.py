@@ -145,9 +145,9 @@ async def redeliver(
 
 def _check_recipient(config: Config, principal: CurrentPrincipal, email: str) -> None:
     server = require_mail_server(config.mail)
-    if not principal.may(Permission.ADMINISTER) and not server.may_write_to(email):
+    if not principal.may(Permission.INSTALLATION) and not server.may_write_to(email):
         raise Forbidden(
-            "Only administrators may write to this address.",
+            "Only administrators of the installation may write to this address.",
             code="recipient_not_allowed",
             fix="Ask an administrator to add the address or its domain to the recipients of SLIPWAY_MAIL.",
         )

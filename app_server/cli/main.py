@@ -14,6 +14,7 @@ from app_server.cli.home import Home, Json, Port, configuration, in_database, le
 from app_server.cli.keys import keys
 from app_server.cli.login import key_for, login, logout, server_address
 from app_server.cli.sandboxes import images, run_doctor, sandboxes
+from app_server.cli.organisations import organisations
 from app_server.cli.users import users
 from app_server.core.config import Config, SandboxChoice
 from app_server.core.errors import ConfigurationError, StartFailure
@@ -32,6 +33,7 @@ app = typer.Typer(
 app.add_typer(images, name="images")
 app.add_typer(sandboxes, name="sandboxes")
 app.add_typer(users, name="users")
+app.add_typer(organisations, name="orgs")
 app.add_typer(audit, name="audit")
 app.add_typer(keys, name="keys")
 app.command(name="doctor")(run_doctor)

@@ -23,6 +23,7 @@ users = typer.Typer(help="The people who may sign in.", no_args_is_help=True)
 
 Named = Annotated[str, typer.Argument(metavar="USER", help="Their name or id.")]
 GivenRole = Literal["admin", "member", "viewer"]
+InvitedRole = Literal["owner", "admin", "member", "viewer"]
 Fate = Literal["hand-over", "delete"]
 
 
@@ -33,7 +34,7 @@ def list_users(as_json: Json = False, home: Home = None) -> None:
     from app_server.access.people_schemas import Person
 
     async def read(session: "AsyncSession", _config: Config) -> list[Person]:
-        return [Person.model_validate(person) for person in await list_people(session)]
+        return [Person.model_validate(person) for person in await list_people(session, None)]
 
     for person in in_database(configuration(home=home), read):
         if as_json:
@@ -47,9 +48,14 @@ def list_users(as_json: Json = False, home: Home = None) -> None:
 @users.command("invite")
 def invite_user(
     name: Annotated[str, typer.Argument(help="As others see them.")],
-    role: Annotated[GivenRole, typer.Option(help="What they may do.")] = "member",
+    role: Annotated[
+        InvitedRole, typer.Option(help="What they may do. An organisation has one owner.")
+    ] = "member",
     email: Annotated[
         str | None, typer.Option(help="Where the server sends the link. Needs SLIPWAY_MAIL.")
+    ] = None,
+    organisation: Annotated[
+        str | None, typer.Option(help="The organisation that they join. Default: the default one.")
     ] = None,
     port: Port = None,
     home: Home = None,
@@ -57,21 +63,24 @@ def invite_user(
     """Create an account and print the one-time link by which its person signs in, or have it sent."""
     from pydantic import ValidationError
 
-    from app_server.access.people_schemas import InvitePerson
-    from app_server.sign_in import invitations
+    from app_server.organisations.schemas import InviteIntoOrganisation
+    from app_server.organisations.service import find_by_name, invite_into
     from app_server.users.models import Role
+    from app_server.users.organisations import DEFAULT_ORGANISATION_ID, find_organisation
 
     if not name.strip() or len(name.strip()) > 200:
         leave("A name has 1 to 200 characters.")
     try:
-        wanted = InvitePerson(name=name, role=Role(role), email=email)
+        wanted = InviteIntoOrganisation(name=name, role=Role(role), email=email)
     except ValidationError:
         leave(f"{email!r} is not an e-mail address.")
 
     async def invite(session: "AsyncSession", config: Config) -> str:
-        _, link = await invitations.invite(
-            session, config, await _trail(session), name=wanted.name, role=wanted.role, email=wanted.email
-        )
+        if organisation is None:
+            joined = await find_organisation(session, DEFAULT_ORGANISATION_ID)
+        else:
+            joined = await find_by_name(session, organisation)
+        _, link = await invite_into(session, config, await trail_of_owner(session), joined, wanted)
         return link.url if link else f"The server sends the link to {wanted.email} while it runs."
 
     typer.echo(in_database(configuration(port=port, home=home), invite))
@@ -83,8 +92,8 @@ def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> No
     from app_server.sign_in.invitations import new_link
 
     async def link(session: "AsyncSession", config: Config) -> str:
-        person = await _found(session, user)
-        return (await new_link(session, config, person, await _trail(session))).url
+        person = await found_user(session, user)
+        return (await new_link(session, config, person, await trail_of_owner(session))).url
 
     typer.echo(in_database(configuration(port=port, home=home), link))
 
@@ -104,11 +113,11 @@ def set_password(
     from app_server.sign_in.passwords.hashing import PasswordHashing
 
     async def found(session: "AsyncSession", _config: Config) -> "tuple[User, str, AuditTrail]":
-        person = await _found(session, user)
+        person = await found_user(session, user)
         require_can_sign_in(person)
         known = await accounts.find(session, person.id)
         login_name = login or (known.login_name if known else policy.suggested_login_name(person.name))
-        return person, login_name, await _trail(session)
+        return person, login_name, await trail_of_owner(session)
 
     config = configuration(home=home)
     person, login_name, trail = in_database(config, found)
@@ -133,11 +142,11 @@ def reset_totp(user: Named, home: Home = None) -> None:
     from app_server.sign_in.passwords import totp
 
     async def reset(session: "AsyncSession", _config: Config) -> tuple[str, bool]:
-        person = await _found(session, user)
+        person = await found_user(session, user)
         had_one = await totp.remove(session, person.id)
         if had_one:
             target = (AuditTarget.USER, person.id)
-            trail = await _trail(session)
+            trail = await trail_of_owner(session)
             trail.record(session, AuditAction.TWO_FACTOR_DISABLED, target, name=person.name)
         return person.name, had_one
 
@@ -178,8 +187,8 @@ def export_user(
 
     async def export(database: "Database", _config: Config) -> str:
         async with database.session() as session:
-            person = await _found(session, user)
-            trail = await _trail(session)
+            person = await found_user(session, user)
+            trail = await trail_of_owner(session)
             target = (AuditTarget.USER, person.id)
             trail.record(session, AuditAction.MEMBER_EXPORTED, target, name=person.name)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
@@ -219,7 +228,7 @@ def delete_user(
         leave("Say who gets what is handed over: --to USER")
 
     async def described(session: "AsyncSession", _config: Config) -> str:
-        person = await _found(session, user)
+        person = await found_user(session, user)
         had = await belongings_of(session, person.id)
         told = [f"{getattr(had, kind)} {kind}: {fate}" for kind, fate in fates.items()]
         return f"{person.name}: {', '.join(told)}. Everything else of theirs is deleted. Go on?"
@@ -227,11 +236,11 @@ def delete_user(
     typer.confirm(in_database(config, described), abort=True)
 
     async def begin(session: "AsyncSession", _config: Config) -> str:
-        person = await _found(session, user)
-        heir = await _found(session, to) if to else None
+        person = await found_user(session, user)
+        heir = await found_user(session, to) if to else None
         chosen = {kind: fate.replace("-", "_") for kind, fate in fates.items()}
         wanted = DeletePerson.model_validate({**chosen, "heir_id": heir and heir.id})
-        await begin_deletion(session, await _trail(session), await _owner(session), person, wanted)
+        await begin_deletion(session, await trail_of_owner(session), await _owner(session), person, wanted)
         return person.name
 
     typer.echo(f"{in_database(config, begin)} is disabled and is being deleted.")
@@ -244,7 +253,7 @@ def _change(user: str, home: Path | None, **wanted: object) -> None:
 
     async def work(session: "AsyncSession", _config: Config) -> Person:
         owner = await _owner(session)
-        person = await _found(session, user)
+        person = await found_user(session, user)
         trail = trail_of_command_line(owner)
         change(session, owner, trail, person, ChangePerson.model_validate(wanted))
         await session.flush()
@@ -263,19 +272,19 @@ async def _owner(session: "AsyncSession") -> "User":
     return owner
 
 
-async def _trail(session: "AsyncSession") -> "AuditTrail":
+async def trail_of_owner(session: "AsyncSession") -> "AuditTrail":
     from app_server.access.audit_trail import trail_of_command_line
 
     return trail_of_command_line(await _owner(session))
 
 
-async def _found(session: "AsyncSession", user: str) -> "User":
+async def found_user(session: "AsyncSession", user: str) -> "User":
     """Returns the user with this id or name. Ends the program if there is none, or if several
     have this name.
     """
     from app_server.access.people import list_people
 
-    people = await list_people(session)
+    people = await list_people(session, None)
     found = [one for one in people if user in {str(one.id), one.id.hex}]
     found = found or [one for one in people if one.name == user]
     if not found:

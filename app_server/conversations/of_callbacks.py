@@ -26,7 +26,7 @@ def starter(
     """Returns the function that starts them."""
 
     async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:
-        if Permission.WORK not in permissions_of(user.role):
+        if Permission.WORK not in permissions_of(user.role, user.organisation_id):
             raise Forbidden("The user of the callback may not start conversations.")
         async with database.session() as session:
             origin = await session.get(Conversation, origin_id)
@@ -39,7 +39,7 @@ def starter(
                 user,
                 _request(origin, task_id, title, text),
                 sandboxes=sandboxes,
-                specs=permission_of(config, sandboxes.describe(), user.role),
+                specs=permission_of(config, sandboxes.describe(), administers=user.administers_installation),
             )
         start_worker.wake()
 

@@ -28,6 +28,7 @@ class SignInProvider(BaseModel):
     roles: the role for each group of the provider. A person in several groups gets the strongest role.
     default_role: the role of people in none of these groups. If it is null, they cannot sign in.
     teams: the Slipway team for each group of the provider. A team that does not exist is created.
+    organisation: the name of the organisation that new people join. Null: the default organisation.
     knows_scim_people: if true, the first sign-in of a person opens the account that SCIM has made with the
     person's verified e-mail address as its user name.
     allowed_domains: when not empty, only people whose verified e-mail address is in one of these domains.
@@ -42,8 +43,15 @@ class SignInProvider(BaseModel):
     roles: dict[str, GivenRole] = {}
     default_role: GivenRole | None = "member"
     teams: dict[str, TeamName] = {}
+    organisation: str | None = Field(None, min_length=1, max_length=100)
     knows_scim_people: bool = False
     allowed_domains: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _scim_people_are_of_the_default_organisation(self) -> Self:
+        if self.organisation is not None and self.knows_scim_people:
+            raise ValueError("knows_scim_people is for providers without an organisation")
+        return self
 
     @field_validator("allowed_domains")
     @classmethod

@@ -28,7 +28,7 @@ async def belongings_of(session: AsyncSession, person_id: UUID) -> Belongings:
     return Belongings(
         conversations=await count(Conversation, Conversation.deleted_at.is_(None)),
         profiles=await count(LLMProfile),
-        shared_profiles=await count(LLMProfile, LLMProfile.is_shared.is_(True)),
+        shared_profiles=await count(LLMProfile, LLMProfile.shared_in.is_not(None)),
         callbacks=await count(Callback),
         triggers=await count(Trigger),
         starting=await count(StartTask, StartTask.status.not_in(ended)),

@@ -131,7 +131,7 @@ def deleter(database: Database, sandboxes: Sandboxes) -> Handler:
 async def _heir(session: AsyncSession, person: User, wanted: DeletePerson) -> User | None:
     if wanted.heir_id is None or not wanted.hands_over:
         return None
-    heir = await people.find(session, wanted.heir_id)
+    heir = await people.find(session, wanted.heir_id, person.organisation_id)
     if heir.id == person.id or heir.disabled_at is not None:
         raise BadRequest(
             "What is handed over must go to another person, whose account is enabled.",

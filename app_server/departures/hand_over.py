@@ -27,7 +27,7 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
     """
     theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person_id))).all()
     names = set(await session.scalars(select(LLMProfile.name).where(LLMProfile.user_id == heir.id)))
-    may_share = Permission.ADMINISTER in permissions_of(heir.role)
+    may_share = Permission.ADMINISTER in permissions_of(heir.role, heir.organisation_id)
     renamed: dict[str, str] = {}
     for profile in theirs:
         if profile.name in names:
@@ -35,7 +35,8 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
         names.add(profile.name)
         profile.user_id = heir.id
         profile.is_active = False
-        profile.is_shared = profile.is_shared and may_share
+        if not may_share:
+            profile.shared_in = None
     await session.flush()
     return renamed
 
@@ -89,7 +90,7 @@ async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User
     of all users apply only to the heir's own conversations from then on.
     """
     values: dict[str, object] = {"user_id": heir.id}
-    if Permission.ADMINISTER not in permissions_of(heir.role):
+    if Permission.ADMINISTER not in permissions_of(heir.role, heir.organisation_id):
         values["is_for_everyone"] = False
     await session.execute(update(Callback).where(Callback.user_id == person_id).values(**values))
 

@@ -23,9 +23,9 @@ router = APIRouter(prefix="/api/v1/people/{person_id}", tags=["People"])
 
 
 @router.get("/belongings")
-async def get_belongings(session: ReadSession, person_id: UUID) -> Belongings:
+async def get_belongings(manager: CurrentUser, session: ReadSession, person_id: UUID) -> Belongings:
     """Returns how much a person has, before it is handed over or deleted. 404 `person_not_found`."""
-    person = await people.find(session, person_id)
+    person = await people.find(session, person_id, manager.organisation_id)
     return await belongings_of(session, person.id)
 
 
@@ -46,7 +46,7 @@ async def delete_person(
     `person_being_deleted`, `conversations_starting`.
     """
     async with database.session() as session:
-        person = await people.find(session, person_id)
+        person = await people.find(session, person_id, manager.organisation_id)
         deleted = await begin_deletion(session, trail, manager, person, body)
         shown = Person.model_validate(person)
     for each in deleted:
@@ -65,7 +65,7 @@ async def export_person(
     403 `role_not_manageable`, 404 `person_not_found`.
     """
     async with database.session() as session:
-        person = await people.find(session, person_id)
+        person = await people.find(session, person_id, manager.organisation_id)
         if person.id != manager.id:
             people.require_can_manage(manager, person.role)
         target = (AuditTarget.USER, person.id)

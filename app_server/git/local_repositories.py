@@ -5,17 +5,16 @@ from pathlib import Path
 from app_server.core.errors import StartFailure
 from app_server.demo import repository_path
 from app_server.git.address import Address
-from app_server.users.models import Role
 
 
-def refuse_foreign_path(address: Address, role: Role, home: Path) -> None:
-    """Refuses a repository on the server's machine unless the user is an owner or admin. Everyone may use the
-    sample repository in `home`, the server's own directory.
+def refuse_foreign_path(address: Address, home: Path, *, administers: bool) -> None:
+    """Refuses a repository on the server's machine unless the user administers the installation. Everyone may
+    use the sample repository in `home`, the server's own directory.
 
     Raises StartFailure `repository_not_allowed`.
     """
     is_foreign = address.local_path is not None and address.local_path != repository_path(home)
-    if is_foreign and role not in {Role.OWNER, Role.ADMIN}:
+    if is_foreign and not administers:
         raise StartFailure(
             "repository_not_allowed",
             "Only owners and admins may use repositories that lie on the server.",

@@ -9,7 +9,6 @@ from app_server.core.config import Config
 from app_server.core.errors import Forbidden, StartFailure
 from app_server.http.guarded_client import Guard
 from app_server.http.outgoing_proxy import upstream_of
-from app_server.users.models import ADMINISTRATORS, Role
 
 _PORTS = {"http": 80, "https": 443}
 # The target of a redirect has not been checked.
@@ -26,11 +25,13 @@ class GitConnectionOptions:
     ssh_options: str = ""
 
 
-def guard_for(config: Config, role: Role) -> Guard | None:
-    """Returns the guard for the repositories that a user names. Returns None for administrators: they may
-    name repositories on any host, as they may name models and MCP servers.
+def guard_for(config: Config, *, administers: bool) -> Guard | None:
+    """Returns the guard for the repositories that a user names. Returns None for administrators of the
+    installation: they may name repositories on any host, as they may name models and MCP servers.
+
+    administers: whether the user is one, see User.administers_installation.
     """
-    if role in ADMINISTRATORS:
+    if administers:
         return None
     return Guard(parse_named(config.egress_private), upstream=upstream_of())
 

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.errors import Conflict, NotFound
 from app_server.levels.models import Level, LevelItemKind, LevelSetting
 from app_server.levels.resolution import LevelValue, in_order
-from app_server.levels.service import LevelOwner, as_value, rows_for, rows_with_team, setting_enforced
+from app_server.levels.service import LevelOwner, as_value, is_in, rows_for, rows_with_team, setting_enforced
 from app_server.teams.models import Team
 
 MAX_ITEMS = 100
@@ -84,14 +84,18 @@ async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: Level
             raise setting_enforced(name, replace(item.level_value, value=None))
 
 
-async def all_items(session: AsyncSession, *kinds: LevelItemKind) -> Sequence[LevelItem]:
-    """Returns the items of the organisation and of all teams, sorted by kind and name.
+async def all_items(
+    session: AsyncSession, organisation_id: UUID | None, *kinds: LevelItemKind
+) -> Sequence[LevelItem]:
+    """Returns the items of an organisation and of all its teams, sorted by kind and name.
 
-    kinds: none for all.
+    organisation_id: None means all organisations. kinds: none for all.
     """
     query = (
         rows_with_team().where(_is_of(*kinds)).order_by(LevelSetting.name, LevelSetting.level, Team.name_key)
     )
+    if organisation_id is not None:
+        query = query.where(is_in(organisation_id))
     return [_item(row, team_name) for row, team_name in await session.execute(query)]
 
 

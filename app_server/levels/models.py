@@ -10,12 +10,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, enum_column, now
 
-ORGANISATION_ID = UUID(int=0)
-"""The owner of the settings of the organisation. An installation has one organisation."""
-
 
 class Level(StrEnum):
-    """Whom a value applies to: all users of this installation, the members of a team, or one person."""
+    """Whom a value applies to: all users of an organisation, the members of a team, or one person."""
 
     ORGANISATION = "organisation"
     TEAM = "team"
@@ -59,7 +56,7 @@ class LevelSetting(Base):
 
     name: a SettingName, or for an item `kind:name`. value: for an item, what everyone may read of it.
     sealed_encrypted: for an item, the part that is never shown; None if there is none.
-    owner_id: ORGANISATION_ID, or the id of the team or the user. team_id, user_id: the same id again for
+    owner_id: the id of the organisation, the team or the user. team_id, user_id: the same id again for
     these two levels, so that the row is deleted with its owner. enforced: lower levels cannot override the
     value; always False for users. set_by: who has set the value; None if the account is deleted.
     """

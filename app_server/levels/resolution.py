@@ -15,13 +15,16 @@ from app_server.levels.models import Level
 
 @dataclass(frozen=True)
 class LevelValue:
-    """One value of a setting. team_id and team_name: for the level TEAM, else None."""
+    """One value of a setting. team_id and team_name: for the level TEAM, else None. owner_id: the id of the
+    organisation, team or user; None for a value that is not stored.
+    """
 
     level: Level
     value: Any
     enforced: bool = False
     team_id: UUID | None = None
     team_name: str | None = None
+    owner_id: UUID | None = None
 
     @property
     def whose(self) -> str:

@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, delete, or_, select
+from sqlalchemy import ColumnElement, Select, delete, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import Forbidden
-from app_server.levels.models import ORGANISATION_ID, Level, LevelSetting, SettingName
+from app_server.levels.models import Level, LevelSetting, SettingName
 from app_server.levels.resolution import LevelValue, in_order
 from app_server.teams.membership import teams_of
 from app_server.teams.models import Team
+from app_server.users.colleagues import members_of, organisation_of
 from app_server.users.models import User
 
 
 @dataclass(frozen=True)
 class LevelOwner:
-    """The owner of a value: a team or a person, or the organisation if both are None."""
+    """The owner of a value: a team or a person of an organisation, or the organisation if both are None."""
 
+    organisation_id: UUID
     team: Team | None = None
     person: User | None = None
 
@@ -33,7 +35,7 @@ class LevelOwner:
     @property
     def id(self) -> UUID:
         owner = self.team or self.person
-        return ORGANISATION_ID if owner is None else owner.id
+        return self.organisation_id if owner is None else owner.id
 
 
 async def values_for(
@@ -111,15 +113,17 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
     return await session.scalar(this.returning(LevelSetting.name)) is not None
 
 
-async def all_values(session: AsyncSession) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns the values of all levels, each with its team's name."""
-    query = rows_with_team().where(LevelSetting.name.in_(SettingName))
+async def all_values(
+    session: AsyncSession, organisation_id: UUID
+) -> Sequence[tuple[LevelSetting, str | None]]:
+    """Returns the values of all levels in an organisation, each with its team's name."""
+    query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
     return [(row, team_name) for row, team_name in rows]
 
 
 def as_value(row: LevelSetting, team_name: str | None) -> LevelValue:
-    return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name)
+    return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id)
 
 
 def setting_enforced(name: str, value: LevelValue) -> Forbidden:
@@ -144,8 +148,19 @@ def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
     """Returns the query for the rows that concern a person, each with its team's name."""
     return rows_with_team().where(
         or_(
-            LevelSetting.owner_id.in_((ORGANISATION_ID, user_id)), LevelSetting.team_id.in_(teams_of(user_id))
+            LevelSetting.owner_id == user_id,
+            LevelSetting.owner_id == organisation_of(user_id),
+            LevelSetting.team_id.in_(teams_of(user_id)),
         )
+    )
+
+
+def is_in(organisation_id: UUID) -> ColumnElement[bool]:
+    """Returns the condition that a row belongs to an organisation, or to a team or a person of it."""
+    return or_(
+        LevelSetting.owner_id == organisation_id,
+        LevelSetting.team_id.in_(select(Team.id).where(Team.organisation_id == organisation_id)),
+        LevelSetting.user_id.in_(members_of(organisation_id)),
     )
 
 

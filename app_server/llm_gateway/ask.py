@@ -49,7 +49,7 @@ async def ask(
                 key = signed_in.token
                 location = profile.chosen.location or DEFAULT_LOCATION
                 vendor = replace(vendor, place=(signed_in.project, location))
-            is_guarded = vendor.base_url is not None and not _is_shared_with(user, profile)
+            is_guarded = vendor.base_url is not None and not _is_trusted(user, profile)
             if vendor.base_url and is_guarded:
                 await require_callable(request, user, vendor.base_url)
             with _address_kept(profile, user):
@@ -78,7 +78,7 @@ async def passed(
 
     Raises the errors of `pass_through`, and Forbidden `private_address`.
     """
-    is_guarded = profile.base_url is not None and not _is_shared_with(user, profile)
+    is_guarded = profile.base_url is not None and not _is_trusted(user, profile)
     with _address_kept(profile, user):
         return await pass_through(
             http_of(request, user) if is_guarded else request.state.http,
@@ -92,10 +92,15 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns True if the profile belongs to another user. Then an administrator has set its address, so the
+    """Returns True if the profile belongs to another user, who is an administrator of the organisation."""
+    return profile.user_id != user.id
+
+
+def _is_trusted(user: User, profile: LLMProfile) -> bool:
+    """Returns True if an administrator of the installation has set the address of a shared profile. Then the
     address may be a private one.
     """
-    return profile.user_id != user.id
+    return _is_shared_with(user, profile) and user.is_of_default_organisation
 
 
 @contextmanager

@@ -30,7 +30,7 @@ async def preview_marketplaces(
     A marketplace that cannot be read is named in `errors`. At most 20 marketplaces.
     """
     wanted = [each.without_scope() for each in body]
-    return await service.preview(wanted, guard_for(config, user.role))
+    return await service.preview(wanted, guard_for(config, administers=user.administers_installation))
 
 
 @shared_router.put("/shared")

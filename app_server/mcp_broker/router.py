@@ -43,7 +43,8 @@ async def exchange(
     """Passes a request (streamable HTTP) on to an MCP server and streams its reply. `name`: the name of the
     server in the settings of the sandbox's user, of a team of the user or of the organisation.
 
-    An administrator has set the address of a server of the organisation or a team, so it may be private.
+    In the default organisation, an administrator of the installation has set the address of a server of the
+    organisation or a team, so it may be private.
     """
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:
@@ -59,7 +60,9 @@ async def exchange(
     target = UpstreamServer(
         name=name, url=definition.url, headers=definition.headers, timeout_seconds=definition.timeout
     )
-    http: httpx.AsyncClient = request.state.http if server.is_given else http_of(request, user)
+    http: httpx.AsyncClient = (
+        request.state.http if server.is_given and user.is_of_default_organisation else http_of(request, user)
+    )
     if definition.auth is not None:
         target = await _signed_in(target, server.id, request.state.mcp_grants, http)
     with request.state.mcp_exchanges.of(sandbox.id) as place:

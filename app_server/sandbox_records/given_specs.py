@@ -33,14 +33,14 @@ class GivenSpec(BaseModel):
 
 async def given_bases(session: AsyncSession) -> set[str]:
     """Returns the names of the base images of all given specs."""
-    return {GivenSpec.of(item).base for item in await all_items(session, LevelItemKind.SANDBOX_SPEC)}
+    return {GivenSpec.of(item).base for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC)}
 
 
 async def given_files(session: AsyncSession, base: str) -> tuple[dict[str, Any], bytes] | None:
     """Returns the description and the gzipped tar of the files that this base image is built from. Returns
     None if no given spec has them.
     """
-    for item in await all_items(session, LevelItemKind.SANDBOX_SPEC):
+    for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC):
         spec = GivenSpec.of(item)
         if spec.base == base and spec.build is not None and spec.files is not None:
             return spec.build, base64.b64decode(spec.files)

@@ -103,12 +103,8 @@ async def save_for_level(
 
 
 async def _end_default(session: AsyncSession, owner: LevelOwner, name: str) -> None:
-    for item in await items.all_items(session, KIND):
-        is_of_owner = (item.level_value.level, item.level_value.team_id) == (
-            owner.level,
-            owner.team and owner.team.id,
-        )
-        if is_of_owner and item.name != name and GivenSpec.of(item).is_default:
+    for item in await items.all_items(session, owner.organisation_id, KIND):
+        if item.level_value.owner_id == owner.id and item.name != name and GivenSpec.of(item).is_default:
             value = {**item.level_value.value, "is_default": False}
             await items.change_value(session, owner, KIND, item.name, value)
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from app_server.core.config import Config
 from app_server.core.errors import Forbidden
 from app_server.sandbox_backends.backend import SandboxKind
-from app_server.users.models import Role
-
-_ADMINS = {Role.OWNER, Role.ADMIN}
 
 
 @dataclass(frozen=True)
@@ -25,11 +22,11 @@ class SpecPermission:
     why_not_own: str | None = None
 
 
-def permission_of(config: Config, kind: SandboxKind, role: Role) -> SpecPermission:
-    """Returns what a user of this role may choose."""
+def permission_of(config: Config, kind: SandboxKind, *, administers: bool) -> SpecPermission:
+    """Returns what a user may choose. administers: see User.administers_installation."""
     if reason := _why_none(config, kind):
         return SpecPermission(reason, reason)
-    if config.sandbox_specs == "admins" and role not in _ADMINS:
+    if config.sandbox_specs == "admins" and not administers:
         return SpecPermission(
             why_not_own="Only admins may choose what sandboxes are built on (SLIPWAY_SANDBOX_SPECS)."
         )

@@ -147,12 +147,12 @@ async def _new(request: Request, user: User, body: CreateSandboxSpec) -> NewSpec
 async def _pack(request: Request, user: User, given: FromRepository) -> PackedSpec:
     address = parse_address(given.selected_repository, given.git_provider)
     try:
-        refuse_foreign_path(address, user.role, request.state.config.home)
+        refuse_foreign_path(address, request.state.config.home, administers=user.administers_installation)
     except StartFailure as failure:
         raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
     await asyncio.to_thread(check_exists, address)
     credentials = await request.state.git_tokens.credentials(user.id, address)
-    guard = guard_for(request.state.config, user.role)
+    guard = guard_for(request.state.config, administers=user.administers_installation)
     packed = await pack_repository(address, given.selected_branch, given.path, credentials, guard)
     if packed.build is None:
         foreign_image(packed.base)
@@ -165,7 +165,9 @@ def _require_permission(request: Request, user: User) -> None:
 
 
 def _permission(request: Request, user: User) -> SpecPermission:
-    return permission_of(request.state.config, request.state.sandboxes.describe(), user.role)
+    return permission_of(
+        request.state.config, request.state.sandboxes.describe(), administers=user.administers_installation
+    )
 
 
 async def _settings(request: Request, session: AsyncSession, user: User) -> SandboxSpecSettings:

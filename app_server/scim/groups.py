@@ -15,8 +15,9 @@ from app_server.core.pubsub import LOOK, PubSub, publish_after_commit
 from app_server.scim.people import check_external_id
 from app_server.scim.resources import MemberOfGroup, ScimGroup
 from app_server.teams import service
-from app_server.teams.models import ProvisionedTeam, Team, TeamMember
+from app_server.teams.models import ProvisionedTeam, Team, TeamMember, name_key_of
 from app_server.users.models import User
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 from app_server.users.provisioning import ProvisionedPerson
 
 MAX_NAME_CHARACTERS = 100
@@ -52,13 +53,13 @@ class Groups:
         Raises UniquenessException, InvalidValueException, Conflict `too_many_teams`, `too_many_members`.
         """
         name = _checked(given)
-        query = select(Team).where(Team.name_key == service.name_key(name))
+        query = select(Team).where(Team.name_key == name_key_of(name, DEFAULT_ORGANISATION_ID))
         team = await self.session.scalar(query)
         if team is not None and await self.session.get(ProvisionedTeam, team.id) is not None:
             raise _taken(name)
-        team = team or await service.create_team(self.session, self.trail, name)
+        team = team or await service.create_team(self.session, self.trail, name, DEFAULT_ORGANISATION_ID)
         self.session.add(ProvisionedTeam(team_id=team.id, external_id=given.external_id))
-        await self._set_members(team.id, given)
+        await self._set_members(team, given)
         await self.session.flush()
         return team.id
 
@@ -68,31 +69,32 @@ class Groups:
         Raises UniquenessException, InvalidValueException, Conflict `too_many_members`.
         """
         name = _checked(given)
+        team = await self.session.get_one(Team, id_)
         try:
-            await service.rename_team(self.session, self.trail, id_, name)
+            await service.rename_team(self.session, self.trail, team, name)
         except Conflict as error:
             raise _taken(name) from error
         row = await self.session.get_one(ProvisionedTeam, id_)
         row.external_id, row.updated_at = given.external_id, now()
-        await self._set_members(id_, given)
+        await self._set_members(team, given)
         await self.session.flush()
 
     async def delete(self, id_: UUID) -> None:
         """Deletes the team. The people keep their accounts."""
-        await service.delete_team(self.session, self.trail, id_)
+        await service.delete_team(self.session, self.trail, await self.session.get_one(Team, id_))
         publish_after_commit(self.session, self.pubsub, id_, [LOOK])
 
-    async def _set_members(self, team_id: UUID, given: Any) -> None:
+    async def _set_members(self, team: Team, given: Any) -> None:
         wanted = {_id_of(member.value) for member in given.members or ()}
         known = set(await self.session.scalars(_managed().where(ProvisionedPerson.user_id.in_(wanted))))
         if unknown := wanted - known:
             raise InvalidValueException(detail=f"There is no user with the id {min(unknown).hex}.")
-        in_team = select(TeamMember.user_id).where(TeamMember.team_id == team_id)
+        in_team = select(TeamMember.user_id).where(TeamMember.team_id == team.id)
         before = set(await self.session.scalars(_managed().where(ProvisionedPerson.user_id.in_(in_team))))
         for person_id in sorted(before - wanted):
-            await service.remove_member(self.session, self.trail, team_id, person_id, PROVIDER)
+            await service.remove_member(self.session, self.trail, team, person_id, PROVIDER)
         for person_id in sorted(wanted - before):
-            await service.add_member(self.session, self.trail, team_id, person_id, PROVIDER)
+            await service.add_member(self.session, self.trail, team, person_id, PROVIDER)
         for person_id in before ^ wanted:
             publish_after_commit(self.session, self.pubsub, person_id, [LOOK])
 

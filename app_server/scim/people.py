@@ -20,6 +20,7 @@ from app_server.sign_in.identities.accounts import users_with_address
 from app_server.sign_in.invitations import create_account
 from app_server.teams.models import Team, TeamMember
 from app_server.users.models import Role, User
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 from app_server.users.provisioning import (
     MAX_EXTERNAL_ID_CHARACTERS,
     MAX_USER_NAME_CHARACTERS,
@@ -116,10 +117,14 @@ class People:
         """Returns the account of the person who signs in with this verified address, or a new one."""
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:
-            return await self.session.get_one(User, known[0])
+            found = await self.session.get_one(User, known[0])
+            if found.is_of_default_organisation:
+                return found
         role = _role(given) or Role.MEMBER
         people.require_can_manage(self.manager, role)
-        user = await create_account(self.session, name=_name(given), role=role)
+        user = await create_account(
+            self.session, name=_name(given), role=role, organisation_id=DEFAULT_ORGANISATION_ID
+        )
         target = (AuditTarget.USER, user.id)
         self.trail.record(self.session, AuditAction.MEMBER_CREATED, target, name=user.name, role=role)
         return user

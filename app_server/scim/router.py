@@ -14,6 +14,7 @@ from starlette.responses import Response
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentPrincipal
 from app_server.core.config import Config
+from app_server.core.errors import Forbidden
 
 PREFIX = "/scim/v2"
 
@@ -27,6 +28,12 @@ async def reply_to_identity_provider(
     """Answers a request of an identity provider. The service describes itself at `/ServiceProviderConfig`,
     `/ResourceTypes` and `/Schemas`. Errors are SCIM errors, but for 401 and 403.
     """
+    if not principal.user.is_of_default_organisation:
+        raise Forbidden(
+            "SCIM manages the people of the default organisation only.",
+            code="scim_not_allowed",
+            fix="Use a key of an administrator of the default organisation.",
+        )
     config: Config = request.state.config
     endpoint: Any = await asyncio.to_thread(import_module, "app_server.scim.endpoint")
     reply: Response = await endpoint.reply_to(request, path, principal, trail, f"{config.base_url}{PREFIX}")

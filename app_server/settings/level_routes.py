@@ -12,11 +12,12 @@ from sqlalchemy import select
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
+from app_server.access.people import find
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.errors import BadRequest, NotFound, invalid_body
 from app_server.levels import service
-from app_server.levels.models import ORGANISATION_ID, Level, LevelSetting, SettingName
+from app_server.levels.models import Level, LevelSetting, SettingName
 from app_server.levels.quotas import QUOTAS, TOTALS
 from app_server.levels.resolution import LevelValue
 from app_server.levels.service import LevelOwner
@@ -48,10 +49,13 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
 
 
 @administration_router.get("")
-async def list_administered_settings(session: ReadSession) -> list[AdministeredValue]:
+async def list_administered_settings(user: CurrentUser, session: ReadSession) -> list[AdministeredValue]:
     """Returns all values of the organisation and of teams, the quotas of people, and who overrides them."""
-    rows = await service.all_values(session)
-    people = {row.id: row.name for row in await session.execute(select(User.id, User.name))}
+    rows = await service.all_values(session, user.organisation_id)
+    of_organisation = User.organisation_id == user.organisation_id
+    people = {
+        row.id: row.name for row in await session.execute(select(User.id, User.name).where(of_organisation))
+    }
     members: dict[UUID, set[UUID]] = {}
     for team_id, user_id in await session.execute(select(TeamMember.team_id, TeamMember.user_id)):
         members.setdefault(team_id, set()).add(user_id)
@@ -71,13 +75,15 @@ async def set_setting_of_organisation(
 
     400 `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
     """
-    return await _save(user, trail, session, LevelOwner(), name, body)
+    return await _save(user, trail, session, LevelOwner(user.organisation_id), name, body)
 
 
 @administration_router.delete("/organisation/{name}", status_code=204)
-async def delete_setting_of_organisation(trail: CurrentTrail, session: Session, name: SettingName) -> None:
+async def delete_setting_of_organisation(
+    user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName
+) -> None:
     """Deletes the organisation's value. 404 `setting_not_set`."""
-    await _delete(trail, session, LevelOwner(), name)
+    await _delete(trail, session, LevelOwner(user.organisation_id), name)
 
 
 @administration_router.put("/teams/{team_id}/{name}")
@@ -93,15 +99,15 @@ async def set_setting_of_team(
 
     400 `setting_must_be_enforced`, 404 `team_not_found`, `llm_profile_not_found`, 422 `invalid_request`.
     """
-    return await _save(user, trail, session, LevelOwner(team=await find_team(session, team_id)), name, body)
+    return await _save(user, trail, session, await _team(user, session, team_id), name, body)
 
 
 @administration_router.delete("/teams/{team_id}/{name}", status_code=204)
 async def delete_setting_of_team(
-    trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
+    user: CurrentUser, trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
 ) -> None:
     """Deletes a team's value. 404 `team_not_found`, `setting_not_set`."""
-    await _delete(trail, session, LevelOwner(team=await find_team(session, team_id)), name)
+    await _delete(trail, session, await _team(user, session, team_id), name)
 
 
 @administration_router.put("/people/{user_id}/{name}")
@@ -117,25 +123,26 @@ async def set_quota_of_person(
 
     400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
     """
-    owner = LevelOwner(person=await _person(session, user_id))
+    owner = await _person(user, session, user_id)
     return await _save(user, trail, session, owner, name, body)
 
 
 @administration_router.delete("/people/{user_id}/{name}", status_code=204)
 async def delete_quota_of_person(
-    trail: CurrentTrail, session: Session, user_id: UUID, name: SettingName
+    user: CurrentUser, trail: CurrentTrail, session: Session, user_id: UUID, name: SettingName
 ) -> None:
     """Deletes a person's quota. 404 `person_not_found`, `setting_not_set`."""
-    owner = LevelOwner(person=await _person(session, user_id))
+    owner = await _person(user, session, user_id)
     _require_level(owner, name)
     await _delete(trail, session, owner, name)
 
 
-async def _person(session: Session, user_id: UUID) -> User:
-    person = await session.get(User, user_id)
-    if person is None:
-        raise NotFound("There is no such person.", code="person_not_found")
-    return person
+async def _team(user: User, session: Session, team_id: UUID) -> LevelOwner:
+    return LevelOwner(user.organisation_id, team=await find_team(session, team_id, user.organisation_id))
+
+
+async def _person(user: User, session: Session, user_id: UUID) -> LevelOwner:
+    return LevelOwner(user.organisation_id, person=await find(session, user_id, user.organisation_id))
 
 
 async def _save(
@@ -149,7 +156,7 @@ async def _save(
     _require_level(owner, name)
     value = _checked(name, body)
     if name is SettingName.LLM_PROFILE:
-        await shared_profile(session, value)
+        await shared_profile(session, user.id, value)
     await service.save_for(session, owner, name, value, enforced=body.enforced, set_by=user.id)
     _record(trail, session, owner, name, change="set", value=value, enforced=body.enforced)
     team_id, team_name = (owner.team.id, owner.team.name) if owner.team else (None, None)
@@ -180,7 +187,7 @@ def _record(
     trail: CurrentTrail, session: Session, owner: LevelOwner, name: SettingName, **details: Any
 ) -> None:
     target = (AuditTarget.SETTING, name.value)
-    id_ = None if owner.id == ORGANISATION_ID else owner.id.hex
+    id_ = None if owner.level is Level.ORGANISATION else owner.id.hex
     trail.record(session, AuditAction.SETTING_CHANGED, target, level=owner.level.value, owner=id_, **details)
 
 

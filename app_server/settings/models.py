@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, now
@@ -34,13 +34,7 @@ class LLMProfile(Base):
             sqlite_where=text("is_active"),
             postgresql_where=text("is_active"),
         ),
-        Index(
-            "uq_llm_profiles_shared",
-            "name",
-            unique=True,
-            sqlite_where=text("is_shared"),
-            postgresql_where=text("is_shared"),
-        ),
+        Index("uq_llm_profiles_shared", "shared_in", "name", unique=True),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
@@ -59,10 +53,16 @@ class LLMProfile(Base):
     extra_headers_encrypted: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     """The encrypted value by the header's name. Only calls from this server contain these headers."""
     is_active: Mapped[bool] = mapped_column(default=False)
-    is_shared: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether all users may use the profile. It counts only while its owner is an administrator."""
+    shared_in: Mapped[UUID | None]
+    """The organisation whose users may all use the profile. None means that it is not shared. It counts only
+    while its owner is an administrator of this organisation.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
+
+    @property
+    def is_shared(self) -> bool:
+        return self.shared_in is not None
 
     @property
     def api_key_set(self) -> bool:

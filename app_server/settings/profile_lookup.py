@@ -1,5 +1,5 @@
-"""Finds the LLM profiles that a user may use: the user's own profiles, and those that administrators share.
-One profile is active.
+"""Finds the LLM profiles that a user may use: the user's own profiles, and those that administrators of the
+user's organisation share. One profile is active.
 
 A user's own profile hides a shared profile with the same name. A model that the organisation or a team
 enforces is the active one, and agents may call no other.
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import String, Uuid, and_, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict, NotFound
@@ -23,8 +24,12 @@ _COLUMNS = ("model", "base_url", "max_budget_per_task", "input_cost_per_token", 
 # The queries are built once, because every call of a model begins with one of them.
 _USER = bindparam("user", type_=Uuid())
 _IS_OWN = LLMProfile.user_id == _USER
+_READER = aliased(User)
 _IS_SHARED = and_(
-    LLMProfile.is_shared, LLMProfile.user_id.in_(select(User.id).where(User.role.in_(ADMINISTRATORS)))
+    LLMProfile.shared_in == select(_READER.organisation_id).where(_READER.id == _USER).scalar_subquery(),
+    LLMProfile.user_id.in_(
+        select(User.id).where(User.role.in_(ADMINISTRATORS), User.organisation_id == LLMProfile.shared_in)
+    ),
 )
 _IS_NAMED = LLMProfile.name == bindparam("name", type_=String())
 _CHOSEN = select(UserSettings.shared_profile_id).where(UserSettings.user_id == _USER)
@@ -52,7 +57,7 @@ async def list_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMPro
     """Returns the profiles that the user may use, sorted by name."""
     own = await list_own_profiles(session, user_id)
     names = {one.name for one in own}
-    shared = [one for one in await session.scalars(_SHARED) if one.name not in names]
+    shared = [one for one in await session.scalars(_SHARED, {"user": user_id}) if one.name not in names]
     return sorted([*own, *shared], key=lambda one: one.name)
 
 
@@ -77,15 +82,15 @@ async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | N
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     if enforced is not None:
-        return await session.scalar(_SHARED_NAMED, {"name": enforced.value})
+        return await session.scalar(_SHARED_NAMED, {"user": user_id, "name": enforced.value})
     return await session.scalar(_ACTIVE, {"user": user_id})
 
 
-async def shared_profile(session: AsyncSession, name: str) -> LLMProfile:
-    """Returns the profile that administrators share under this name. Raises NotFound
-    `llm_profile_not_found`.
+async def shared_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
+    """Returns the profile that administrators of the user's organisation share under this name. Raises
+    NotFound `llm_profile_not_found`.
     """
-    return found(await session.scalar(_SHARED_NAMED, {"name": name}), name)
+    return found(await session.scalar(_SHARED_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def callable_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
@@ -98,7 +103,7 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
     if enforced is None:
         return await get_profile(session, user_id, name)
     if name in {None, enforced.value}:
-        return await shared_profile(session, enforced.value)
+        return await shared_profile(session, user_id, enforced.value)
     profile = await get_profile(session, user_id, name)
     if not profile.is_recording:
         raise setting_enforced(SettingName.LLM_PROFILE, enforced)
@@ -120,9 +125,9 @@ async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMPro
     return found(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
 
 
-async def first_shared_profile(session: AsyncSession) -> LLMProfile | None:
-    """Returns the oldest shared profile. Returns None if no profile is shared."""
-    return await session.scalar(_SHARED.limit(1))
+async def first_shared_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
+    """Returns the oldest profile that is shared with the user. Returns None if there is none."""
+    return await session.scalar(_SHARED.limit(1), {"user": user_id})
 
 
 async def choose_profile(

@@ -11,6 +11,7 @@ from app_server import demo
 from app_server.core.encryption import Cipher
 from app_server.core.errors import BadRequest, Conflict
 from app_server.levels.models import LevelSetting, SettingName
+from app_server.levels.service import is_in
 from app_server.settings.checks import check
 from app_server.settings.models import RECORDED_PREFIX, LLMProfile, UserSettings
 from app_server.settings.profile_lookup import (
@@ -176,8 +177,10 @@ async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
     `llm_profile_enforced`.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
-    named = await session.scalars(select(LevelSetting.value).where(is_model))
-    if profile.is_shared and profile.name in named.all():
+    if profile.shared_in is None:
+        return
+    named = await session.scalars(select(LevelSetting.value).where(is_model, is_in(profile.shared_in)))
+    if profile.name in named.all():
         raise Conflict(
             f"The organisation or a team has set {profile.name!r} as the model to use.",
             code="llm_profile_enforced",

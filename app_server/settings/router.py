@@ -111,12 +111,12 @@ async def rename_profile(
 async def share_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Lets all users use one of the administrator's own profiles. Its key stays on the server; each user's
-    calls count for that user.
+    """Lets all users of the organisation use one of the administrator's own profiles. Its key stays on the
+    server; each user's calls count for that user.
 
     Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
     """
-    row = await sharing.share_profile(session, user.id, name)
+    row = await sharing.share_profile(session, user, name)
     trail.record(session, AuditAction.PROFILE_SHARED, (AuditTarget.PROFILE, name), model=row.model)
     return _changed(row, user, "shared")
 
@@ -128,7 +128,7 @@ async def stop_sharing_profile(
     """Stops sharing a profile. Other users' conversations that use it stop at their next call. Status 404
     `llm_profile_not_found`.
     """
-    row = await sharing.stop_sharing_profile(session, name)
+    row = await sharing.stop_sharing_profile(session, user.organisation_id, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
     return _changed(row, user, "shared no more")
 

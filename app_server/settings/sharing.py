@@ -1,4 +1,6 @@
-"""Shares administrators' LLM profiles with all users, and adds the first profiles of new users."""
+"""Shares administrators' LLM profiles with all users of their organisation, and adds the first profiles of
+new users.
+"""
 
 from uuid import UUID
 
@@ -14,16 +16,16 @@ from app_server.settings.profiles import DEMO_MODEL, refuse_built_in, refuse_enf
 from app_server.users.models import User
 
 
-async def share_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Lets all users use a profile with its key, which is never shown. It becomes active for users who have
-    no real model.
+async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProfile:
+    """Lets all users of the organisation use a profile with its key, which is never shown. It becomes active
+    for users who have no real model.
 
     Returns the profile. Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_built_in` and
     `shared_profile_exists`.
     """
     refuse_built_in(name)
-    profile = await own_profile(session, user_id, name)
-    profile.is_shared = True
+    profile = await own_profile(session, user.id, name)
+    profile.shared_in = user.organisation_id
     try:
         await session.flush()
     except IntegrityError as error:
@@ -36,15 +38,15 @@ async def share_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMP
     return profile
 
 
-async def stop_sharing_profile(session: AsyncSession, name: str) -> LLMProfile:
+async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
     """Stops sharing a profile and returns it. Users who use it go back to their own active profile.
 
     Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_enforced`.
     """
-    query = select(LLMProfile).where(LLMProfile.is_shared, LLMProfile.name == name)
+    query = select(LLMProfile).where(LLMProfile.shared_in == organisation_id, LLMProfile.name == name)
     profile = found(await session.scalar(query), name)
     await refuse_enforced(session, profile)
-    profile.is_shared = False
+    profile.shared_in = None
     in_use = update(UserSettings).where(UserSettings.shared_profile_id == profile.id)
     await session.execute(in_use.values(shared_profile_id=None))
     await session.flush()
@@ -57,16 +59,19 @@ async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
     """
     session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
     await session.flush()
-    if shared := await first_shared_profile(session):
+    if shared := await first_shared_profile(session, user_id):
         await give_to_people_without_model(session, shared)
 
 
 async def give_to_people_without_model(session: AsyncSession, profile: LLMProfile) -> None:
-    """Makes the shared profile active for all users who have only the recorded model."""
+    """Makes the shared profile active for all users of the organisation who have only the recorded model."""
     has_model = select(LLMProfile.user_id).where(LLMProfile.is_active, LLMProfile.name != demo.PROFILE)
     has_chosen = select(UserSettings.user_id).where(UserSettings.shared_profile_id.is_not(None))
     without = select(User.id).where(
-        User.id != profile.user_id, User.id.not_in(has_model), User.id.not_in(has_chosen)
+        User.id != profile.user_id,
+        User.organisation_id == profile.shared_in,
+        User.id.not_in(has_model),
+        User.id.not_in(has_chosen),
     )
     people = await session.scalars(without)
     for user_id in people.all():

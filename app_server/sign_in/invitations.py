@@ -1,5 +1,7 @@
 """Creates accounts, and the one-time links by which people sign in to them."""
 
+from uuid import UUID
+
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import AuditTrail, trail_of_command_line
@@ -16,9 +18,9 @@ from app_server.users.models import Role, User
 from app_server.users.service import create_user, find_owner
 
 
-async def create_account(session: AsyncSession, *, name: str, role: Role) -> User:
-    """Creates an account with the profiles that every new account gets."""
-    person = await create_user(session, name=name, role=role)
+async def create_account(session: AsyncSession, *, name: str, role: Role, organisation_id: UUID) -> User:
+    """Creates an account in an organisation, with the profiles that every new account gets."""
+    person = await create_user(session, name=name, role=role, organisation_id=organisation_id)
     await add_first_profiles(session, person.id)
     return person
 
@@ -53,6 +55,7 @@ async def invite(
     *,
     name: str,
     role: Role,
+    organisation_id: UUID,
     email: str | None = None,
 ) -> tuple[User, SignInLinkInfo | None]:
     """Creates an account, and a one-time link by which its person signs in. Returns both.
@@ -64,7 +67,7 @@ async def invite(
     """
     if email is not None:
         require_mail_server(config.mail)
-    person = await create_account(session, name=name, role=role)
+    person = await create_account(session, name=name, role=role, organisation_id=organisation_id)
     target = (AuditTarget.USER, person.id)
     trail.record(session, AuditAction.MEMBER_CREATED, target, name=person.name, role=role, email=email)
     if email is not None:

@@ -1,4 +1,4 @@
-"""HTTP routes by which administrators manage the people of this installation."""
+"""HTTP routes by which administrators manage the people of their organisation."""
 
 from uuid import UUID
 
@@ -20,14 +20,14 @@ router = APIRouter(prefix="/api/v1/people", tags=["People"])
 
 
 @router.get("")
-async def list_people(session: ReadSession) -> list[Person]:
+async def list_people(manager: CurrentUser, session: ReadSession) -> list[Person]:
     with_totp = await totp.users_with_it(session)
     mails = await invitation_mails.by_person(session)
     return [
         Person.model_validate(one).model_copy(
             update={"has_totp": one.id in with_totp, "invitation_mail": mails.get(one.id)}
         )
-        for one in await people.list_people(session)
+        for one in await people.list_people(session, manager.organisation_id)
     ]
 
 
@@ -43,7 +43,15 @@ async def invite_person(
     403 `role_not_manageable`, 409 `no_mail_server` for `email`.
     """
     people.require_can_manage(manager, body.role)
-    person, link = await invite(session, config, trail, name=body.name, role=body.role, email=body.email)
+    person, link = await invite(
+        session,
+        config,
+        trail,
+        name=body.name,
+        role=body.role,
+        organisation_id=manager.organisation_id,
+        email=body.email,
+    )
     return Invitation(person=Person.model_validate(person), sign_in_link=link)
 
 
@@ -56,7 +64,7 @@ async def change_person(
 
     403 `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
     """
-    person = await people.find(session, person_id)
+    person = await people.find(session, person_id, manager.organisation_id)
     people.change(session, manager, trail, person, body)
     await session.flush()
     return person
@@ -69,7 +77,7 @@ async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session
 
     403 `role_not_manageable`, 404 `person_not_found`.
     """
-    person = await people.find(session, person_id)
+    person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)
     if await totp.remove(session, person.id):
         target = (AuditTarget.USER, person.id)
@@ -83,6 +91,6 @@ async def create_sign_in_link(
     """Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
     404 `person_not_found`, 409 `service_account_cannot_sign_in`.
     """
-    person = await people.find(session, person_id)
+    person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)
     return await new_link(session, config, person, trail)

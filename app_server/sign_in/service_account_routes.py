@@ -32,7 +32,9 @@ async def create_service_account(
     disabled, exported and deleted like them. 403 `role_not_manageable`.
     """
     people.require_can_manage(manager, body.role)
-    account = await create_account(session, name=body.name, role=body.role)
+    account = await create_account(
+        session, name=body.name, role=body.role, organisation_id=manager.organisation_id
+    )
     account.is_service = True
     target = (AuditTarget.USER, account.id)
     trail.record(session, AuditAction.MEMBER_CREATED, target, name=body.name, role=body.role, is_service=True)
@@ -41,9 +43,11 @@ async def create_service_account(
 
 
 @router.get("/{account_id}/keys", response_model=list[ApiKeyInfo])
-async def list_keys_of_service_account(session: ReadSession, account_id: UUID) -> list[ApiKey]:
+async def list_keys_of_service_account(
+    manager: CurrentUser, session: ReadSession, account_id: UUID
+) -> list[ApiKey]:
     """Returns the keys of a service account. 404 `service_account_not_found`."""
-    return await service.list_api_keys(session, await _account(session, account_id))
+    return await service.list_api_keys(session, await _account(session, manager, account_id))
 
 
 @router.post("/{account_id}/keys", status_code=201)
@@ -59,7 +63,7 @@ async def create_key_of_service_account(
 
     403 `role_not_manageable`, `stronger_key`, 404 `service_account_not_found`, 409 `too_many_api_keys`.
     """
-    account = await _account(session, account_id)
+    account = await _account(session, principal.user, account_id)
     people.require_can_manage(principal.user, account.role)
     return await create_key(session, trail, principal, account, body)
 
@@ -72,7 +76,7 @@ async def delete_key_of_service_account(
 
     403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
     """
-    account = await _account(session, account_id)
+    account = await _account(session, manager, account_id)
     people.require_can_manage(manager, account.role)
     name = await service.delete_api_key(session, account, api_key_id)
     trail.record(
@@ -80,8 +84,9 @@ async def delete_key_of_service_account(
     )
 
 
-async def _account(session: AsyncSession, account_id: UUID) -> User:
+async def _account(session: AsyncSession, manager: User, account_id: UUID) -> User:
     account = await session.get(User, account_id)
-    if account is None or not account.is_service:
+    is_there = account is not None and account.organisation_id == manager.organisation_id
+    if account is None or not is_there or not account.is_service:
         raise NotFound("There is no such service account.", code="service_account_not_found")
     return account

@@ -71,7 +71,7 @@ async def read_skill_repositories(
     """Reads the registered marketplaces again, for the catalogue. One that cannot be read is named in
     `problems`. Installed skills do not change.
     """
-    await read_all(database, user.id, guard_for(config, user.role))
+    await read_all(database, user.id, guard_for(config, administers=user.administers_installation))
     async with database.read() as session:
         return [each.info for each in await known_repositories(session, user.id)]
 
@@ -100,7 +100,9 @@ async def install_skill(
         _check_administers(principal)
     async with database.read() as session:
         place = await service.place_of(session, user.id, body)
-    content = await service.read_content(place, body.name, guard_for(config, user.role))
+    content = await service.read_content(
+        place, body.name, guard_for(config, administers=user.administers_installation)
+    )
     user_id = None if body.is_for_everyone else user.id
     async with database.session() as session:
         row = await service.install(session, user_id, body.name, place, content)
@@ -134,7 +136,7 @@ async def update_installed_skill(
     async with database.read() as session:
         row = await service.installed_skill(session, user.id, skill_id)
     _check_may_change(principal, row)
-    guard = guard_for(config, user.role)
+    guard = guard_for(config, administers=user.administers_installation)
     content = await service.read_content(service.source_of(row), row.name, guard)
     async with database.session() as session:
         row = await service.installed_skill(session, user.id, skill_id)
@@ -213,8 +215,8 @@ def _check_may_change(principal: Principal, row: InstalledSkill) -> None:
 
 
 def _check_administers(principal: Principal) -> None:
-    if not principal.may(Permission.ADMINISTER):
-        raise permission_missing(Permission.ADMINISTER)
+    if not principal.may(Permission.INSTALLATION):
+        raise permission_missing(Permission.INSTALLATION)
 
 
 def _record(trail: CurrentTrail, session: Session, action: AuditAction, row: InstalledSkill) -> None:

@@ -19,7 +19,7 @@ from app_server.git.pinned_git import guard_for
 from app_server.http.guarded_client import Guard
 from app_server.skill_catalogue.service import Content, content_in, source_of, version_at
 from app_server.skills.models import InstalledSkill
-from app_server.users.models import Role, User
+from app_server.users.models import User
 
 KIND: Final = "skills.check"
 EVERY: Final = timedelta(hours=1)
@@ -28,7 +28,7 @@ _DUE_AFTER = timedelta(days=1)
 _MOST = 200
 """The skills of one run. The next run continues."""
 
-Due = tuple[InstalledSkill, Role | None]
+Due = tuple[InstalledSkill, bool]
 
 
 def checker(database: Database, config: Config) -> Handler:
@@ -37,7 +37,7 @@ def checker(database: Database, config: Config) -> Handler:
     async def check(_attempt: JobAttempt) -> dict[str, Any]:
         due = await _due(database)
         for group in _by_source(due):
-            guard = _guard(config, group[0][1])
+            guard = guard_for(config, administers=group[0][1])
             await _compare(database, [row for row, _ in group], guard)
         return {"skills": len(due)}
 
@@ -45,11 +45,11 @@ def checker(database: Database, config: Config) -> Handler:
 
 
 async def _due(database: Database) -> Sequence[Due]:
-    """Returns the skills whose last comparison is the oldest, with the roles of their users. The role is None
-    for skills of everyone.
+    """Returns the skills whose last comparison is the oldest, each with whether its user administers the
+    installation.
     """
     query = (
-        select(InstalledSkill, User.role)
+        select(InstalledSkill, User)
         .outerjoin(User, User.id == InstalledSkill.user_id)
         .where(
             User.disabled_at.is_(None),
@@ -59,20 +59,18 @@ async def _due(database: Database) -> Sequence[Due]:
         .limit(_MOST)
     )
     async with database.read() as session:
-        return [(row, role) for row, role in await session.execute(query)]
+        # Only administrators of the installation install skills for everyone. These have no user.
+        return [
+            (row, user is None or user.administers_installation) for row, user in await session.execute(query)
+        ]
 
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
     """Groups the skills, so that each repository is read once for those who may reach the same hosts."""
     groups: dict[tuple[object, ...], list[Due]] = {}
-    for row, role in due:
-        groups.setdefault((row.source, row.ref, row.repo_path, role), []).append((row, role))
+    for row, administers in due:
+        groups.setdefault((row.source, row.ref, row.repo_path, administers), []).append((row, administers))
     return list(groups.values())
-
-
-def _guard(config: Config, role: Role | None) -> Guard | None:
-    # Only administrators install skills for everyone.
-    return guard_for(config, Role.ADMIN if role is None else role)
 
 
 async def _compare(database: Database, rows: Sequence[InstalledSkill], guard: Guard | None) -> None:

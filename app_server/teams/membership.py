@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, func, select
 
 from app_server.teams.models import Team, TeamMember
+from app_server.users.colleagues import organisation_of
 
 
 def teams_of(user_id: UUID | None) -> Select[UUID]:
@@ -15,9 +16,10 @@ def teams_of(user_id: UUID | None) -> Select[UUID]:
 def visible_teams(user_id: UUID, *, sees_all: bool) -> Select[Team]:
     """Returns the query for the teams that the person may see, sorted by name.
 
-    sees_all: the person is an administrator, who sees all teams. All others see the teams that they are in.
+    sees_all: the person is an administrator, who sees all teams of the organisation. All others see the teams
+    that they are in.
     """
-    query = select(Team).order_by(Team.name_key)
+    query = select(Team).where(Team.organisation_id == organisation_of(user_id)).order_by(Team.name_key)
     return query if sees_all else query.where(Team.id.in_(teams_of(user_id)))
 
 

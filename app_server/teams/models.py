@@ -1,23 +1,37 @@
-"""The tables of teams: named groups of people of this installation."""
+"""The tables of teams: named groups of people of one organisation."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, now
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 
 
 class Team(Base):
-    """A named group of people. `name_key` is the name in small letters, so that capitals do not matter."""
+    """A named group of people of an organisation. `name_key`: see `name_key_of`."""
 
     __tablename__ = "teams"
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    organisation_id: Mapped[UUID] = mapped_column(
+        default=DEFAULT_ORGANISATION_ID, server_default=text(f"'{DEFAULT_ORGANISATION_ID.hex}'")
+    )
+    """There is no foreign key, as in users."""
     name: Mapped[str] = mapped_column(String(100))
     name_key: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+def name_key_of(name: str, organisation_id: UUID) -> str:
+    """Returns the form of a name that is unique, and that names are sorted by: in small letters, so that
+    capitals do not matter. In organisations other than the default one it begins with the organisation's id,
+    so that two organisations may have teams of the same name.
+    """
+    is_default = organisation_id == DEFAULT_ORGANISATION_ID
+    return name.casefold() if is_default else f"{organisation_id.hex}:{name.casefold()}"
 
 
 class TeamMember(Base):

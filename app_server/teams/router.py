@@ -1,4 +1,6 @@
-"""Routes of teams. Everyone sees the teams that they are in. Administrators see and change all teams."""
+"""Routes of teams. Everyone sees the teams that they are in. Administrators see and change all
+teams of their organisation.
+"""
 
 from uuid import UUID
 
@@ -11,6 +13,7 @@ from app_server.access.principal import Principal
 from app_server.core.database import ReadSession, Session
 from app_server.core.pubsub import LOOK, publish_after_commit
 from app_server.teams import service
+from app_server.teams.models import Team
 from app_server.teams.schemas import SaveTeam, TeamDetails, TeamInfo
 
 router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
@@ -18,7 +21,7 @@ router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
 
 @router.get("")
 async def list_teams(principal: CurrentPrincipal, session: ReadSession) -> list[TeamInfo]:
-    """Returns the user's teams, sorted by name. Administrators get all teams."""
+    """Returns the user's teams, sorted by name. Administrators get all teams of the organisation."""
     return await service.list_teams(session, principal.user.id, sees_all=_sees_all(principal))
 
 
@@ -30,7 +33,7 @@ async def create_team(
 
     409 `team_name_taken`, `too_many_teams` (200).
     """
-    team = await service.create_team(session, trail, body.name)
+    team = await service.create_team(session, trail, body.name, principal.user.organisation_id)
     return await _show(principal, session, team.id)
 
 
@@ -45,16 +48,18 @@ async def rename_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, body: SaveTeam
 ) -> TeamDetails:
     """Changes the name of a team. 404 `team_not_found`, 409 `team_name_taken`."""
-    await service.rename_team(session, trail, team_id, body.name)
+    await service.rename_team(session, trail, await _find(principal, session, team_id), body.name)
     return await _show(principal, session, team_id)
 
 
 @router.delete("/{team_id}", status_code=204)
-async def delete_team(trail: CurrentTrail, session: Session, team_id: UUID, request: Request) -> None:
+async def delete_team(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, request: Request
+) -> None:
     """Deletes a team. Conversations that were shared with it are no longer shared with it, and live streams
     of its members end within two seconds. The people keep their accounts. 404 `team_not_found`.
     """
-    await service.delete_team(session, trail, team_id)
+    await service.delete_team(session, trail, await _find(principal, session, team_id))
     _tell(request, session, team_id)
 
 
@@ -71,7 +76,7 @@ async def add_team_member(
 
     404 `team_not_found`, `person_not_found`, 409 `too_many_members` (1000).
     """
-    await service.add_member(session, trail, team_id, user_id)
+    await service.add_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
     return await _show(principal, session, team_id)
 
@@ -90,9 +95,13 @@ async def remove_team_member(
 
     404 `team_not_found`, `team_member_not_found`.
     """
-    await service.remove_member(session, trail, team_id, user_id)
+    await service.remove_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
     return await _show(principal, session, team_id)
+
+
+async def _find(principal: Principal, session: Session, team_id: UUID) -> Team:
+    return await service.find_team(session, team_id, principal.user.organisation_id)
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:

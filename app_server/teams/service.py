@@ -11,7 +11,7 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.errors import Conflict, NotFound
 from app_server.teams.membership import member_count, teams_of, visible_teams
-from app_server.teams.models import Team, TeamMember
+from app_server.teams.models import Team, TeamMember, name_key_of
 from app_server.teams.schemas import TeamDetails, TeamInfo, TeamMemberInfo
 from app_server.users.models import User
 
@@ -51,66 +51,65 @@ async def show_team(session: AsyncSession, user_id: UUID, team_id: UUID, *, sees
     )
 
 
-async def create_team(session: AsyncSession, trail: AuditTrail, name: str) -> Team:
-    """Creates a team. Raises Conflict `team_name_taken`, `too_many_teams`."""
-    if (await session.scalar(select(func.count()).select_from(Team)) or 0) >= MAX_TEAMS:
+async def create_team(session: AsyncSession, trail: AuditTrail, name: str, organisation_id: UUID) -> Team:
+    """Creates a team in an organisation. Raises Conflict `team_name_taken`, `too_many_teams`."""
+    count = select(func.count()).where(Team.organisation_id == organisation_id)
+    if (await session.scalar(count) or 0) >= MAX_TEAMS:
         raise Conflict(
             f"There are {MAX_TEAMS} teams, which is as many as there can be.",
             code="too_many_teams",
             fix="Delete a team that is no longer used.",
         )
-    team = Team(name=name, name_key=name_key(name))
+    team = Team(organisation_id=organisation_id, name=name, name_key=name_key_of(name, organisation_id))
     session.add(team)
     await _flush(session)
     trail.record(session, AuditAction.TEAM_CREATED, (AuditTarget.TEAM, team.id), name=name)
     return team
 
 
-async def rename_team(session: AsyncSession, trail: AuditTrail, team_id: UUID, name: str) -> None:
-    """Renames a team. Raises NotFound `team_not_found`, Conflict `team_name_taken`."""
-    team = await find_team(session, team_id)
+async def rename_team(session: AsyncSession, trail: AuditTrail, team: Team, name: str) -> None:
+    """Renames a team. Raises Conflict `team_name_taken`."""
     if team.name == name:
         return
-    before, team.name, team.name_key = team.name, name, name_key(name)
+    before, team.name, team.name_key = team.name, name, name_key_of(name, team.organisation_id)
     await _flush(session)
-    trail.record(session, AuditAction.TEAM_RENAMED, (AuditTarget.TEAM, team_id), name=name, before=before)
+    trail.record(session, AuditAction.TEAM_RENAMED, (AuditTarget.TEAM, team.id), name=name, before=before)
 
 
-async def delete_team(session: AsyncSession, trail: AuditTrail, team_id: UUID) -> None:
-    """Deletes a team. Conversations that were shared with it are no longer shared. Raises NotFound
-    `team_not_found`.
-    """
-    team = await find_team(session, team_id)
+async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> None:
+    """Deletes a team. Conversations that were shared with it are no longer shared."""
     await session.delete(team)
-    trail.record(session, AuditAction.TEAM_DELETED, (AuditTarget.TEAM, team_id), name=team.name)
+    trail.record(session, AuditAction.TEAM_DELETED, (AuditTarget.TEAM, team.id), name=team.name)
 
 
 async def add_member(
-    session: AsyncSession, trail: AuditTrail, team_id: UUID, person_id: UUID, provider: str | None = None
+    session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
     """Puts a person into a team. Nothing changes if the person is in it already, but an administrator takes
     over a membership that a provider gave: it then stays when the provider's groups change.
 
     provider: the name of the identity provider whose groups put the person into the team; None if an
-    administrator does it. Raises NotFound `team_not_found`, `person_not_found`, Conflict `too_many_members`.
+    administrator does it. Raises NotFound `person_not_found`, also for a person of another organisation,
+    Conflict `too_many_members`.
     """
-    team = await find_team(session, team_id)
-    person = await session.get(User, person_id)
-    if person is None:
+    await session.flush()
+    # The lock keeps the person in this organisation until the transaction ends.
+    person = await session.get(User, person_id, with_for_update={"key_share": True}, populate_existing=True)
+    if person is None or person.organisation_id != team.organisation_id:
         raise NotFound("There is no such person.", code="person_not_found")
-    known = await session.get(TeamMember, (team_id, person_id))
+    known = await session.get(TeamMember, (team.id, person_id))
     if known is not None:
         if provider is None:
             known.provider = None
         return
-    count = await session.scalar(select(func.count()).where(TeamMember.team_id == team_id))
+    count = await session.scalar(select(func.count()).where(TeamMember.team_id == team.id))
     if (count or 0) >= MAX_MEMBERS:
         raise Conflict(
             f"The team has {MAX_MEMBERS} members, which is as many as there can be.", code="too_many_members"
         )
     try:
         async with session.begin_nested():
-            session.add(TeamMember(team_id=team_id, user_id=person_id, provider=provider))
+            session.add(TeamMember(team_id=team.id, user_id=person_id, provider=provider))
             await session.flush()
     except IntegrityError:
         # Another request has added the person, or deleted the team, at the same moment.
@@ -119,32 +118,28 @@ async def add_member(
 
 
 async def remove_member(
-    session: AsyncSession, trail: AuditTrail, team_id: UUID, person_id: UUID, provider: str | None = None
+    session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Removes a person from a team. Raises NotFound `team_not_found`, `team_member_not_found`."""
-    team = await find_team(session, team_id)
-    removed = delete(TeamMember).where(TeamMember.team_id == team_id, TeamMember.user_id == person_id)
+    """Removes a person from a team. Raises NotFound `team_member_not_found`."""
+    removed = delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == person_id)
     if await session.scalar(removed.returning(TeamMember.user_id)) is None:
         raise NotFound("This person is not in the team.", code="team_member_not_found")
     person = await session.get_one(User, person_id)
     _record_member(session, trail, AuditAction.TEAM_MEMBER_REMOVED, team, person, provider)
 
 
-async def find_team(session: AsyncSession, team_id: UUID) -> Team:
-    """Returns the team with this id. Raises NotFound `team_not_found`."""
+async def find_team(session: AsyncSession, team_id: UUID, organisation_id: UUID) -> Team:
+    """Returns the team with this id. Raises NotFound `team_not_found`, also for a team of another
+    organisation.
+    """
     team = await session.get(Team, team_id)
-    if team is None:
+    if team is None or team.organisation_id != organisation_id:
         raise team_not_found()
     return team
 
 
 def team_not_found() -> NotFound:
     return NotFound("There is no such team.", code="team_not_found")
-
-
-def name_key(name: str) -> str:
-    """Returns the form of a name that is used to compare names."""
-    return name.casefold()
 
 
 def _record_member(

@@ -137,7 +137,9 @@ class Acting:
                 user,
                 request,
                 sandboxes=setting.sandboxes,
-                specs=permission_of(setting.config, setting.sandboxes.describe(), user.role),
+                specs=permission_of(
+                    setting.config, setting.sandboxes.describe(), administers=user.administers_installation
+                ),
             )
             session.add(
                 TriggeredConversation(

@@ -92,7 +92,9 @@ class Handling:
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
         """Returns the result of the first event that has an effect."""
         user = work.user
-        if user.disabled_at is not None or Permission.WORK not in permissions_of(user.role):
+        if user.disabled_at is not None or Permission.WORK not in permissions_of(
+            user.role, user.organisation_id
+        ):
             return Outcome.ignored("The owner of the trigger may not start conversations.")
         first: Outcome | None = None
         # The issue may have been closed since the host sent the delivery.

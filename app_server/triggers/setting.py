@@ -19,7 +19,7 @@ from app_server.git_hosts.connect import ConnectedHost, GitHosts
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.sandboxes.service import Sandboxes
 from app_server.triggers.models import Trigger
-from app_server.users.models import ADMINISTRATORS, User
+from app_server.users.models import User
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Setting:
 
     def hosts_of(self, user: User) -> GitHosts:
         """Returns the git hosts that are called in this user's name."""
-        http = self.http if user.role in ADMINISTRATORS else self.guarded_http
+        http = self.http if user.administers_installation else self.guarded_http
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:

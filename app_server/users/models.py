@@ -5,10 +5,11 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ForeignKey, String, false
+from sqlalchemy import ForeignKey, String, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, enum_column, now
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 
 
 class Role(StrEnum):
@@ -19,7 +20,17 @@ class Role(StrEnum):
 
 
 ADMINISTRATORS = frozenset((Role.OWNER, Role.ADMIN))
-"""The roles that administer this installation."""
+"""The roles that administer an organisation."""
+
+
+def administers_installation(role: Role, organisation_id: UUID) -> bool:
+    """Returns whether a user with this role and organisation administers the installation: its servers,
+    sandbox hosts, networks and everything else that organisations share.
+
+    This is the one rule: only administrators of the default organisation do. Towards the installation, an
+    administrator of another organisation is a member.
+    """
+    return role in ADMINISTRATORS and organisation_id == DEFAULT_ORGANISATION_ID
 
 
 class User(Base):
@@ -28,6 +39,13 @@ class User(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     name: Mapped[str] = mapped_column(String(200))
     role: Mapped[Role] = mapped_column(enum_column(Role))
+    """What the user may do in the organisation."""
+    organisation_id: Mapped[UUID] = mapped_column(
+        index=True, default=DEFAULT_ORGANISATION_ID, server_default=text(f"'{DEFAULT_ORGANISATION_ID.hex}'")
+    )
+    """There is no foreign key, because SQLite cannot add one to a table with rows. A deletion of an
+    organisation locks its row, and so does a request that puts a person into it.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now)
     signed_in_at: Mapped[datetime | None]
     """When the user signed in last."""
@@ -39,6 +57,14 @@ class User(Base):
     """Whether the user is a service account: it cannot sign in, and only its keys act for it."""
     deleting_at: Mapped[datetime | None]
     """Since when the user is being deleted: what belongs to them is removed, and then the user."""
+
+    @property
+    def administers_installation(self) -> bool:
+        return administers_installation(self.role, self.organisation_id)
+
+    @property
+    def is_of_default_organisation(self) -> bool:
+        return self.organisation_id == DEFAULT_ORGANISATION_ID
 
 
 class ApiKey(Base):

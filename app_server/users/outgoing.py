@@ -5,15 +5,15 @@ from starlette.requests import HTTPConnection
 
 from app_server.core.errors import BadGateway
 from app_server.http.guarded_client import Guard
-from app_server.users.models import ADMINISTRATORS, User
+from app_server.users.models import User
 
 
 def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
-    """Returns an HTTP client for calls in this user's name. It refuses private addresses if the user is not
-    an administrator.
+    """Returns an HTTP client for calls in this user's name. It refuses private addresses unless the user
+    administers the installation.
     """
     client: httpx.AsyncClient = (
-        connection.state.http if user.role in ADMINISTRATORS else connection.state.guarded_http
+        connection.state.http if user.administers_installation else connection.state.guarded_http
     )
     return client
 
@@ -23,15 +23,15 @@ def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
     call every address.
     """
     guard: Guard = connection.state.guard
-    return None if user.role in ADMINISTRATORS else guard
+    return None if user.administers_installation else guard
 
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
     """Returns the address check for a server whose address the user has configured, and for all addresses
-    that this server names. For administrators the server's own origin may be private.
+    that this server names. For administrators of the installation the server's own origin may be private.
     """
     guard: Guard = connection.state.guard
-    return guard.trusting(url) if user.role in ADMINISTRATORS else guard
+    return guard.trusting(url) if user.administers_installation else guard
 
 
 async def require_callable(connection: HTTPConnection, user: User, url: str) -> None:

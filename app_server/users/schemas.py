@@ -7,8 +7,13 @@ from app_server.users.models import Role
 
 
 class UserInfo(BaseModel):
+    """A user. `role`: in the user's organisation. `administers_installation`: the user is an administrator of
+    the default organisation, which runs the installation.
+    """
+
     model_config = ConfigDict(from_attributes=True)
 
     id: Id
     name: str
     role: Role
+    administers_installation: bool

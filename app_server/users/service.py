@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.errors import Conflict, NotFound
 from app_server.users.models import ApiKey, Role, User
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
 
 MAX_API_KEYS = 100
@@ -17,12 +18,16 @@ _SHOWN_CHARACTERS = len(API_KEY_PREFIX) + 6
 
 
 async def find_owner(session: AsyncSession) -> User | None:
-    query = select(User).where(User.role == Role.OWNER).order_by(User.created_at).limit(1)
+    """Returns the owner of the default organisation. Returns None before the first start."""
+    query = select(User).where(User.role == Role.OWNER, User.organisation_id == DEFAULT_ORGANISATION_ID)
+    query = query.order_by(User.created_at).limit(1)
     return (await session.scalars(query)).one_or_none()
 
 
-async def create_user(session: AsyncSession, *, name: str, role: Role) -> User:
-    user = User(name=name, role=role)
+async def create_user(
+    session: AsyncSession, *, name: str, role: Role, organisation_id: UUID = DEFAULT_ORGANISATION_ID
+) -> User:
+    user = User(name=name, role=role, organisation_id=organisation_id)
     session.add(user)
     await session.flush()
     return user

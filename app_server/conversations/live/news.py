@@ -14,13 +14,15 @@ from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database
-from app_server.core.pubsub import EVERYONE, Frame, PubSub, publish_after_commit
+from app_server.core.pubsub import Frame, PubSub, publish_after_commit
 from app_server.sandboxes.service import Sandboxes
+from app_server.users.models import User
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
-    """Returns the channels of all users and teams who may see the conversation, also of a deleted one.
-    Returns no channels if there is no such conversation.
+    """Returns the channels of all users and teams who may see the conversation, also of a deleted one. If it
+    is shared with everyone, this is the channel of the organisation. Returns no channels if there is no such
+    conversation.
     """
     people = select(ConversationShare.user_id).where(ConversationShare.conversation_id == conversation_id)
     teams = select(ConversationTeamShare.team_id).where(
@@ -28,14 +30,16 @@ async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset
     )
     guests = people.union_all(teams).subquery()
     query = (
-        select(Conversation.user_id, Conversation.everyone_role, *guests.c)
+        select(Conversation.user_id, Conversation.everyone_role, User.organisation_id, *guests.c)
+        .join(User, User.id == Conversation.user_id)
         .outerjoin(guests, true())
         .where(Conversation.id == conversation_id)
     )
     rows = (await session.execute(query)).all()
-    if any(everyone is not None for _, everyone, _ in rows):
-        return frozenset((EVERYONE,))
-    return frozenset(channel for owner, _, guest in rows for channel in (owner, guest) if channel)
+    for _, everyone, organisation_id, _ in rows:
+        if everyone is not None:
+            return frozenset((organisation_id,))
+    return frozenset(channel for owner, _, _, guest in rows for channel in (owner, guest) if channel)
 
 
 def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel
-from sqlalchemy import or_
+from sqlalchemy import or_, select
 
 from app_server.conversations.live.news import named_in
 from app_server.conversations.models import Conversation, StartStatus, StartTask
@@ -24,6 +24,7 @@ from app_server.core.pubsub import EVERYONE, LOOK, Frame, PubSub, Subscription
 from app_server.llm_gateway.limits.calls import SPENT
 from app_server.llm_gateway.limits.limit_routes import SpendingLimit, read_limit
 from app_server.teams.membership import teams_of
+from app_server.users.colleagues import organisation_of
 
 NEWEST = 50
 MAX_WAITING = 100
@@ -96,8 +97,11 @@ class UserStream:
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
             while True:
-                teams = await self._teams()
-                async with self._subscribed(teams) as of_teams, _arriving(own, common, *of_teams) as arriving:
+                groups = await self._groups()
+                async with (
+                    self._subscribed(groups) as of_groups,
+                    _arriving(own, common, *of_groups) as arriving,
+                ):
                     if is_first:
                         yield await self._snapshot()
                         is_first = False
@@ -110,15 +114,19 @@ class UserStream:
                         yield await self._snapshot()
                     while True:
                         told = await arriving.next()
-                        if LOOK in told and await self._teams() != teams:
+                        if LOOK in told and await self._groups() != groups:
                             break
                         for frame in await self._changes(told):
                             yield frame
                         await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _teams(self) -> set[UUID]:
+    async def _groups(self) -> set[UUID]:
+        """Returns the ids of the user's teams and of the user's organisation."""
         async with self.database.read() as session:
-            return set(await session.scalars(teams_of(self.user_id)))
+            return {
+                *await session.scalars(teams_of(self.user_id)),
+                *await session.scalars(select(organisation_of(self.user_id))),
+            }
 
     @asynccontextmanager
     async def _subscribed(self, channels: Collection[UUID]) -> AsyncIterator[list[Subscription]]:

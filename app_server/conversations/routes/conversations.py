@@ -342,7 +342,11 @@ async def _start(request: Request, user: User, trail: AuditTrail, body: StartReq
             user,
             body,
             sandboxes=request.state.sandboxes,
-            specs=permission_of(request.state.config, request.state.sandboxes.describe(), user.role),
+            specs=permission_of(
+                request.state.config,
+                request.state.sandboxes.describe(),
+                administers=user.administers_installation,
+            ),
         )
         if body.public:
             await make_public(session, user.id, trail, task.id, public=True)

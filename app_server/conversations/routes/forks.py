@@ -45,7 +45,13 @@ async def fork_conversation(
     the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
     container is paused while its files are copied. Deleting one of the two does not change the other.
     """
-    forks = Forks(config, database, cipher, sandboxes, permission_of(config, sandboxes.describe(), user.role))
+    forks = Forks(
+        config,
+        database,
+        cipher,
+        sandboxes,
+        permission_of(config, sandboxes.describe(), administers=user.administers_installation),
+    )
     task = await forks.fork(user, conversation, body)
     async with database.read() as session:
         channels = await channels_of(session, task.id)

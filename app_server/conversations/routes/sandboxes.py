@@ -44,7 +44,7 @@ async def create_sandbox(
 
     `sandbox_spec_id`: what it starts from; if left out, the user's setting.
     """
-    permission = permission_of(config, sandboxes.describe(), user.role)
+    permission = permission_of(config, sandboxes.describe(), administers=user.administers_installation)
     async with database.session() as session:
         await _require_few(session, user.id)
         spec = await sandbox_specs.chosen(session, user.id, sandbox_spec_id, None, permission)

@@ -3,13 +3,14 @@
 from enum import StrEnum
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy import ColumnElement, and_, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole
 from app_server.core.errors import Conflict, Forbidden, NotFound
 from app_server.teams.membership import teams_of
+from app_server.users.colleagues import are_colleagues, colleagues_of
 
 
 class Access(StrEnum):
@@ -35,10 +36,9 @@ def is_shared() -> ColumnElement[bool]:
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
     """Returns the condition for the user's own conversations and those that are shared with the user, with
-    a team that the user is in, or with everyone.
+    a team that the user is in, or with everyone in the user's organisation.
     """
-    return or_(
-        Conversation.user_id == user_id,
+    given = or_(
         Conversation.everyone_role.is_not(None),
         exists().where(
             ConversationShare.conversation_id == Conversation.id, ConversationShare.user_id == user_id
@@ -48,6 +48,8 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
             ConversationTeamShare.team_id.in_(teams_of(user_id)),
         ),
     )
+    # Nothing is shared between organisations, whatever rows there are.
+    return or_(Conversation.user_id == user_id, and_(given, Conversation.user_id.in_(colleagues_of(user_id))))
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
@@ -60,7 +62,11 @@ def shared_with(user_id: UUID) -> ColumnElement[bool]:
         ConversationTeamShare.team_id.in_(teams_of(user_id))
     )
     shared = everyone.union_all(person, teams).subquery()
-    return (Conversation.user_id != user_id) & Conversation.id.in_(select(shared.c[0]))
+    return and_(
+        Conversation.user_id != user_id,
+        Conversation.user_id.in_(colleagues_of(user_id)),
+        Conversation.id.in_(select(shared.c[0])),
+    )
 
 
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
@@ -69,6 +75,8 @@ async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversa
     """
     if conversation.user_id == user_id:
         return Access.OWN
+    if not await are_colleagues(session, user_id, conversation.user_id):
+        return None
     person = select(ConversationShare.role).where(
         ConversationShare.conversation_id == conversation.id, ConversationShare.user_id == user_id
     )

@@ -16,6 +16,7 @@ from app_server.conversations.sharing.schemas import SharedPerson, SharedTeam, S
 from app_server.core.errors import BadRequest, Conflict, NotFound
 from app_server.teams.membership import member_count
 from app_server.teams.models import Team
+from app_server.users.colleagues import are_colleagues, organisation_of
 from app_server.users.models import User
 
 MAX_PEOPLE = 100
@@ -33,8 +34,8 @@ async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID
 async def share_with_everyone(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, role: ShareRole | None
 ) -> Sharing:
-    """Sets what every signed-in user may do with the conversation; None means nothing. Raises NotFound,
-    Forbidden `conversation_access_missing`.
+    """Sets what every signed-in user of the organisation may do with the conversation; None means nothing.
+    Raises NotFound, Forbidden `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     if conversation.everyone_role != role:
@@ -74,7 +75,8 @@ async def share_with(
     if person_id == user_id:
         raise BadRequest("The conversation is yours already.", code="shared_with_owner")
     person = await session.get(User, person_id)
-    if person is None or person.disabled_at is not None:
+    is_there = person is not None and await are_colleagues(session, user_id, person.id)
+    if person is None or not is_there or person.disabled_at is not None:
         raise NotFound("There is no such person.", code="person_not_found")
     share = await session.get(ConversationShare, (conversation_id, person_id))
     if share is None:
@@ -112,14 +114,15 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 other people whose name contains the text, or whose id is in `with_address`, ordered
-    by name.
+    """Returns up to 20 other people of the organisation whose name contains the text, or whose id is in
+    `with_address`, ordered by name.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     query = select(User).where(
         User.id != user_id,
+        User.organisation_id == organisation_of(user_id),
         User.disabled_at.is_(None),
         or_(User.name.icontains(text, autoescape=True), User.id.in_(with_address)),
     )

@@ -19,7 +19,6 @@ from app_server.core.encryption import Cipher
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.sandboxes.service import Sandboxes
-from app_server.users.models import Role
 
 HasOwnTools = Callable[[Config, Collection[GitProvider]], bool]
 
@@ -61,7 +60,8 @@ class Start:
     folder: str | None
     """See Conversation.folder."""
     user_id: UUID
-    role: Role
+    administers: bool
+    """See User.administers_installation."""
     request: StartRequest
     repository_url: str | None
     """The URL as the user gave it, possibly with a password; the URL in `request` has no password."""

@@ -18,7 +18,7 @@ async def offered(start: Start) -> Loaded:
     if not marketplaces:
         return Loaded()
     start.progress.say(f"Reading marketplaces: {', '.join(each.name for each in marketplaces)}")
-    return await load(marketplaces, guard_for(start.config, start.role))
+    return await load(marketplaces, guard_for(start.config, administers=start.administers))
 
 
 def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> tuple[StartRequest, list[str]]:

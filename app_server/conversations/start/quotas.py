@@ -1,5 +1,6 @@
 """Limits the starts of conversations to the quotas of their users."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from app_server.levels.models import LevelSetting, SettingName
 from app_server.levels.quotas import QUOTAS, quota_of, quota_reached
 from app_server.sandbox_lifecycle.running_quota import UP
 from app_server.sandbox_records.models import Sandbox
+from app_server.users.colleagues import colleagues_of, organisation_of
 from app_server.users.models import User
 
 _HOUR = timedelta(hours=1)
@@ -42,7 +44,11 @@ async def _lock(session: AsyncSession, user_id: UUID) -> None:
     # `FOR NO KEY UPDATE` is used, because it does not block inserts of rows that refer to the user.
     await session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
     totals = [name for name in sorted(QUOTAS) if name.startswith("organisation_")]
-    quotas = select(LevelSetting.name).where(LevelSetting.name.in_(totals)).order_by(LevelSetting.name)
+    quotas = (
+        select(LevelSetting.name)
+        .where(LevelSetting.name.in_(totals), LevelSetting.owner_id == organisation_of(user_id))
+        .order_by(LevelSetting.name)
+    )
     await session.execute(quotas.with_for_update())
 
 
@@ -50,9 +56,10 @@ async def _require_starts(session: AsyncSession, user_id: UUID, name: SettingNam
     quota = await quota_of(session, user_id, name)
     if quota is None:
         return
-    recent = select(StartTask.created_at).where(StartTask.created_at > now() - _HOUR)
-    if of_user:
-        recent = recent.where(StartTask.user_id == user_id)
+    counted = _counted(user_id, of_user=of_user)
+    recent = select(StartTask.created_at).where(
+        StartTask.created_at > now() - _HOUR, StartTask.user_id.in_(counted)
+    )
     # The oldest of the starts that fill the quota. One more may start when it is an hour old.
     oldest = await session.scalar(
         recent.order_by(StartTask.created_at.desc()).offset(quota.value - 1).limit(1)
@@ -68,12 +75,18 @@ async def _require_sandboxes(
     if quota is None:
         return
     ended = (StartStatus.READY, StartStatus.ERROR)
-    up: Select[UUID] = select(Sandbox.id).where(Sandbox.status.in_(UP))
+    counted = _counted(user_id, of_user=of_user)
+    up: Select[UUID] = select(Sandbox.id).where(Sandbox.status.in_(UP), Sandbox.user_id.in_(counted))
     # A conversation that has just begun to start may have no sandbox yet.
-    coming: Select[UUID] = select(StartTask.sandbox_id).where(StartTask.status.not_in(ended))
-    if of_user:
-        up, coming = up.where(Sandbox.user_id == user_id), coming.where(StartTask.user_id == user_id)
+    coming: Select[UUID] = select(StartTask.sandbox_id).where(
+        StartTask.status.not_in(ended), StartTask.user_id.in_(counted)
+    )
     both = up.union(coming).subquery()
     count = await session.scalar(select(func.count()).select_from(both).where(both.c[0] != sandbox_id))
     if (count or 0) >= quota.value:
         raise quota_reached(name, quota)
+
+
+def _counted(user_id: UUID, *, of_user: bool) -> Sequence[UUID] | Select[UUID]:
+    """Returns the users whose starts and sandboxes count: the user alone, or the user's organisation."""
+    return [user_id] if of_user else colleagues_of(user_id)

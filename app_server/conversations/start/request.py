@@ -163,7 +163,7 @@ async def checked(address: Address, user: User, home: Path) -> Address:
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """
     try:
-        refuse_foreign_path(address, user.role, home)
+        refuse_foreign_path(address, home, administers=user.administers_installation)
     except StartFailure as failure:
         raise Forbidden(failure.cause, code=failure.code, fix=failure.fix) from failure
     await asyncio.to_thread(check_exists, address)

@@ -241,7 +241,7 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 async def _bring_in(
     start: Start, address: Address, branch: str | None, client: AgentClient, directory: str
 ) -> None:
-    refuse_foreign_path(address, start.role, start.config.home)
+    refuse_foreign_path(address, start.config.home, administers=start.administers)
     await asyncio.to_thread(check_exists, address)
     scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
     try:
@@ -258,7 +258,7 @@ async def _bring_in(
             timeout_seconds=start.config.clone_timeout_seconds,
             report=start.progress.say,
             credentials=credentials,
-            guard=guard_for(start.config, start.role),
+            guard=guard_for(start.config, administers=start.administers),
         )
         start.progress.say("Moving the repository into the sandbox")
         await repository.check_out(client, packed, address, directory, await _identity(start))

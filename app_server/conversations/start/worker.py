@@ -296,7 +296,7 @@ class StartWorker:
     async def _load(self, task_id: UUID) -> Start:
         async with self._database.read() as session:
             query = (
-                select(StartTask, Conversation.llm_profile, Conversation.folder, User.role)
+                select(StartTask, Conversation.llm_profile, Conversation.folder, User)
                 .join(Conversation, Conversation.id == StartTask.id)
                 .join(User, User.id == StartTask.user_id)
                 .where(StartTask.id == task_id)
@@ -304,7 +304,7 @@ class StartWorker:
             row = (await session.execute(query)).one_or_none()
         if row is None:
             raise LeaseLost
-        task, llm_profile, folder, role = row
+        task, llm_profile, folder, user = row
         request = StartRequest.model_validate(task.request)
         encrypted = task.encrypted_repository_url
         return Start(
@@ -312,7 +312,7 @@ class StartWorker:
             sandbox_id=task.sandbox_id,
             folder=folder,
             user_id=task.user_id,
-            role=role,
+            administers=user.administers_installation,
             request=request,
             repository_url=self._cipher.decrypt(encrypted) if encrypted else request.selected_repository,
             llm_profile=llm_profile,

@@ -1,6 +1,7 @@
 """Credentials that the proxy adds to requests to https hosts: their owners, and which one a request gets.
 
-Users can access their own credentials; the owner of the installation also those of the server.
+Users can access their own credentials; the owner of the installation also those of the server. The server's
+are used for people of the default organisation only.
 """
 
 import base64
@@ -12,7 +13,7 @@ from typing import assert_never
 from urllib.parse import unquote
 from uuid import UUID
 
-from sqlalchemy import and_, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -28,7 +29,9 @@ from app_server.egress.models import (
     EgressCredential,
     EgressCredentialUse,
 )
+from app_server.users.colleagues import organisation_of
 from app_server.users.models import Role, User
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 
 MAX_CREDENTIALS = 100
 """Maximum number of credentials of one user, and of the server."""
@@ -100,7 +103,7 @@ async def held_for(
         EgressCredential.host == host,
         EgressCredential.port == port,
         or_(
-            EgressCredential.scope == CredentialScope.SERVER,
+            _of_server(user_id),
             and_(mine, EgressCredential.scope == CredentialScope.USER),
             of_repository,
         ),
@@ -140,9 +143,7 @@ async def note_use(database: Database, held: Held, target: EgressTarget, method:
 
 async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
     """Returns the user's credentials and those of the server, sorted by host."""
-    query = select(EgressCredential).where(
-        or_(EgressCredential.user_id == user_id, EgressCredential.scope == CredentialScope.SERVER)
-    )
+    query = select(EgressCredential).where(or_(EgressCredential.user_id == user_id, _of_server(user_id)))
     order = (EgressCredential.host, EgressCredential.port, EgressCredential.path_prefix, EgressCredential.id)
     return (await session.scalars(query.order_by(*order))).all()
 
@@ -198,7 +199,8 @@ async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
 async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:
     """Returns a credential that the user may see. Raises NotFound."""
     row = await session.get(EgressCredential, credential_id)
-    if row is None or row.user_id not in {user.id, None}:
+    owners = {user.id, None} if user.is_of_default_organisation else {user.id}
+    if row is None or row.user_id not in owners:
         raise NotFound("There is no such credential.", code="credential_not_found")
     return row
 
@@ -210,7 +212,7 @@ async def uses(
     sandboxes.
     """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
-    if user.role is not Role.OWNER:
+    if not owns_installation(user):
         query = query.where(EgressCredentialUse.user_id == user.id)
     if before is not None:
         query = query.where(tuple_(EgressCredentialUse.at, EgressCredentialUse.id) < before)
@@ -241,6 +243,16 @@ def _is_below(path: str, prefix: str) -> bool:
     return not any(part.partition(";")[0] in {".", ".."} for part in _SEPARATORS.split(path))
 
 
+def owns_installation(user: User) -> bool:
+    return user.role is Role.OWNER and user.is_of_default_organisation
+
+
+def _of_server(user_id: UUID) -> ColumnElement[bool]:
+    """The condition for the server's credentials. They are for people of the default organisation."""
+    is_for_user = organisation_of(user_id) == DEFAULT_ORGANISATION_ID
+    return and_(EgressCredential.scope == CredentialScope.SERVER, is_for_user)
+
+
 def _require_owner(user: User) -> None:
-    if user.role is not Role.OWNER:
+    if not owns_installation(user):
         raise Forbidden("Only the owner of this installation may set credentials for all users.")

@@ -26,7 +26,7 @@ from app_server.egress.credentials.schemas import (
 from app_server.egress.models import CredentialScope, EgressCredential
 from app_server.egress.router import identity_of, position_of
 from app_server.egress.settings import OF_USER, Scope
-from app_server.users.models import Role, User
+from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/settings/network/credentials", tags=["Network"])
 
@@ -130,7 +130,7 @@ async def _shown(
 ) -> NetworkCredential:
     return NetworkCredential.of(
         row,
-        is_own=row.user_id == user.id or user.role is Role.OWNER,
+        is_own=row.user_id == user.id or credentials.owns_installation(user),
         is_allowed=await _is_allowed(session, config, user, row),
     )
 

@@ -37,7 +37,7 @@ from app_server.git_hosts.authorization.token_calls import (
     ask_for_tokens,
     refused,
 )
-from app_server.users.models import ADMINISTRATORS, User
+from app_server.users.models import User
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class HostTokens:
                 return None
             token = self._cipher.decrypt(stored.row.token_encrypted)
             grant = stored.grant
-            if grant is not None and grant.installation_id and stored.user.role not in ADMINISTRATORS:
+            if grant is not None and grant.installation_id and not stored.user.administers_installation:
                 raise _not_permitted(stored.row)
             if grant is None or not (token == refused or _is_past(grant.renew_at)):
                 return stored, token
@@ -211,7 +211,7 @@ class HostTokens:
         return await ask_for_tokens(http, app, form)
 
     def _http_of(self, user: User) -> httpx.AsyncClient:
-        return self._http if user.role in ADMINISTRATORS else self._guarded_http
+        return self._http if user.administers_installation else self._guarded_http
 
     async def _save(
         self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None

@@ -15,7 +15,7 @@ from app_server.git.models import GitOAuthApp
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.authorization.endpoints import OAuthApp
 from app_server.git_hosts.authorization.token_calls import send
-from app_server.users.models import ADMINISTRATORS, User
+from app_server.users.models import User
 
 POLICY = RetryPolicy(attempts=6)
 _ALREADY_GONE = frozenset((401, 404, 422))
@@ -43,7 +43,7 @@ class Revocations:
         if row is None or user is None:
             return {"is_revoked": False}
         app = OAuthApp.of(row, self._cipher)
-        http = self._http if user.role in ADMINISTRATORS else self._guarded_http
+        http = self._http if user.administers_installation else self._guarded_http
         token = self._cipher.decrypt(payload["token_encrypted"])
         try:
             status = await _revoke(http, app, token, is_installation=payload["is_installation"])

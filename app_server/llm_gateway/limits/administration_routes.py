@@ -6,9 +6,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal, CurrentUser
+from app_server.access.permissions import Permission
+from app_server.access.route_access import permission_missing
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Id, ReadSession, Session, now
 from app_server.core.errors import NotFound
@@ -51,9 +54,9 @@ class SpendingLimits(BaseModel):
 
 
 @router.get("")
-async def get_spending_limits(session: ReadSession) -> SpendingLimits:
+async def get_spending_limits(manager: CurrentUser, session: ReadSession) -> SpendingLimits:
     default = await spending.default_limit(session)
-    users = (await session.scalars(select(User).order_by(User.name, User.id))).all()
+    users = (await session.scalars(_people(manager))).all()
     stored = {account.user_id: account for account in await spending.administered_accounts(session)}
     session.expunge_all()  # the shown fields may differ from the stored ones
     limits = [_as_shown(user, stored.get(user.id) or _untouched(default)) for user in users]
@@ -61,16 +64,26 @@ async def get_spending_limits(session: ReadSession) -> SpendingLimits:
         SharedBudgetInfo(
             team_id=one.value.team_id, team_name=one.value.team_name, limit=one.value.value, spent=one.spent
         )
-        for one in await shared_budgets(session)
+        for one in await shared_budgets(session, manager.organisation_id)
     ]
     return SpendingLimits(default=_default_as_shown(default), users=limits, budgets=budgets)
 
 
 @router.put("/default")
 async def set_default_spending_limit(
-    trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    request: Request,
+    body: SetSpendingLimit,
 ) -> SetSpendingLimit:
-    """Sets the default limit. It applies at once, to all users who have no individual limit here."""
+    """Sets the default limit of the installation. It applies at once, to all users of all organisations who
+    have no individual limit here.
+
+    403 `permission_missing` for administrators of other organisations than the default one.
+    """
+    if not principal.may(Permission.INSTALLATION):
+        raise permission_missing(Permission.INSTALLATION)
     amount = None if body.limit is None else spending.to_micros(body.limit)
     target = (AuditTarget.SPENDING_LIMIT, "default")
     trail.record(session, AuditAction.SPENDING_LIMIT_CHANGED, target, limit=body.limit, period=body.period)
@@ -80,12 +93,17 @@ async def set_default_spending_limit(
 
 @router.put("/users/{user_id}")
 async def set_spending_limit_of_user(
-    trail: CurrentTrail, session: Session, request: Request, user_id: UUID, body: SetSpendingLimit
+    manager: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    request: Request,
+    user_id: UUID,
+    body: SetSpendingLimit,
 ) -> UserLimit:
     """Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
     set; the lower one counts.
     """
-    user = await _user(session, user_id)
+    user = await _user(session, manager, user_id)
     account = await spending.administered_account(session, user.id)
     allow(account, body)
     account.follows_default = False
@@ -104,10 +122,10 @@ async def set_spending_limit_of_user(
 
 @router.delete("/users/{user_id}")
 async def forget_spending_limit_of_user(
-    trail: CurrentTrail, session: Session, request: Request, user_id: UUID
+    manager: CurrentUser, trail: CurrentTrail, session: Session, request: Request, user_id: UUID
 ) -> UserLimit:
     """Removes the individual limit of one user. From now on the default limit applies to the user."""
-    user = await _user(session, user_id)
+    user = await _user(session, manager, user_id)
     default = await spending.default_limit(session, lock=True)
     account = await spending.administered_account(session, user.id)
     account.allowed, account.period, account.follows_default = default.allowed, default.period, True
@@ -119,9 +137,14 @@ async def forget_spending_limit_of_user(
     return _as_shown(user, account)
 
 
-async def _user(session: Session, user_id: UUID) -> User:
+def _people(manager: User) -> Select[User]:
+    own = User.organisation_id == manager.organisation_id
+    return select(User).where(own).order_by(User.name, User.id)
+
+
+async def _user(session: Session, manager: User, user_id: UUID) -> User:
     user = await session.get(User, user_id)
-    if user is None:
+    if user is None or user.organisation_id != manager.organisation_id:
         raise NotFound("There is no such user.")
     return user
 

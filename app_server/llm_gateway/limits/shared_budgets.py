@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.database import now
-from app_server.levels.models import ORGANISATION_ID, LevelSetting, SettingName
+from app_server.levels.models import LevelSetting, SettingName
 from app_server.levels.resolution import LevelValue
 from app_server.levels.service import all_values, as_value, values_for
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingReservation
@@ -21,7 +21,7 @@ from app_server.llm_gateway.limits.spending import monthly_id, start_of, to_micr
 from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
 from app_server.teams.models import TeamMember
-from app_server.users.models import User
+from app_server.users.colleagues import members_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValu
 
 async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
     """Locks the budgets until this transaction ends, so that only one call at a time is held to them."""
-    owners = [budget.team_id or ORGANISATION_ID for budget in budgets]
+    owners = [budget.owner_id for budget in budgets]
     query = select(LevelSetting.owner_id).where(
         LevelSetting.owner_id.in_(owners), LevelSetting.name == SettingName.MONTHLY_BUDGET
     )
@@ -78,11 +78,13 @@ async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
             raise shared_budget_reached(budget, spent, reserved)
 
 
-async def shared_budgets(session: AsyncSession) -> Sequence[SharedBudget]:
-    """Returns all budgets, the organisation's first, with what is spent of them."""
+async def shared_budgets(session: AsyncSession, organisation_id: UUID) -> Sequence[SharedBudget]:
+    """Returns all budgets of an organisation and its teams, the organisation's first, with what is spent of
+    them.
+    """
     values = [
         as_value(row, team_name)
-        for row, team_name in await all_values(session)
+        for row, team_name in await all_values(session, organisation_id)
         if row.name == SettingName.MONTHLY_BUDGET
     ]
     return [
@@ -93,7 +95,8 @@ async def shared_budgets(session: AsyncSession) -> Sequence[SharedBudget]:
 
 async def _accounts(session: AsyncSession, budget: LevelValue) -> Sequence[UUID]:
     """Returns the ids of the accounts in which the spending of each month of the members is counted."""
-    members = select(User.id)
+    assert budget.owner_id is not None, "budgets are stored values"
+    members = members_of(budget.owner_id)
     if budget.team_id is not None:
         members = select(TeamMember.user_id).where(TeamMember.team_id == budget.team_id)
     return [monthly_id(user_id) for user_id in await session.scalars(members)]

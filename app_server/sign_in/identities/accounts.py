@@ -19,11 +19,13 @@ from app_server.sign_in.identities.refusals import (
     already_connected,
     identity_not_found,
     identity_taken,
+    no_organisation,
     no_role,
 )
 from app_server.sign_in.invitations import create_account
 from app_server.teams.from_provider import set_teams
 from app_server.users.models import Role, User, WebSession
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID, Organisation
 from app_server.users.provisioning import person_of_user_name
 
 
@@ -35,7 +37,8 @@ async def account_of(
 
     If the provider's groups are mapped to roles, each sign-in sets the user's role to the one that the
     provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets
-    the teams that this provider gives. Raises Forbidden `oidc_no_role`, `saml_no_role`, Conflict
+    the teams that this provider gives. Neither happens if the person was moved to another organisation than
+    the provider's. Raises Forbidden `oidc_no_role`, `saml_no_role`, Conflict
     `too_many_teams`, `too_many_members`.
     """
     known = await _find(session, identity)
@@ -55,6 +58,9 @@ async def account_of(
             role=user.role,
             provider=provider.name,
         )
+    if user.organisation_id != await organisation_id_of(session, provider):
+        # A person who was moved away. The groups of this provider say nothing about the other organisation.
+        return user, known
     if provider.roles and user.role != Role.OWNER and user.role != (role := _required(provider, identity)):
         before, user.role = user.role, role
         trail.record(
@@ -67,7 +73,7 @@ async def account_of(
             provider=provider.name,
         )
     if provider.teams:
-        await set_teams(session, trail, user.id, provider.name, identity.teams)
+        await set_teams(session, trail, user, provider.name, identity.teams)
     return user, known
 
 
@@ -158,7 +164,10 @@ async def _create(
         async with session.begin_nested():
             if account_id is None:
                 role = _required(provider, identity)
-                user = await create_account(session, name=identity.name, role=role)
+                organisation_id = await organisation_id_of(session, provider)
+                user = await create_account(
+                    session, name=identity.name, role=role, organisation_id=organisation_id
+                )
                 account_id = user.id
             made = _row(identity, account_id)
             session.add(made)
@@ -168,6 +177,19 @@ async def _create(
         assert found is not None, "the other one has made it"
         return found
     return made
+
+
+async def organisation_id_of(session: AsyncSession, provider: SignInProvider) -> UUID:
+    """Returns the organisation that people of the provider join. Raises Forbidden `oidc_no_organisation`,
+    `saml_no_organisation` if there is no organisation of the configured name.
+    """
+    if provider.organisation is None:
+        return DEFAULT_ORGANISATION_ID
+    wanted = Organisation.name_key == provider.organisation.casefold()
+    found = await session.scalar(select(Organisation.id).where(wanted).with_for_update(read=True))
+    if found is None:
+        raise no_organisation(provider.protocol)
+    return found
 
 
 def _of_user(user_id: UUID, issuer: str) -> Select[ExternalIdentity]:

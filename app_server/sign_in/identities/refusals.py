@@ -36,6 +36,14 @@ def no_role(protocol: Protocol) -> Forbidden:
     )
 
 
+def no_organisation(protocol: Protocol) -> Forbidden:
+    return Forbidden(
+        "The organisation that this provider's settings name does not exist.",
+        code=f"{protocol}_no_organisation",
+        fix="Ask an administrator.",
+    )
+
+
 def identity_taken(protocol: Protocol) -> Conflict:
     return Conflict(
         "This account of the provider signs in to another account here.",

@@ -67,7 +67,13 @@ async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[st
         inviter = _allowed_inviter(
             person, await session.get(User, mail.inviter_id) if mail.inviter_id else None
         )
-        trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=inviter.id, name=inviter.name))
+        trail = AuditTrail(
+            Actor(
+                ActorMeans.SERVER,
+                user_id=inviter.id,
+                name=inviter.name,
+            )
+        )
         link = await new_link(session, config, person, trail)
     text = _text(inviter.name, config.base_url, link)
     await send(
@@ -81,9 +87,15 @@ async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[st
 def _allowed_inviter(person: User, inviter: User | None) -> User:
     if person.disabled_at is not None:
         raise _NotAllowed("The account of this person is disabled.")
-    if inviter is None or inviter.disabled_at is not None or inviter.role not in ADMINISTRATORS:
+    may_invite = inviter is not None and inviter.disabled_at is None and inviter.role in ADMINISTRATORS
+    if inviter is None or not may_invite or not _is_in_charge(inviter, person):
         raise _NotAllowed("The person who invited is not an administrator any more.")
     return inviter
+
+
+def _is_in_charge(inviter: User, person: User) -> bool:
+    # The owner of the installation invites people into other organisations.
+    return inviter.organisation_id == person.organisation_id or inviter.administers_installation
 
 
 def _text(inviter: str, server: str, link: SignInLinkInfo) -> str:

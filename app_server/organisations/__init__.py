@@ -1,0 +1,1 @@
+"""Several organisations in one installation: people of one see nothing of the others."""

@@ -1,0 +1,100 @@
+"""Moves a person to another organisation. What the person owns goes along, and what was shared ends."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.access.people_schemas import GivenRole
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.callbacks.models import Callback, Delivery
+from app_server.conversations.models import Conversation
+from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare
+from app_server.core.errors import Conflict, Forbidden, NotFound
+from app_server.settings.models import LLMProfile, UserSettings
+from app_server.teams.models import TeamMember
+from app_server.users.models import Role, User
+from app_server.users.organisations import Organisation
+from app_server.users.provisioning import ProvisionedPerson
+
+
+async def move_person(
+    session: AsyncSession, trail: AuditTrail, person_id: UUID, to: Organisation, role: GivenRole
+) -> tuple[User, Sequence[UUID]]:
+    """Moves a person. Returns the person, and the ids of those whose live streams must look again.
+
+    Ended are: memberships of teams, everything that is shared with the person or by the person, shared model
+    profiles, callbacks for everyone, and the management by SCIM. Public links to conversations stay.
+
+    Raises NotFound `person_not_found`, Forbidden `role_not_manageable` for the owner of the default
+    organisation, Conflict `person_being_deleted`, `already_in_organisation`.
+    """
+    person = await session.get(User, person_id, with_for_update={"key_share": True}, populate_existing=True)
+    if person is None:
+        raise NotFound("There is no such person.", code="person_not_found")
+    _require_movable(person, to)
+    left = person.organisation_id
+    told = await _end_sharing(session, person.id)
+    await _end_what_administrators_give(session, person.id)
+    person.organisation_id, person.role = to.id, Role(role)
+    await session.flush()
+    for organisation_id in (left, to.id):
+        trail.record(
+            session,
+            AuditAction.MEMBER_MOVED,
+            (AuditTarget.USER, person.id),
+            of_organisation=organisation_id,
+            name=person.name,
+            role=role,
+            organisation=to.name,
+        )
+    return person, [person.id, left, to.id, *told]
+
+
+def _require_movable(person: User, to: Organisation) -> None:
+    if person.role is Role.OWNER and person.is_of_default_organisation:
+        raise Forbidden(
+            "The owner of the installation stays in the default organisation.", code="role_not_manageable"
+        )
+    if person.deleting_at is not None:
+        raise Conflict("This person is being deleted.", code="person_being_deleted")
+    if person.organisation_id == to.id:
+        raise Conflict("The person is in this organisation already.", code="already_in_organisation")
+
+
+async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
+    """Ends what is shared with the person and by the person. Returns the ids of people and teams who had
+    access.
+    """
+    own = select(Conversation.id).where(Conversation.user_id == person_id)
+    people = delete(ConversationShare).where(
+        or_(ConversationShare.user_id == person_id, ConversationShare.conversation_id.in_(own))
+    )
+    teams = delete(ConversationTeamShare).where(ConversationTeamShare.conversation_id.in_(own))
+    told = {
+        *await session.scalars(people.returning(ConversationShare.user_id)),
+        *await session.scalars(teams.returning(ConversationTeamShare.team_id)),
+    }
+    shared = update(Conversation).where(
+        Conversation.user_id == person_id, Conversation.everyone_role.is_not(None)
+    )
+    await session.execute(shared.values(everyone_role=None))
+    await session.execute(delete(TeamMember).where(TeamMember.user_id == person_id))
+    return told
+
+
+async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
+    """Ends shared model profiles, callbacks for everyone and the management by SCIM."""
+    theirs = select(LLMProfile.id).where(LLMProfile.user_id == person_id)
+    in_use = or_(UserSettings.user_id == person_id, UserSettings.shared_profile_id.in_(theirs))
+    await session.execute(update(UserSettings).where(in_use).values(shared_profile_id=None))
+    await session.execute(update(LLMProfile).where(LLMProfile.user_id == person_id).values(shared_in=None))
+    own = select(Conversation.id).where(Conversation.user_id == person_id)
+    callbacks = select(Callback.id).where(Callback.user_id == person_id)
+    of_others = Delivery.callback_id.in_(callbacks) & Delivery.conversation_id.not_in(own)
+    await session.execute(delete(Delivery).where(of_others))
+    everyones = update(Callback).where(Callback.user_id == person_id, Callback.is_for_everyone)
+    await session.execute(everyones.values(is_for_everyone=False))
+    await session.execute(delete(ProvisionedPerson).where(ProvisionedPerson.user_id == person_id))

@@ -1,0 +1,123 @@
+"""Routes of organisations. Administrators of the default organisation see them, its owner changes them."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentUser
+from app_server.access.people_schemas import Invitation, Person
+from app_server.core.database import ReadSession, Session
+from app_server.core.pubsub import LOOK, ServerPubSub, publish_after_commit
+from app_server.core.server_objects import ServerConfig
+from app_server.organisations import service
+from app_server.organisations.moving import move_person
+from app_server.organisations.schemas import (
+    InviteIntoOrganisation,
+    MovePerson,
+    OrganisationInfo,
+    SaveOrganisation,
+)
+from app_server.users.models import User
+from app_server.users.organisations import Organisation, find_organisation, organisation_not_found
+
+router = APIRouter(prefix="/api/v1/organisations", tags=["Organisations"])
+
+
+@router.get("")
+async def list_organisations(session: ReadSession) -> list[OrganisationInfo]:
+    """Returns all organisations, the default one first, the others sorted by name."""
+    return await service.list_organisations(session)
+
+
+@router.post("", status_code=201)
+async def create_organisation(
+    user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveOrganisation
+) -> OrganisationInfo:
+    """Creates an organisation without people. Capitals in names do not matter.
+
+    403 `owner_of_installation_only`, as for all routes here that change something; 409
+    `organisation_name_taken`, `too_many_organisations` (200).
+    """
+    service.require_installation_owner(user)
+    organisation = await service.create_organisation(session, trail, body.name)
+    return await service.show_organisation(session, organisation)
+
+
+@router.patch("/{organisation_id}")
+async def rename_organisation(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    organisation_id: UUID,
+    body: SaveOrganisation,
+) -> OrganisationInfo:
+    """Changes the name of an organisation. 404 `organisation_not_found`, 409 `organisation_name_taken`."""
+    service.require_installation_owner(user)
+    organisation = await find_organisation(session, organisation_id)
+    await service.rename_organisation(session, trail, organisation, body.name)
+    return await service.show_organisation(session, organisation)
+
+
+@router.delete("/{organisation_id}", status_code=204)
+async def delete_organisation(
+    user: CurrentUser, trail: CurrentTrail, session: Session, organisation_id: UUID
+) -> None:
+    """Deletes an organisation without people, with its teams and settings. 404 `organisation_not_found`, 409
+    `organisation_has_people`, `organisation_is_default`.
+    """
+    service.require_installation_owner(user)
+    await service.delete_organisation(session, trail, await find_organisation(session, organisation_id))
+
+
+@router.get("/{organisation_id}/people", response_model=list[Person])
+async def list_people_of_organisation(session: ReadSession, organisation_id: UUID) -> list[User]:
+    """Returns the people of an organisation, sorted by name. 404 `organisation_not_found`."""
+    organisation = await session.get(Organisation, organisation_id)
+    if organisation is None:
+        raise organisation_not_found()
+    return list(await service.people_of(session, organisation))
+
+
+@router.post("/{organisation_id}/people", status_code=201)
+async def invite_into_organisation(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    organisation_id: UUID,
+    body: InviteIntoOrganisation,
+    config: ServerConfig,
+) -> Invitation:
+    """Creates an account in an organisation, and the link by which its person signs in. The first owner of an
+    organisation is invited here.
+
+    404 `organisation_not_found`, 409 `organisation_has_owner`, `no_mail_server`.
+    """
+    service.require_installation_owner(user)
+    organisation = await find_organisation(session, organisation_id)
+    person, link = await service.invite_into(session, config, trail, organisation, body)
+    return Invitation(person=Person.model_validate(person), sign_in_link=link)
+
+
+@router.put("/{organisation_id}/people/{person_id}", response_model=Person)
+async def move_person_to_organisation(
+    user: CurrentUser,
+    trail: CurrentTrail,
+    session: Session,
+    organisation_id: UUID,
+    person_id: UUID,
+    body: MovePerson,
+    pubsub: ServerPubSub,
+) -> User:
+    """Moves a person to an organisation. What the person owns goes along. Memberships of teams and sharing
+    end, and live streams end within two seconds.
+
+    403 `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
+    `already_in_organisation`.
+    """
+    service.require_installation_owner(user)
+    organisation = await find_organisation(session, organisation_id)
+    person, told = await move_person(session, trail, person_id, organisation, body.role)
+    for channel in told:
+        publish_after_commit(session, pubsub, channel, [LOOK])
+    return person

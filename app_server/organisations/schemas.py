@@ -1,0 +1,48 @@
+"""Schemas of organisations in the API."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from app_server.access.people_schemas import GivenRole, Name
+from app_server.core.database import Id, Timestamp
+from app_server.core.mail.address import EmailAddress
+from app_server.users.models import Role
+
+OrganisationName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+class OrganisationInfo(BaseModel):
+    """An organisation. `is_default`: it runs the installation. `person_count`: service accounts included."""
+
+    id: Id
+    name: str
+    is_default: bool
+    created_at: Timestamp
+    person_count: int
+
+
+class SaveOrganisation(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: OrganisationName
+
+
+class InviteIntoOrganisation(BaseModel):
+    """A person to invite. An organisation has one owner. `email`: the address to which the server sends the
+    link.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    role: Role = Role.MEMBER
+    email: EmailAddress | None = None
+
+
+class MovePerson(BaseModel):
+    """`role`: what the person may do in the new organisation."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: GivenRole = Role.MEMBER

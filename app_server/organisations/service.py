@@ -1,0 +1,171 @@
+"""Creates, renames and deletes organisations, and invites people into them."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail
+from app_server.access.people_schemas import SignInLinkInfo
+from app_server.audit.actions import AuditAction, AuditTarget
+from app_server.core.config import Config
+from app_server.core.errors import Conflict, Forbidden
+from app_server.levels.models import LevelSetting
+from app_server.organisations.schemas import InviteIntoOrganisation, OrganisationInfo
+from app_server.sign_in.invitations import invite
+from app_server.teams.models import Team
+from app_server.users.models import Role, User
+from app_server.users.organisations import Organisation, find_organisation, organisation_not_found
+
+MAX_ORGANISATIONS = 200
+
+
+def require_installation_owner(user: User) -> None:
+    """Checks that the user owns the installation. Raises Forbidden `owner_of_installation_only`.
+
+    An administrator is not enough: who moves a person to their own organisation can then sign in as that
+    person.
+    """
+    if user.role is not Role.OWNER or not user.is_of_default_organisation:
+        raise Forbidden(
+            "Only the owner of the default organisation may do this.",
+            code="owner_of_installation_only",
+            fix="Ask the owner of the installation.",
+        )
+
+
+async def list_organisations(session: AsyncSession) -> list[OrganisationInfo]:
+    """Returns all organisations, the default one first, the others sorted by name."""
+    rows = (await session.scalars(select(Organisation).order_by(Organisation.name_key))).all()
+    counts = select(User.organisation_id, func.count()).group_by(User.organisation_id)
+    people = dict(row.tuple() for row in await session.execute(counts))
+    shown = [_info(row, people.get(row.id, 0)) for row in rows]
+    return sorted(shown, key=lambda one: not one.is_default)
+
+
+async def show_organisation(session: AsyncSession, organisation: Organisation) -> OrganisationInfo:
+    return _info(organisation, await _person_count(session, organisation))
+
+
+async def create_organisation(session: AsyncSession, trail: AuditTrail, name: str) -> Organisation:
+    """Creates an organisation without people. Raises Conflict `organisation_name_taken`,
+    `too_many_organisations`.
+    """
+    if (await session.scalar(select(func.count()).select_from(Organisation)) or 0) >= MAX_ORGANISATIONS:
+        raise Conflict(
+            f"There are {MAX_ORGANISATIONS} organisations, which is as many as there can be.",
+            code="too_many_organisations",
+            fix="Delete an organisation that is no longer used.",
+        )
+    organisation = Organisation(name=name, name_key=name.casefold())
+    session.add(organisation)
+    await _flush(session)
+    target = (AuditTarget.ORGANISATION, organisation.id)
+    trail.record(session, AuditAction.ORGANISATION_CREATED, target, name=name)
+    return organisation
+
+
+async def rename_organisation(
+    session: AsyncSession, trail: AuditTrail, organisation: Organisation, name: str
+) -> None:
+    """Renames an organisation. Raises Conflict `organisation_name_taken`."""
+    if organisation.name == name:
+        return
+    before, organisation.name, organisation.name_key = organisation.name, name, name.casefold()
+    await _flush(session)
+    target = (AuditTarget.ORGANISATION, organisation.id)
+    trail.record(session, AuditAction.ORGANISATION_RENAMED, target, name=name, before=before)
+
+
+async def delete_organisation(session: AsyncSession, trail: AuditTrail, organisation: Organisation) -> None:
+    """Deletes an organisation without people, with its teams and settings. Raises Conflict
+    `organisation_is_default`, `organisation_has_people`.
+    """
+    if organisation.is_default:
+        raise Conflict(
+            "The default organisation runs the installation and stays.", code="organisation_is_default"
+        )
+    # Nobody joins until the transaction ends: those who put people into it lock this row, too.
+    await session.refresh(organisation, with_for_update=True)
+    if count := await _person_count(session, organisation):
+        raise Conflict(
+            f"The organisation has {count} people.",
+            code="organisation_has_people",
+            fix="Move or delete its people first.",
+        )
+    await session.execute(delete(Team).where(Team.organisation_id == organisation.id))
+    await session.execute(delete(LevelSetting).where(LevelSetting.owner_id == organisation.id))
+    await session.delete(organisation)
+    target = (AuditTarget.ORGANISATION, organisation.id)
+    trail.record(session, AuditAction.ORGANISATION_DELETED, target, name=organisation.name)
+
+
+async def invite_into(
+    session: AsyncSession,
+    config: Config,
+    trail: AuditTrail,
+    organisation: Organisation,
+    wanted: InviteIntoOrganisation,
+) -> tuple[User, SignInLinkInfo | None]:
+    """Creates an account in the organisation, and a link by which its person signs in; see `invite`.
+
+    Raises Conflict `organisation_has_owner`, `no_mail_server`.
+    """
+    if wanted.role is Role.OWNER:
+        owners = select(User.id).where(User.organisation_id == organisation.id, User.role == Role.OWNER)
+        if (await session.scalars(owners.limit(1))).one_or_none() is not None:
+            raise Conflict(
+                "The organisation has an owner, and there is one only.",
+                code="organisation_has_owner",
+                fix="Choose another role, or move the owner to another organisation first.",
+            )
+    return await invite(
+        session,
+        config,
+        trail,
+        name=wanted.name,
+        role=wanted.role,
+        organisation_id=organisation.id,
+        email=wanted.email,
+    )
+
+
+async def find_by_name(session: AsyncSession, name: str) -> Organisation:
+    """Returns the organisation with this name; capitals do not matter. Raises NotFound
+    `organisation_not_found`.
+    """
+    found = await session.scalar(select(Organisation.id).where(Organisation.name_key == name.casefold()))
+    if found is None:
+        raise organisation_not_found()
+    return await find_organisation(session, found)
+
+
+async def people_of(session: AsyncSession, organisation: Organisation) -> Sequence[User]:
+    """Returns the people of an organisation, sorted by name."""
+    query = select(User).where(User.organisation_id == organisation.id).order_by(User.name, User.id)
+    return (await session.scalars(query)).all()
+
+
+def _info(organisation: Organisation, person_count: int) -> OrganisationInfo:
+    return OrganisationInfo(
+        id=organisation.id,
+        name=organisation.name,
+        is_default=organisation.is_default,
+        created_at=organisation.created_at,
+        person_count=person_count,
+    )
+
+
+async def _person_count(session: AsyncSession, organisation: Organisation) -> int:
+    query = select(func.count()).where(User.organisation_id == organisation.id)
+    return await session.scalar(query) or 0
+
+
+async def _flush(session: AsyncSession) -> None:
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        raise Conflict(
+            "There is an organisation of this name already.", code="organisation_name_taken"
+        ) from error

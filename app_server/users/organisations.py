@@ -1,0 +1,57 @@
+"""The table of organisations. Each user belongs to one, and the default one runs the installation."""
+
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, String, Table, event
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, now
+from app_server.core.errors import NotFound
+
+DEFAULT_ORGANISATION_ID = UUID(int=0)
+"""The organisation that runs the installation. It always exists."""
+DEFAULT_NAME = "Default"
+
+
+class Organisation(Base):
+    """A group of people that sees nothing of other organisations. `name_key`: the name in small letters, so
+    that capitals do not matter.
+    """
+
+    __tablename__ = "organisations"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    name: Mapped[str] = mapped_column(String(100))
+    name_key: Mapped[str] = mapped_column(String(300), unique=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+    @property
+    def is_default(self) -> bool:
+        return self.id == DEFAULT_ORGANISATION_ID
+
+
+async def find_organisation(session: AsyncSession, id_: UUID) -> Organisation:
+    """Returns the organisation with this id. It cannot be deleted until the transaction ends.
+
+    Raises NotFound `organisation_not_found`.
+    """
+    found = await session.get(Organisation, id_, with_for_update={"read": True}, populate_existing=True)
+    if found is None:
+        raise organisation_not_found()
+    return found
+
+
+def organisation_not_found() -> NotFound:
+    return NotFound("There is no such organisation.", code="organisation_not_found")
+
+
+@event.listens_for(Organisation.__table__, "after_create")
+def _insert_default(table: Table, connection: Connection, **_: object) -> None:
+    """Inserts the default organisation when the table is created without the migrations."""
+    connection.execute(
+        table.insert().values(
+            id=DEFAULT_ORGANISATION_ID, name=DEFAULT_NAME, name_key=DEFAULT_NAME.casefold(), created_at=now()
+        )
+    )
