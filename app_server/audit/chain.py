@@ -129,7 +129,7 @@ def _organisations_of(session: SyncSession, entries: Sequence[NewEntry]) -> Mapp
     if not ids:
         return {}
     rows = session.execute(select(_USERS.c.id, _USERS.c.organisation_id).where(_USERS.c.id.in_(ids)))
-    return dict(row.tuple() for row in rows)
+    return {row.id: row.organisation_id for row in rows}
 
 
 def _row(entry: NewEntry, id_: int, previous_hash: str, organisation_id: UUID | None) -> dict[str, Any]:

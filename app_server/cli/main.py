@@ -13,8 +13,8 @@ from app_server.cli.backup import backup, restore
 from app_server.cli.home import Home, Json, Port, configuration, in_database, leave
 from app_server.cli.keys import keys
 from app_server.cli.login import key_for, login, logout, server_address
-from app_server.cli.sandboxes import images, run_doctor, sandboxes
 from app_server.cli.organisations import organisations
+from app_server.cli.sandboxes import images, run_doctor, sandboxes
 from app_server.cli.users import users
 from app_server.core.config import Config, SandboxChoice
 from app_server.core.errors import ConfigurationError, StartFailure

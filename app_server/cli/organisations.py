@@ -40,7 +40,7 @@ def list_all(as_json: Json = False, home: Home = None) -> None:
 
 @organisations.command("create")
 def create(name: NewName, home: Home = None) -> None:
-    """Create an organisation. Then invite its owner: slipway users invite --organisation NAME --role owner."""
+    """Create an organisation. To invite its owner: slipway users invite --organisation NAME --role owner."""
     from app_server.organisations.service import create_organisation
 
     wanted = _checked(name)
@@ -89,13 +89,15 @@ def move(
 ) -> None:
     """Move a person with all that they own. Memberships of teams and sharing end."""
     from app_server.organisations.moving import move_person
+    from app_server.organisations.schemas import MovePerson
     from app_server.organisations.service import find_by_name
-    from app_server.users.models import Role
+
+    wanted = MovePerson.model_validate({"role": role})
 
     async def work(session: "AsyncSession", _config: Config) -> str:
         found = await find_by_name(session, organisation)
         person = await found_user(session, user)
-        await move_person(session, await trail_of_owner(session), person.id, found, Role(role))
+        await move_person(session, await trail_of_owner(session), person.id, found, wanted.role)
         return f"{person.name} is in {found.name} now, as {role}."
 
     typer.echo(in_database(configuration(home=home), work))

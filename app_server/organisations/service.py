@@ -38,8 +38,8 @@ def require_installation_owner(user: User) -> None:
 async def list_organisations(session: AsyncSession) -> list[OrganisationInfo]:
     """Returns all organisations, the default one first, the others sorted by name."""
     rows = (await session.scalars(select(Organisation).order_by(Organisation.name_key))).all()
-    counts = select(User.organisation_id, func.count()).group_by(User.organisation_id)
-    people = dict(row.tuple() for row in await session.execute(counts))
+    counts = select(User.organisation_id, func.count().label("people")).group_by(User.organisation_id)
+    people = {row.organisation_id: row.people for row in await session.execute(counts)}
     shown = [_info(row, people.get(row.id, 0)) for row in rows]
     return sorted(shown, key=lambda one: not one.is_default)
 

@@ -13,6 +13,7 @@ import pytest
 from app_server.access.permissions import Permission, permissions_of
 from app_server.conversations.sharing.access import Access
 from app_server.users.models import Role, User
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.access.test_permission_matrix import description
 from tests.app_server.conftest import App, http_client
@@ -24,6 +25,7 @@ EVENTS = "/api/v1/conversation/{conversation_id}/events"
 WAITING = "/api/v1/conversations/{conversation_id}/pending-messages"
 SNAPSHOTS = "/api/v1/sandboxes/{conversation_id}/snapshots"
 SANDBOX = "/api/v1/sandboxes/{sandbox_id}"
+OTHER_ORGANISATION_ID = uuid4()
 
 
 class Need(StrEnum):
@@ -142,6 +144,7 @@ class Guest:
     role: Role = Role.MEMBER
     is_service: bool = False
     scopes: tuple[Permission, ...] | None = None
+    organisation_id: UUID = DEFAULT_ORGANISATION_ID
 
 
 GUESTS = {
@@ -154,6 +157,9 @@ GUESTS = {
     "a viewer of the installation": Guest(Access.STEER, By.TEAM, Role.VIEWER),
     "a key to read": Guest(Access.STEER, By.NAME, scopes=(Permission.READ,)),
     "everyone, who may steer": Guest(Access.STEER, By.EVERYONE),
+    "the owner of another organisation": Guest(
+        None, By.EVERYONE, Role.OWNER, organisation_id=OTHER_ORGANISATION_ID
+    ),
 }
 
 
@@ -194,7 +200,7 @@ async def test_each_guest_may_do_what_the_access_says_and_nothing_else(
             [shown] = (await who.get(ROOT, params={"ids": target.hex})).json()
             seen = shown and (shown["access"], shown["owner_name"], shown["is_shared"])
             assert seen == (guest.access and (guest.access, owner.name, True)), name
-            permissions = permissions_of(guest.role, guest.scopes)
+            permissions = permissions_of(guest.role, guest.organisation_id, guest.scopes)
             wrong += await differences(who, target, guest.access, permissions, name)
     assert not wrong
 
@@ -207,7 +213,7 @@ async def test_the_owner_may_do_everything_that_the_key_allows(
     async with app.database.session() as session:
         _, key = await create_api_key(session, owner, name="read", scopes=[Permission.READ])
     kept = await new_conversation(app, owner)
-    everything = permissions_of(owner.role)
+    everything = permissions_of(owner.role, owner.organisation_id)
     async with http_client(app.public, headers={"Authorization": f"Bearer {key}"}) as reader:
         wrong = await differences(reader, kept, Access.OWN, {Permission.READ}, "the owner's key to read")
     for route in routes():
@@ -221,7 +227,7 @@ async def joined(
 ) -> httpx.AsyncClient:
     """A new person, after the owner has given what `guest` says."""
     async with app.database.session() as session:
-        user = await create_user(session, name=name, role=guest.role)
+        user = await create_user(session, name=name, role=guest.role, organisation_id=guest.organisation_id)
         user.is_service = guest.is_service
         scopes = None if guest.scopes is None else [*guest.scopes]
         _, key = await create_api_key(session, user, name="matrix", scopes=scopes)

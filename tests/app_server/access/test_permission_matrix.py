@@ -18,8 +18,8 @@ from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 
-READ, WORK, SETTINGS, KEYS, ADMINISTER, AUDIT = Permission
-EVERYTHING = {READ, WORK, SETTINGS, KEYS, ADMINISTER, AUDIT}
+READ, WORK, SETTINGS, KEYS, ADMINISTER, INSTALLATION, AUDIT = Permission
+EVERYTHING = {READ, WORK, SETTINGS, KEYS, ADMINISTER, INSTALLATION, AUDIT}
 MEANS: dict[str, tuple[Role, list[Permission] | None, set[Permission]]] = {
     "a viewer": (Role.VIEWER, None, {READ, KEYS}),
     "a member": (Role.MEMBER, None, {READ, WORK, SETTINGS, KEYS}),

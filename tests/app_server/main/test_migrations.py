@@ -3,10 +3,12 @@ import json
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, column, insert, inspect, table
+from sqlalchemy import Connection, column, insert, inspect, select, table
+from sqlalchemy.ext.asyncio import AsyncSession
 
 import app_server.main  # noqa: F401 (imports every table)
 from app_server.conversations.log.message_texts import with_words
@@ -14,7 +16,10 @@ from app_server.conversations.models import Conversation
 from app_server.core.database import Base, Database, now
 from app_server.core.migrations import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
 from app_server.events.models import StoredEvent
-from app_server.users.models import Role, User
+from app_server.settings.models import LLMProfile
+from app_server.teams.models import Team, TeamMember
+from app_server.users.models import ApiKey, Role, User
+from app_server.users.organisations import find_organisation
 
 
 async def test_migrating_leads_to_the_tables_of_the_models(empty_database_url: str) -> None:
@@ -85,6 +90,56 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
             assert list(await session.scalars(wanted)) == [conversation_id]
     finally:
         await database.close()
+
+
+@pytest.mark.both_databases
+async def test_people_teams_and_keys_of_before_are_in_the_default_organisation(
+    empty_database_url: str,
+) -> None:
+    database = Database(empty_database_url)
+    try:
+        await migrate(database)
+        await _step(database, "add_names_of_web_sessions")
+        ada, key, team, profile = uuid4(), uuid4(), uuid4(), uuid4()
+        async with database.session() as session:
+            person = {"id": ada, "name": "Ada", "role": Role.ADMIN, "created_at": now()}
+            await _insert(session, User, **person)
+            of_ada = {"user_id": ada, "name": "x", "prefix": "x", "key_hash": "x", "created_at": now()}
+            await _insert(session, ApiKey, id=key, scopes=["read", "administer"], **of_ada)
+            await _insert(session, Team, id=team, name="Core", name_key="core", created_at=now())
+            await _insert(session, TeamMember, team_id=team, user_id=ada, created_at=now())
+            shared = {"id": profile, "user_id": ada, "name": "fast", "model": "x", "is_active": False}
+            shared |= {"is_shared": True, "created_at": now(), "updated_at": now()}
+            await _insert(session, LLMProfile, **shared)
+        await migrate(database)
+        async with database.read() as session:
+            found = await session.get_one(User, ada)
+            assert found.administers_installation
+            assert (await session.get_one(Team, team)).organisation_id == found.organisation_id
+            assert (await session.get_one(LLMProfile, profile)).shared_in == found.organisation_id
+            assert (await session.get_one(ApiKey, key)).scopes == ["read", "administer", "installation"]
+            assert await session.get(TeamMember, (team, ada)) is not None
+            assert (await find_organisation(session, found.organisation_id)).is_default
+        await _step(database, "add_names_of_web_sessions")
+        async with database.read() as session:
+            keys = table("api_keys", column("scopes", ApiKey.__table__.c.scopes.type))
+            assert (await session.execute(select(keys))).all() == [(["read", "administer"],)]
+            members = table("team_members", column("team_id"))
+            assert len((await session.execute(select(members))).all()) == 1
+    finally:
+        await database.close()
+
+
+async def _step(database: Database, revision: str) -> None:
+    async with database.engine.begin() as connection:
+        await connection.run_sync(lambda each: command.downgrade(alembic_config(each), revision))
+
+
+async def _insert(session: AsyncSession, model: type[Base], **values: object) -> None:
+    # Only these columns: the table has others at another revision.
+    types = model.__table__.c
+    columns = [column(name, types[name].type if name in types else None) for name in values]
+    await session.execute(insert(table(model.__tablename__, *columns)).values(values))
 
 
 def test_the_newest_file_is_the_last_revision() -> None:

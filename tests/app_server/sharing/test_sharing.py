@@ -17,6 +17,7 @@ from app_server.conversations.models import Conversation, PendingMessage, StartS
 from app_server.conversations.start.tasks import new_stages
 from app_server.sign_in.identities.models import ExternalIdentity
 from app_server.users.models import Role, User
+from app_server.users.organisations import DEFAULT_ORGANISATION_ID
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client, listening
 from tests.app_server.problems import assert_problem
@@ -51,9 +52,11 @@ async def new_conversation(app: App, owner: User, sandbox_id: UUID | None = None
 
 
 @asynccontextmanager
-async def person(app: App, name: str, role: Role = Role.MEMBER) -> AsyncIterator[httpx.AsyncClient]:
+async def person(
+    app: App, name: str, role: Role = Role.MEMBER, organisation_id: UUID = DEFAULT_ORGANISATION_ID
+) -> AsyncIterator[httpx.AsyncClient]:
     async with app.database.session() as session:
-        user = await create_user(session, name=name, role=role)
+        user = await create_user(session, name=name, role=role, organisation_id=organisation_id)
         _, key = await create_api_key(session, user, name="tests")
     headers = {"Authorization": f"Bearer {key}"}
     async with http_client(app.public, headers=headers) as client:

@@ -17,8 +17,10 @@ from app_server.mcp_servers.service import add_server
 from app_server.mcp_servers.sign_in import SignIns
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings
+from app_server.settings.sharing import share_profile
 from app_server.users.models import Role, User
-from app_server.users.service import create_api_key
+from app_server.users.organisations import Organisation
+from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client
 from tests.app_server.problems import assert_problem
 from tests.app_server.sandbox_keys import Keys, keys
@@ -54,6 +56,25 @@ async def test_a_model_beside_this_server_is_for_its_owner(
 
     assert of_owner.status_code == 200
     assert_problem(of_member, 403, "private_address")
+
+
+async def test_the_owner_of_another_organisation_shares_no_private_address(
+    app: App, inner: httpx.AsyncClient, keys: Keys, scripted_llm: ScriptedLLM
+) -> None:
+    async with app.database.session() as session:
+        stranger = await session.scalar(select(User).where(User.role == Role.MEMBER))
+        assert stranger is not None
+        acme = Organisation(name="Acme", name_key="acme")
+        session.add(acme)
+        await session.flush()
+        chief = await create_user(session, name="Olga", role=Role.OWNER, organisation_id=acme.id)
+        stranger.organisation_id = acme.id
+        await session.flush()
+        llm = LLMSettings(model="openai/x", base_url=scripted_llm.base_url, api_key="long-key")
+        await save_profile(session, app.state["cipher"], chief.id, "local", llm)
+        await share_profile(session, chief, "local")
+    assert_problem(await inner.post(CHAT, json=ASK, headers=keys.foreign), 403, "private_address")
+    assert not scripted_llm.requests
 
 
 async def test_a_model_with_a_protocol_of_its_own_is_judged_too(

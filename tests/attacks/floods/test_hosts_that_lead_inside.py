@@ -30,7 +30,7 @@ from app_server.mcp_servers.service import get_server
 from app_server.sign_in.oidc.attempts import Attempt
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.oidc.exchange import claims_for_code
-from app_server.users.models import Role, User
+from app_server.users.models import User
 from tests.app_server.conftest import App, listening
 from tests.app_server.git_proxy.conftest import CANARY, KEY, Sandbox
 from tests.app_server.problems import assert_problem
@@ -93,7 +93,7 @@ async def cloned(url: str, scratch: Path, config: Config, host: GitHost) -> Pack
         timeout_seconds=PATIENCE_SECONDS,
         report=lambda _line: None,
         credentials=Credentials(host.origin, "git", CANARY),
-        guard=guard_for(config, Role.ADMIN),
+        guard=guard_for(config, administers=True),
     )
 
 

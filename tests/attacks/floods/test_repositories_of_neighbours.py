@@ -67,7 +67,7 @@ async def test_a_member_cannot_clone_from_neighbours(
 ) -> None:
     host.tokens.clear()
     with pytest.raises(StartFailure) as failure:
-        await cloned(url.format(port=host.port), tmp_path / "scratch", guard_for(config, Role.MEMBER))
+        await cloned(url.format(port=host.port), tmp_path / "scratch", guard_for(config, administers=False))
     assert failure.value.code == "repository_not_allowed"
     assert not host.requests
 
@@ -77,7 +77,9 @@ async def test_what_an_administrator_has_named_can_be_cloned(
 ) -> None:
     host.tokens.clear()
     named = config.model_copy(update={"egress_private": ["127.0.0.0/8"]})
-    for number, guard in enumerate((guard_for(named, Role.MEMBER), guard_for(config, Role.ADMIN))):
+    for number, guard in enumerate(
+        (guard_for(named, administers=False), guard_for(config, administers=True))
+    ):
         packed = await cloned(host.url(REPOSITORY), tmp_path / str(number), guard)
         assert packed.branch == "main"
 
