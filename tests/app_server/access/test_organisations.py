@@ -320,7 +320,7 @@ async def test_an_organisation_begins_with_the_invitation_of_its_owner(
     assert invited.status_code == 201, invited.text
     token = invited.json()["sign_in_link"]["url"].partition("#token=")[2]
     async with http_client(app.public) as browser:
-        signed_in = await browser.post("/api/v1/sign-in", json={"token": token})
+        signed_in = await browser.post("/api/v1/sign-in/link", json={"token": token})
         assert signed_in.json()["administers_installation"] is False
         browser.headers["X-Slipway-Proof"] = signed_in.json()["page_proof"]
         assert await names(browser, "/api/v1/people") == ["Olga"]
