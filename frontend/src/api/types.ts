@@ -11,8 +11,9 @@ export type { LLMProfile, LLMProfileInput, LLMProfileList } from '@/api/models/p
 /** `page_proof` is kept for later requests; see page-proof. */
 export type SignedInUser = Schemas['SignedInUser']
 
-/** The same type is part of larger replies, such as `CurrentUserInfo`. */
-export type User = Pick<Schemas['Person'], 'id' | 'name' | 'role'>
+/** A part of larger replies. `organisation`: its name; the reply to a sign-in does not have it. */
+export type User = Pick<Schemas['Person'], 'id' | 'name' | 'role'> &
+  Partial<Pick<Schemas['CurrentUserInfo'], 'administers_installation' | 'organisation'>>
 
 /** A user as administrators see them. `signed_in_at`: the last sign-in. `has_totp`: only the list tells it. */
 export type Person = Schemas['Person']

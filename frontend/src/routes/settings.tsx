@@ -23,6 +23,7 @@ import { NetworkSection } from '@/features/network/network-section'
 import { LevelItemsSection } from '@/features/organisation/level-items-section'
 import { LevelNotice } from '@/features/organisation/level-notice'
 import { OrganisationSection } from '@/features/organisation/organisation-section'
+import { OrganisationsSection } from '@/features/people/organisations-section'
 import { PeopleSection } from '@/features/people/people-section'
 import { RetentionSection } from '@/features/retention/retention-section'
 import { LevelImageForm } from '@/features/sandbox-images/level-image-form'
@@ -124,14 +125,23 @@ function PeopleSections() {
   return (
     <>
       <PeopleSection />
+      <OrganisationsSection />
       <ProviderOverview />
     </>
   )
 }
 
+function OwnOrganisation() {
+  const { t } = useTranslation()
+  const organisation = useQuery(currentUserQuery()).data?.organisation
+  if (organisation === undefined) return null
+  return <p className="mb-6 text-sm text-muted">{t('organisations.yours', { name: organisation })}</p>
+}
+
 function SignInSections() {
   return (
     <>
+      <OwnOrganisation />
       <WebSessionsSection />
       <PasswordSection />
       <ConnectionsSection />

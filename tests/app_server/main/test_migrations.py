@@ -135,7 +135,7 @@ async def _step(database: Database, revision: str) -> None:
         await connection.run_sync(lambda each: command.downgrade(alembic_config(each), revision))
 
 
-async def _insert(session: AsyncSession, model: type[Base], **values: object) -> None:
+async def _insert(session: AsyncSession, model: type[Base], /, **values: object) -> None:
     # Only these columns: the table has others at another revision.
     types = model.__table__.c
     columns = [column(name, types[name].type if name in types else None) for name in values]

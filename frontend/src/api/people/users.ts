@@ -22,6 +22,15 @@ export function isAdministrator({ role }: User): boolean {
   return role === 'owner' || role === 'admin'
 }
 
+/** Whether they administer what all organisations share: they are an administrator of the default one. */
+export function administersInstallation({ administers_installation }: User): boolean {
+  return administers_installation === true
+}
+
+export function ownsInstallation(user: User): boolean {
+  return user.role === 'owner' && administersInstallation(user)
+}
+
 /** Whether the role lets them start and steer conversations, and change settings. */
 export function mayWork({ role }: User): boolean {
   return role !== 'viewer'
@@ -33,9 +42,9 @@ export function useSignIn() {
   return useMutation({
     mutationFn: (token: string) =>
       request<SignedInByLink>('/api/v1/sign-in/link', { method: 'POST', body: { token } }),
-    onSuccess: ({ page_proof, id, name, role }) => {
+    onSuccess: ({ page_proof, id, name, role, administers_installation }) => {
       keepPageProof(page_proof)
-      queryClient.setQueryData<User>(userKeys.me, { id, name, role })
+      queryClient.setQueryData<User>(userKeys.me, { id, name, role, administers_installation })
     },
     meta: { errorShownInline: true },
   })

@@ -23,7 +23,7 @@ export function AuditSection() {
       <SectionHeader title={t('audit.title')} lead={t('audit.lead')} />
       {me && !isAdministrator(me) && <Notice tone="neutral">{t('audit.administrators_only')}</Notice>}
       {me && isAdministrator(me) && <AuditLog />}
-      {me && isAdministrator(me) && <AuditStreamCard />}
+      {me?.administers_installation && <AuditStreamCard />}
     </section>
   )
 }

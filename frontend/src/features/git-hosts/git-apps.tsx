@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { type GitApp, gitAppsQuery, useDeleteGitApp } from '@/api/git/git-sign-in'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { copyText } from '@/lib/browser/copy-text'
 import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
@@ -20,7 +20,7 @@ import { InstallationsDialog } from './installations-dialog'
 /** The applications with which users sign in to hosts. Only administrators see them. */
 export function GitAppsSection() {
   const { data: me } = useQuery(currentUserQuery())
-  return me && isAdministrator(me) ? <Apps /> : null
+  return me && administersInstallation(me) ? <Apps /> : null
 }
 
 function Apps() {

@@ -3,7 +3,7 @@ import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type JobFilter, jobsQuery, type JobPage, type JobState } from '@/api/automation/jobs'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
 import { EmptyState } from '@/ui/feedback/empty-state'
@@ -24,8 +24,8 @@ export function JobsSection() {
   return (
     <section aria-label={t('jobs.title')}>
       <SectionHeader title={t('jobs.title')} lead={t('jobs.lead')} />
-      {me && !isAdministrator(me) && <Notice tone="neutral">{t('jobs.administrators_only')}</Notice>}
-      {me && isAdministrator(me) && <Jobs />}
+      {me && !administersInstallation(me) && <Notice tone="neutral">{t('jobs.administrators_only')}</Notice>}
+      {me && administersInstallation(me) && <Jobs />}
     </section>
   )
 }

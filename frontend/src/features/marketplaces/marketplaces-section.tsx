@@ -7,7 +7,7 @@ import {
   marketplacesQuery,
   useSaveMarketplaces,
 } from '@/api/agents/marketplaces'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { Card } from '@/ui/layout/card'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
@@ -24,7 +24,7 @@ export function MarketplacesSection() {
   const query = useQuery(marketplacesQuery())
   const me = useQuery(currentUserQuery()).data
   const save = useSaveMarketplaces()
-  const mayShare = me !== undefined && isAdministrator(me)
+  const mayShare = me !== undefined && administersInstallation(me)
   const all = query.data
   return (
     <section aria-label={t('marketplaces.title')}>

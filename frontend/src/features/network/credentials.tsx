@@ -7,7 +7,7 @@ import {
   networkCredentialsQuery,
   useDeleteNetworkCredential,
 } from '@/api/sandboxes/network-credentials'
-import { currentUserQuery } from '@/api/people/users'
+import { currentUserQuery, ownsInstallation } from '@/api/people/users'
 import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
@@ -21,7 +21,8 @@ import { CredentialRow, placeOf } from './credential-row'
 export function Credentials() {
   const { t } = useTranslation()
   const query = useQuery(networkCredentialsQuery())
-  const isOwner = useQuery(currentUserQuery()).data?.role === 'owner'
+  const me = useQuery(currentUserQuery()).data
+  const isOwner = me !== undefined && ownsInstallation(me)
   const [isAdding, setAdding] = useState(false)
   const [doomed, setDoomed] = useState<NetworkCredential | null>(null)
   return (

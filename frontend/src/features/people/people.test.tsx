@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react'
+import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { Person } from '@/api/types'
@@ -15,6 +15,8 @@ const OWNER: Person = {
   is_service: false,
   disabled_at: null,
 }
+
+const OWNER_OF_INSTALLATION = fakeUser({ id: OWNER.id })
 
 function people(stored: Person[]) {
   const asked: unknown[] = []
@@ -202,4 +204,58 @@ test('an owner makes a service account and a key for it', async () => {
     { name: 'Pipeline', role: 'member' },
     { name: 'ci', scopes: ['read', 'work'], expires_in_days: 90 },
   ])
+})
+
+test('the owner of the installation creates an organisation with its owner, and moves a person there', async () => {
+  const grace: Person = { ...OWNER, id: 'p9', name: 'Grace', role: 'member' }
+  const { extra } = people([OWNER, grace])
+  const asked: unknown[] = []
+  const organisation = {
+    id: 'o1',
+    name: 'Default',
+    is_default: true,
+    person_count: 2,
+    created_at: OWNER.created_at,
+  }
+  const stored = [organisation]
+  extra.push(
+    http.get('*/api/v1/organisations', () => HttpResponse.json(stored)),
+    http.post('*/api/v1/organisations', async ({ request }) => {
+      const { name } = (await request.json()) as { name: string }
+      stored.push({ ...organisation, id: 'o2', name, is_default: false, person_count: 1 })
+      return HttpResponse.json(stored[1], { status: 201 })
+    }),
+    http.post('*/api/v1/organisations/o2/people', async ({ request }) => {
+      asked.push(await request.json())
+      const link = { url: 'http://localhost/sign-in#token=abc', expires_at: OWNER.created_at }
+      return HttpResponse.json({ person: grace, sign_in_link: link }, { status: 201 })
+    }),
+    http.put('*/api/v1/organisations/o2/people/p9', async ({ request }) => {
+      asked.push(await request.json())
+      return HttpResponse.json(grace)
+    }),
+  )
+  const { user } = renderApp({ url: '/settings/people', user: OWNER_OF_INSTALLATION, extra })
+
+  await user.click(await screen.findByText('Organisations'))
+  await user.type(screen.getByLabelText('Name of the organisation'), 'Acme')
+  await user.type(screen.getByLabelText('Its owner'), 'Olga')
+  await user.click(screen.getByRole('button', { name: 'Create an organisation' }))
+  const dialog = await screen.findByRole('dialog', { name: 'Send this link to Olga' })
+  await user.click(within(dialog).getByRole('button', { name: 'Done' }))
+
+  await user.selectOptions(await screen.findByLabelText('Person'), 'Grace')
+  await user.selectOptions(screen.getByLabelText('Move to'), 'Acme')
+  await user.click(screen.getByRole('button', { name: 'Move' }))
+  const question = await screen.findByRole('dialog', { name: 'Move Grace to Acme?' })
+  await user.click(within(question).getByRole('button', { name: 'Move' }))
+  await waitFor(() => expect(asked).toEqual([{ name: 'Olga', role: 'owner' }, { role: 'member' }]))
+})
+
+test('an owner of another organisation sees no organisations', async () => {
+  const { extra } = people([OWNER])
+  const me = { ...OWNER_OF_INSTALLATION, administers_installation: false }
+  renderApp({ url: '/settings/people', user: me, extra })
+  expect(await screen.findByRole('button', { name: 'Create an account' })).toBeVisible()
+  expect(screen.queryByText('Organisations')).toBeNull()
 })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { retentionQuery } from '@/api/automation/retention'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SectionHeader } from '@/ui/layout/section-header'
@@ -15,8 +15,8 @@ export function RetentionSection() {
   return (
     <section aria-label={t('retention.title')}>
       <SectionHeader title={t('retention.title')} lead={t('retention.lead')} />
-      {me && !isAdministrator(me) && <Notice tone="neutral">{t('retention.administrators_only')}</Notice>}
-      {me && isAdministrator(me) && <Rule />}
+      {me && !administersInstallation(me) && <Notice tone="neutral">{t('retention.administrators_only')}</Notice>}
+      {me && administersInstallation(me) && <Rule />}
     </section>
   )
 }

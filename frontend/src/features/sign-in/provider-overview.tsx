@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { providerOverviewQuery, type ProviderOverview as Provider } from '@/api/people/identities'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { Badge } from '@/ui/feedback/badge'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
@@ -13,7 +13,7 @@ import { CommandLine } from './command-line'
 export function ProviderOverview() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data
-  const query = useQuery({ ...providerOverviewQuery(), enabled: me !== undefined && isAdministrator(me) })
+  const query = useQuery({ ...providerOverviewQuery(), enabled: me !== undefined && administersInstallation(me) })
   if (query.isPending || query.data?.length === 0) return null
   return (
     <section aria-label={t('providers.title')} className="mt-10">

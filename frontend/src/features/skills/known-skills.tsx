@@ -3,7 +3,7 @@ import { GraduationCap } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { installedSkillsQuery, skillLoadingQuery } from '@/api/agents/skill-catalogue'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
@@ -20,7 +20,7 @@ export function KnownSkills() {
   const query = useQuery(skillLoadingQuery(repository))
   const installed = useQuery(installedSkillsQuery())
   const me = useQuery(currentUserQuery()).data
-  const mayShare = me !== undefined && isAdministrator(me)
+  const mayShare = me !== undefined && administersInstallation(me)
   const byPath = new Map(installed.data?.map((skill) => [pathOf(skill), skill]))
   return (
     <section aria-label={t('skills.known')} className="mb-8">

@@ -6,7 +6,7 @@ import {
   skillRepositoriesQuery,
   useReadSkillRepositories,
 } from '@/api/agents/skill-catalogue'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { currentUserQuery, administersInstallation } from '@/api/people/users'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SkeletonList } from '@/ui/feedback/skeleton'
@@ -23,7 +23,7 @@ export function SkillCatalogue() {
   const repositories = useQuery(skillRepositoriesQuery()).data ?? []
   const read = useReadSkillRepositories()
   const me = useQuery(currentUserQuery()).data
-  const mayShare = me !== undefined && isAdministrator(me)
+  const mayShare = me !== undefined && administersInstallation(me)
   const unread = repositories.filter((each) => !each.read_at)
   const refusing = repositories.filter((each) => each.problems.length > 0)
   return (
