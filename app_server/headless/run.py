@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 
 from app_server.core.config import Config
 from app_server.core.database import Database
@@ -16,7 +16,8 @@ from app_server.headless.client import Client, RunFailed
 from app_server.headless.outcome import HeadlessOutcome
 from app_server.headless.printer import Printer, stage_seconds
 from app_server.headless.server_process import server_of
-from app_server.users.models import ApiKey, Role, User
+from app_server.users.models import ApiKey
+from app_server.users.service import find_owner
 from app_server.users.tokens import API_KEY_PREFIX, new_api_key, token_hash
 
 VERIFY_TIMEOUT_SECONDS = 300
@@ -177,7 +178,7 @@ async def _make_api_key(config: Config) -> str:
     database = Database(config.resolved_database_url)
     try:
         async with database.session() as session:
-            owner = await session.scalar(select(User).where(User.role == Role.OWNER))
+            owner = await find_owner(session)
             if owner is None:
                 raise RunFailed("This home has no owner yet: start the server once.")
             prefix = key[: len(API_KEY_PREFIX) + 4]

@@ -33,7 +33,9 @@ async def is_password_usable(session: AsyncSession, config: Config) -> bool:
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
     """Whether this user was invited and has no password yet, and passwords are allowed here."""
     user = signed_in.user
-    is_invited = user.role != Role.OWNER and signed_in.accepts_invitation
+    # The first start makes the owner of the installation. Owners of other organisations are invited.
+    is_made = user.role is Role.OWNER and user.is_of_default_organisation
+    is_invited = not is_made and signed_in.accepts_invitation
     return config.password_sign_in and is_invited and await find(session, user.id) is None
 
 
