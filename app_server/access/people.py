@@ -60,7 +60,7 @@ def change(
     require_can_manage(manager, person.role)
     if person.deleting_at is not None:
         raise Conflict("This person is being deleted.", code="person_being_deleted")
-    target = (AuditTarget.USER, person.id)
+    target, of = (AuditTarget.USER, person.id), person.organisation_id
     if wanted.role is not None and wanted.role != person.role:
         require_can_manage(manager, wanted.role)
         before, person.role = person.role, wanted.role
@@ -68,14 +68,22 @@ def change(
             session,
             AuditAction.MEMBER_ROLE_CHANGED,
             target,
+            of_organisation=of,
             name=person.name,
             role=wanted.role,
             before=before,
         )
     if wanted.name is not None and wanted.name != person.name:
         before_name, person.name = person.name, wanted.name
-        trail.record(session, AuditAction.MEMBER_RENAMED, target, name=wanted.name, before=before_name)
+        trail.record(
+            session,
+            AuditAction.MEMBER_RENAMED,
+            target,
+            of_organisation=of,
+            name=wanted.name,
+            before=before_name,
+        )
     if wanted.is_disabled is not None and wanted.is_disabled is (person.disabled_at is None):
         person.disabled_at = now() if wanted.is_disabled else None
         action = AuditAction.MEMBER_DISABLED if wanted.is_disabled else AuditAction.MEMBER_ENABLED
-        trail.record(session, action, target, name=person.name)
+        trail.record(session, action, target, of_organisation=of, name=person.name)

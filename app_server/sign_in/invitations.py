@@ -44,7 +44,13 @@ async def new_link(session: AsyncSession, config: Config, person: User, trail: A
     require_can_sign_in(person)
     token = await create_link(session, person.id)
     target = (AuditTarget.USER, person.id)
-    trail.record(session, AuditAction.SIGN_IN_LINK_CREATED, target, name=person.name)
+    trail.record(
+        session,
+        AuditAction.SIGN_IN_LINK_CREATED,
+        target,
+        of_organisation=person.organisation_id,
+        name=person.name,
+    )
     return SignInLinkInfo(url=f"{config.base_url}/sign-in#token={token}", expires_at=now() + LINK_LIFETIME)
 
 
@@ -69,7 +75,15 @@ async def invite(
         require_mail_server(config.mail)
     person = await create_account(session, name=name, role=role, organisation_id=organisation_id)
     target = (AuditTarget.USER, person.id)
-    trail.record(session, AuditAction.MEMBER_CREATED, target, name=person.name, role=role, email=email)
+    trail.record(
+        session,
+        AuditAction.MEMBER_CREATED,
+        target,
+        of_organisation=organisation_id,
+        name=person.name,
+        role=role,
+        email=email,
+    )
     if email is not None:
         await store(session, person, inviter_id=trail.actor.user_id, address=email)
         return person, None
