@@ -60,7 +60,7 @@ def rename(organisation: Organisation, name: NewName, home: Home = None) -> None
     wanted = _checked(name)
 
     async def work(session: "AsyncSession", _config: Config) -> None:
-        found = await find_by_name(session, organisation)
+        found = await find_by_name(session, organisation, to_change=True)
         await rename_organisation(session, await trail_of_owner(session), found, wanted)
 
     in_database(configuration(home=home), work)
@@ -73,7 +73,7 @@ def delete(organisation: Organisation, home: Home = None) -> None:
     from app_server.organisations.service import delete_organisation, find_by_name
 
     async def work(session: "AsyncSession", _config: Config) -> None:
-        found = await find_by_name(session, organisation)
+        found = await find_by_name(session, organisation, to_change=True)
         await delete_organisation(session, await trail_of_owner(session), found)
 
     in_database(configuration(home=home), work)

@@ -54,7 +54,7 @@ async def rename_organisation(
 ) -> OrganisationInfo:
     """Changes the name of an organisation. 404 `organisation_not_found`, 409 `organisation_name_taken`."""
     service.require_installation_owner(user)
-    organisation = await find_organisation(session, organisation_id)
+    organisation = await find_organisation(session, organisation_id, to_change=True)
     await service.rename_organisation(session, trail, organisation, body.name)
     return await service.show_organisation(session, organisation)
 
@@ -67,7 +67,8 @@ async def delete_organisation(
     `organisation_has_people`, `organisation_is_default`.
     """
     service.require_installation_owner(user)
-    await service.delete_organisation(session, trail, await find_organisation(session, organisation_id))
+    organisation = await find_organisation(session, organisation_id, to_change=True)
+    await service.delete_organisation(session, trail, organisation)
 
 
 @router.get("/{organisation_id}/people", response_model=list[Person])

@@ -79,15 +79,15 @@ async def rename_organisation(
 
 
 async def delete_organisation(session: AsyncSession, trail: AuditTrail, organisation: Organisation) -> None:
-    """Deletes an organisation without people, with its teams and settings. Raises Conflict
-    `organisation_is_default`, `organisation_has_people`.
+    """Deletes an organisation without people, with its teams and settings. organisation: found with
+    `to_change`, so that no person joins meanwhile.
+
+    Raises Conflict `organisation_is_default`, `organisation_has_people`.
     """
     if organisation.is_default:
         raise Conflict(
             "The default organisation runs the installation and stays.", code="organisation_is_default"
         )
-    # Nobody joins until the transaction ends: those who put people into it lock this row, too.
-    await session.refresh(organisation, with_for_update=True)
     if count := await _person_count(session, organisation):
         raise Conflict(
             f"The organisation has {count} people.",
@@ -131,14 +131,15 @@ async def invite_into(
     )
 
 
-async def find_by_name(session: AsyncSession, name: str) -> Organisation:
-    """Returns the organisation with this name; capitals do not matter. Raises NotFound
-    `organisation_not_found`.
+async def find_by_name(session: AsyncSession, name: str, *, to_change: bool = False) -> Organisation:
+    """Returns the organisation with this name, as `find_organisation` does; capitals do not matter.
+
+    Raises NotFound `organisation_not_found`.
     """
     found = await session.scalar(select(Organisation.id).where(Organisation.name_key == name.casefold()))
     if found is None:
         raise organisation_not_found()
-    return await find_organisation(session, found)
+    return await find_organisation(session, found, to_change=to_change)
 
 
 async def people_of(session: AsyncSession, organisation: Organisation) -> Sequence[User]:

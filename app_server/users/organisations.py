@@ -32,12 +32,14 @@ class Organisation(Base):
         return self.id == DEFAULT_ORGANISATION_ID
 
 
-async def find_organisation(session: AsyncSession, id_: UUID) -> Organisation:
-    """Returns the organisation with this id. It cannot be deleted until the transaction ends.
+async def find_organisation(session: AsyncSession, id_: UUID, *, to_change: bool = False) -> Organisation:
+    """Returns the organisation with this id. It cannot be deleted until the transaction ends. to_change: for
+    the transaction that renames or deletes it; others wait until this one ends.
 
     Raises NotFound `organisation_not_found`.
     """
-    found = await session.get(Organisation, id_, with_for_update={"read": True}, populate_existing=True)
+    lock = {"read": not to_change}
+    found = await session.get(Organisation, id_, with_for_update=lock, populate_existing=True)
     if found is None:
         raise organisation_not_found()
     return found

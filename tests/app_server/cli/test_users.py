@@ -23,10 +23,10 @@ from tests.support.mail_receiver import MailReceiver
 
 
 class Terminal:
-    """`slipway users …` on a home."""
+    """`slipway users …` on a home. command: another one than `users`."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    def __init__(self, home: Path, command: str = "users") -> None:
+        self.home, self.command = home, command
 
     def says(self, *arguments: str, typed: str | None = None) -> str:
         result = self.run(*arguments, typed=typed)
@@ -39,7 +39,7 @@ class Terminal:
         return result.stderr
 
     def run(self, *arguments: str, typed: str | None = None) -> Result:
-        return CliRunner().invoke(app, ["users", *arguments, "--home", str(self.home)], input=typed)
+        return CliRunner().invoke(app, [self.command, *arguments, "--home", str(self.home)], input=typed)
 
     def people(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.says("list", "--json").splitlines()]
@@ -182,3 +182,25 @@ def test_a_person_is_exported_and_deleted(terminal: Terminal, tmp_path: Path) ->
     [ada] = [person for person in terminal.people() if person["name"] == "Ada"]
     assert ada["deleting_at"] is not None
     assert "being deleted" in terminal.refuses("enable", "Ada")
+
+
+def test_organisations_are_made_and_people_move(terminal: Terminal) -> None:
+    orgs = Terminal(terminal.home, "orgs")
+    assert "created" in orgs.says("create", "Acme")
+    assert "Code: organisation_name_taken" in orgs.refuses("create", "ACME")
+    link = terminal.says("invite", "Olga", "--organisation", "acme", "--role", "owner")
+    assert "#token=" in link
+    second = terminal.refuses("invite", "Max", "--organisation", "Acme", "--role", "owner")
+    assert "Code: organisation_has_owner" in second
+    assert "Code: organisation_has_owner" in terminal.refuses("invite", "Max", "--role", "owner")
+    assert "Code: organisation_not_found" in terminal.refuses("invite", "Max", "--organisation", "Other")
+    terminal.says("invite", "Max")
+    assert "Max is in Acme now, as admin." in orgs.says("move-person", "Max", "Acme", "--role", "admin")
+    rows = [json.loads(line) for line in orgs.says("list", "--json").splitlines()]
+    assert [(row["name"], row["person_count"]) for row in rows] == [("Default", 1), ("Acme", 2)]
+    assert "Code: organisation_has_people" in orgs.refuses("delete", "Acme")
+    for name in ("Max", "Olga"):
+        orgs.says("move-person", name, "Default")
+    orgs.says("rename", "Acme", "Emca")
+    orgs.says("delete", "Emca")
+    assert orgs.says("list").endswith("Default  (default)")
