@@ -21,7 +21,9 @@ const fakeId = () => (next++).toString(16).padStart(32, '0')
 const NOW = '2026-01-02T03:04:05Z'
 
 export function fakeUser(overrides: Partial<User> = {}): User {
-  return { id: fakeId(), name: 'Ada', role: 'owner', administers_installation: true, ...overrides }
+  const { role = 'owner' } = overrides
+  const administers_installation = role === 'owner' || role === 'admin'
+  return { id: fakeId(), name: 'Ada', role, administers_installation, ...overrides }
 }
 
 export function fakeConfig(overrides: Partial<WebClientConfig> = {}): WebClientConfig {

@@ -8,6 +8,7 @@ import {
   type LimitPerPeriod,
   type UserLimit,
 } from '@/api/models/spending'
+import { administersInstallation, currentUserQuery } from '@/api/people/users'
 import { useDollars } from '@/lib/hooks/use-dollars'
 import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
@@ -18,6 +19,7 @@ import { LimitForm } from './limit-form'
 /** For administrators: the default spending limit of all users, and the limits of single users. */
 export function DefaultSpendingLimits() {
   const { t } = useTranslation()
+  const me = useQuery(currentUserQuery()).data
   const query = useQuery(spendingLimitsQuery())
   const title = useId()
   return (
@@ -32,7 +34,7 @@ export function DefaultSpendingLimits() {
       )}
       {query.data && (
         <Card>
-          <Default limit={query.data.default} />
+          {me && administersInstallation(me) && <Default limit={query.data.default} />}
           <ul className="divide-y divide-border border-t border-border">
             {query.data.users.map((user) => (
               <User key={keyOf(user)} user={user} />

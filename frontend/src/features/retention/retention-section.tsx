@@ -15,7 +15,9 @@ export function RetentionSection() {
   return (
     <section aria-label={t('retention.title')}>
       <SectionHeader title={t('retention.title')} lead={t('retention.lead')} />
-      {me && !administersInstallation(me) && <Notice tone="neutral">{t('retention.administrators_only')}</Notice>}
+      {me && !administersInstallation(me) && (
+        <Notice tone="neutral">{t('retention.administrators_only')}</Notice>
+      )}
       {me && administersInstallation(me) && <Rule />}
     </section>
   )

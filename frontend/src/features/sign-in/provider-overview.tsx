@@ -13,7 +13,10 @@ import { CommandLine } from './command-line'
 export function ProviderOverview() {
   const { t } = useTranslation()
   const me = useQuery(currentUserQuery()).data
-  const query = useQuery({ ...providerOverviewQuery(), enabled: me !== undefined && administersInstallation(me) })
+  const query = useQuery({
+    ...providerOverviewQuery(),
+    enabled: me !== undefined && administersInstallation(me),
+  })
   if (query.isPending || query.data?.length === 0) return null
   return (
     <section aria-label={t('providers.title')} className="mt-10">
