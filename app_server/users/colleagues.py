@@ -6,13 +6,16 @@ from uuid import UUID
 
 from sqlalchemy import ScalarSelect, Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import QueryableAttribute, aliased
 
 from app_server.users.models import User
 
 
-def organisation_of(user_id: UUID | None) -> ScalarSelect[UUID]:
-    """Returns the query for the id of a user's organisation. It has no row if there is no such user."""
+def organisation_of(user_id: UUID | QueryableAttribute[UUID] | None) -> ScalarSelect[UUID]:
+    """Returns the query for the id of a user's organisation. It has no row if there is no such user.
+
+    user_id: an id, or a column of the outer query.
+    """
     # The alias keeps the query apart from an outer query for users.
     person = aliased(User)
     return select(person.organisation_id).where(person.id == user_id).scalar_subquery()

@@ -10,7 +10,7 @@ from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare, ShareRole
 from app_server.core.errors import Conflict, Forbidden, NotFound
 from app_server.teams.membership import teams_of
-from app_server.users.colleagues import are_colleagues, colleagues_of
+from app_server.users.colleagues import are_colleagues, organisation_of
 
 
 class Access(StrEnum):
@@ -48,8 +48,7 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
             ConversationTeamShare.team_id.in_(teams_of(user_id)),
         ),
     )
-    # Nothing is shared between organisations, whatever rows there are.
-    return or_(Conversation.user_id == user_id, and_(given, Conversation.user_id.in_(colleagues_of(user_id))))
+    return or_(Conversation.user_id == user_id, and_(given, _is_of_colleague(user_id)))
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
@@ -64,9 +63,17 @@ def shared_with(user_id: UUID) -> ColumnElement[bool]:
     shared = everyone.union_all(person, teams).subquery()
     return and_(
         Conversation.user_id != user_id,
-        Conversation.user_id.in_(colleagues_of(user_id)),
+        _is_of_colleague(user_id),
         Conversation.id.in_(select(shared.c[0])),
     )
+
+
+def _is_of_colleague(user_id: UUID) -> ColumnElement[bool]:
+    """Returns the condition that the owner is of the same organisation. Nothing is shared between
+    organisations, whatever rows there are.
+    """
+    # Looked up for each row: as a list of people it could lead the database to read all of their rows.
+    return organisation_of(Conversation.user_id) == organisation_of(user_id)
 
 
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
