@@ -16,6 +16,7 @@ function entry(id: number, change: Partial<AuditEntry> = {}): AuditEntry {
     happened_at: '2026-01-02T10:00:00Z',
     actor_id: ADMIN.id,
     actor_name: 'Ada',
+    organisation_id: null,
     means: 'session',
     credential_id: null,
     address: '192.0.2.1',
@@ -180,6 +181,7 @@ const TARGETS: Record<NonNullable<AuditEntry['target_kind']>, true> = {
   job: true,
   audit_log: true,
   installation: true,
+  organisation: true,
 }
 
 test('an admin sends the log to a webhook, copies its secret and tests it', async () => {
