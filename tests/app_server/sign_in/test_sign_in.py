@@ -39,7 +39,8 @@ async def test_a_link_signs_in_its_user(anonymous: httpx.AsyncClient, token: str
     reply = await anonymous.post("/api/v1/sign-in/link", json={"token": token}, headers=ORIGIN)
     proof = reply.json().pop("page_proof")
     assert reply.json() == {"id": owner.id.hex, "name": "Owner", "role": "owner", "page_proof": proof} | {
-        "may_choose_password": False
+        "administers_installation": True,
+        "may_choose_password": False,
     }
     cookie = reply.headers["set-cookie"]
     assert "HttpOnly" in cookie
