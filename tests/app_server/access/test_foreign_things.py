@@ -38,6 +38,7 @@ ELSEWHERE = re.compile(
     r"\{(conversation|task|sandbox)_id\}"  # test_access_matrix.py
     r"|/administration/|/people/|/shared-profiles/"  # for administrators: main/test_doors.py
     r"|/teams/"  # teams/test_teams.py
+    r"|/organisations/"  # test_organisations.py
     r"|/identities/|/sign-in/|/git-webhooks/"  # of an identity provider or a git host, not of a person
 )
 LISTS = (

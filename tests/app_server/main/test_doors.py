@@ -52,7 +52,12 @@ ON_BOTH = frozenset(("/health", "/api/v1/sandboxes/{sandbox_id}/settings/secrets
 gateway on the public one.
 """
 
-ADMINISTRATION = ("/api/v1/administration/", "/api/v1/people", "/api/v1/audit-log")
+ADMINISTRATION = (
+    "/api/v1/administration/",
+    "/api/v1/people",
+    "/api/v1/audit-log",
+    "/api/v1/organisations",
+)
 """What members may not even look at."""
 
 
