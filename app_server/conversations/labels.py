@@ -2,6 +2,7 @@
 it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -11,11 +12,12 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.conversations import service
 from app_server.conversations.egress_notices import identity_of
 from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import AppConversation, UpdateConversation
+from app_server.conversations.schemas import MAX_TAGS, AppConversation, UpdateConversation
 from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start.request import checked
 from app_server.conversations.view import Viewer
 from app_server.core.database import now
+from app_server.core.errors import Conflict
 from app_server.git.address import InvalidRepository, parse_address
 from app_server.users.models import User
 
@@ -30,12 +32,19 @@ async def change(
     home: Path,
     conversation_id: UUID,
     update: UpdateConversation,
+    added_tags: Mapping[str, str] | None = None,
 ) -> AppConversation:
-    """Makes the changes and returns the conversation. `home`: the server's own directory.
+    """Makes the changes and returns the conversation. `home`: the server's own directory. `added_tags`: tags
+    beside those that the conversation has when its row is locked; a key that it has gets the new value.
 
-    Raises what `service.require` raises, InvalidRepository (422), and Forbidden `repository_not_allowed`.
+    Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`, and
+    Conflict `too_many_tags`.
     """
     conversation = await service.require(session, user.id, conversation_id)
+    if added_tags:
+        # Two requests may add tags at once. The second one waits here and reads what the first one stored.
+        await session.refresh(conversation, with_for_update=True)
+        update = update.model_copy(update={"tags": _with_tags(conversation, added_tags)})
     if update.title is not None:
         conversation.title = conversation.unsent_title = update.title
     if update.tags is not None:
@@ -53,6 +62,17 @@ async def change(
     shown = await viewer.find(session, conversation_id, user_id=user.id)
     assert shown is not None
     return shown
+
+
+def _with_tags(conversation: Conversation, added: Mapping[str, str]) -> dict[str, str]:
+    tags = {**conversation.tags, **added}
+    if len(tags) > MAX_TAGS:
+        raise Conflict(
+            f"The conversation would have more than {MAX_TAGS} tags.",
+            code="too_many_tags",
+            fix="Remove a tag of the conversation first.",
+        )
+    return tags
 
 
 async def _name_repository(
