@@ -88,6 +88,8 @@ class Conversation(Base):
     """The conversation's directory inside the sandbox. None until its repository is there."""
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
+    selected_directory: Mapped[str | None] = mapped_column(Text)
+    """The folder of the first repository in which the agent works, relative to its root. None: the root."""
     git_provider: Mapped[str | None] = mapped_column(String(50))
     more_repositories: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """Further repositories, as KeptRepository describes them."""

@@ -14,7 +14,7 @@ from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.message_schemas import QueuedMessage, SendMessageReply, SendMessageRequest
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.repositories.workplaces import Workplace, checkouts_of
+from app_server.conversations.repositories.workplaces import Workplace, checkouts_of, projects_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
 from app_server.conversations.start import pending_messages as pending
@@ -24,6 +24,7 @@ from app_server.conversations.start.quotas import require_start_quota
 from app_server.conversations.start.request import (
     checked_address,
     checked_more,
+    with_directory,
     with_origin,
     with_parameters,
     with_spec,
@@ -76,9 +77,9 @@ async def start(
     sandbox to be built on.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
-    InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories,
-    PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
-    `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound
+    InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories and
+    with_directory, PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`,
+    BadRequest `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound
     `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of joining.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
@@ -94,7 +95,7 @@ async def start(
         await require_allowed(
             session, user.id, SettingName.CONFIRMATION_MODE, request.confirmation_mode.value
         )
-    request = await with_origin(session, user, request)
+    request = with_directory(await with_origin(session, user, request))
     address = await checked_address(request, user, config.home)
     more = await checked_more(request, address, user, config.home)
     secret_url = address.url if address and address.has_credentials else None
@@ -122,6 +123,7 @@ async def start(
             folder=place.folder,
             selected_repository=request.selected_repository,
             selected_branch=request.selected_branch,
+            selected_directory=request.selected_directory,
             git_provider=request.git_provider,
             more_repositories=[one.model_dump() for one in more],
             title=request.title or (title_of(message.model_dump()["content"]) if message else None),
@@ -308,7 +310,9 @@ async def workplace(
         raise Conflict("The repository is not there yet.", code="repository_not_ready")
     is_own = conversation.user_id == user_id
     directory, began = conversation.working_dir, conversation.base_commit
-    return Workplace(client, directory, began, is_own, tuple(checkouts_of(conversation, directory)))
+    checkouts = checkouts_of(conversation, directory)
+    projects = projects_of(checkouts, conversation.selected_directory)
+    return Workplace(client, directory, began, is_own, tuple(checkouts), tuple(projects))
 
 
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:

@@ -84,6 +84,8 @@ StartCode = Literal[
     "repository_not_allowed",
     "repository_clone_failed",
     "branch_not_found",
+    "directory_not_found",
+    "directory_outside_repository",
     "setup_script_failed",
     "llm_profile_not_found",
     "setting_enforced",

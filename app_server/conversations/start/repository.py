@@ -9,8 +9,10 @@ from pathlib import PurePosixPath
 
 from agent_runtime.wire import BashOutput
 from app_server.agent_client.client import AgentClient
+from app_server.conversations.repositories.clone_mode import CloneMode
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address
+from app_server.git.clone_failures import clone_failed, clone_timed_out
 from app_server.git.repository_bundle import PackedRepository
 
 _COMMAND_TIMEOUT_SECONDS = 600
@@ -94,6 +96,85 @@ async def check_out(
         f"mv {shlex.quote(partial)} {shlex.quote(directory)}\n"
         f"rm -f {shlex.quote(bundle)}",
     )
+
+
+async def clone_part(
+    client: AgentClient,
+    address: Address,
+    branch: str | None,
+    mode: CloneMode,
+    directory: str,
+    identity: CommitIdentity,
+    timeout_seconds: float,
+) -> None:
+    """Replaces `directory` by a partial clone that git in the sandbox makes through the git proxy. A failure
+    leaves no partial checkout there.
+
+    timeout_seconds: for the clone. Raises StartFailure `repository_not_found`, `branch_not_found`,
+    `repository_clone_failed`.
+    """
+    target = PurePosixPath(directory)
+    partial = str(target.parent / f".{target.name}.partial")
+    at_branch = f"--branch {shlex.quote(branch)} " if branch else ""
+    script = (
+        "set -e\nexec 2>&1\n"
+        f"mkdir -p {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(partial)}\n"
+        f"git clone -q {mode.options} {at_branch}-- {shlex.quote(address.public_url)} {shlex.quote(partial)}"
+    )
+    cloned = await _run(client, script, timeout_seconds=max(1, int(timeout_seconds)))
+    if cloned.exit_code == -1:
+        raise clone_timed_out(address, timeout_seconds, cloned.output)
+    if cloned.exit_code != 0:
+        raise clone_failed(address, cloned.output, branch)
+    await must_run(
+        client,
+        f"cd {shlex.quote(partial)}\n"
+        f"{identity.script}"
+        f"cd {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(directory)}\n"
+        f"mv {shlex.quote(partial)} {shlex.quote(directory)}",
+    )
+
+
+_MISSING, _LINKED = 3, 4
+_NAMED_FOLDERS = 20
+
+
+async def require_folder(client: AgentClient, directory: str, folder: str) -> None:
+    """Checks that the checkout has this folder and that no link leads to it.
+
+    Raises StartFailure `directory_not_found`, `directory_outside_repository`.
+    """
+    result = await _run(
+        client,
+        f'root="$(realpath -- {shlex.quote(directory)})"\nplace="$root"/{shlex.quote(folder)}\n'
+        f'[ "$(realpath -m -- "$place")" = "$place" ] || exit {_LINKED}\n'
+        '[ -d "$place" ] && exit 0\n'
+        f'git -C "$root" ls-tree -d --name-only HEAD 2>/dev/null | head -n {_NAMED_FOLDERS}\n'
+        f"exit {_MISSING}",
+    )
+    if result.exit_code == _LINKED:
+        raise StartFailure(
+            "directory_outside_repository",
+            f"{folder} leads through a symbolic link.",
+            fix="Name the folder that the link leads to, if it is in the repository.",
+        )
+    if result.exit_code == _MISSING:
+        there = ", ".join(result.output.split("\n")[:_NAMED_FOLDERS]).strip(", ")
+        raise StartFailure(
+            "directory_not_found",
+            f"The checked-out branch has no folder {folder}."
+            + (f" Folders at its root: {there}." if there else ""),
+            fix="Retry with another folder, or with a branch that has it.",
+        )
+    if result.exit_code != 0:
+        raise StartFailure(
+            "repository_clone_failed",
+            f"The folder {folder} could not be looked at.",
+            fix="Read the output; retry when its cause is gone.",
+            output=result.output,
+        )
 
 
 async def head_commit(client: AgentClient, directory: str) -> str | None:

@@ -10,7 +10,7 @@ from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import RetryStart, StartRequest
 from app_server.conversations.start import tasks as start_tasks
-from app_server.conversations.start.request import checked_address
+from app_server.conversations.start.request import checked_address, with_directory
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict
 from app_server.sandbox_records.models import Sandbox
@@ -24,7 +24,8 @@ async def retry(
     the app server. A start that has not failed stays as it is; with a change it is an error.
 
     Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
-    `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`.
+    `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`,
+    and the errors of with_directory.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -50,7 +51,7 @@ async def _change(
 ) -> None:
     before = StartRequest.model_validate(task.request)
     _require_open(task, conversation, before)
-    request = before.model_copy(update=changed)
+    request = with_directory(before.model_copy(update=changed))
     if request.selected_repository != before.selected_repository:
         await _require_alone(session, conversation)
         address = await checked_address(request, user, home)
@@ -61,6 +62,7 @@ async def _change(
     task.request = request.model_dump(mode="json", exclude_none=True)
     conversation.selected_repository = request.selected_repository
     conversation.selected_branch = request.selected_branch
+    conversation.selected_directory = request.selected_directory
     conversation.first_repository = None
 
 

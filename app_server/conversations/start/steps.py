@@ -19,9 +19,11 @@ from app_server.audit.chain import Actor
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
+from app_server.conversations.repositories import clone_mode, more_repositories, work_directory
+from app_server.conversations.repositories.clone_mode import CloneMode, mode_for
 from app_server.conversations.repositories.git_access import providers_with_token
 from app_server.conversations.repositories.git_settings import git_settings_of
-from app_server.conversations.repositories.more_repositories import KeptRepository, words_for_agent
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
@@ -33,7 +35,7 @@ from app_server.conversations.titles import send_title
 from app_server.core.errors import AppError, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
-from app_server.git.pinned_git import guard_for
+from app_server.git.pinned_git import guard_for, way_to
 from app_server.git.repository_bundle import pack
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
@@ -110,6 +112,9 @@ async def prepare_repository(start: Start) -> StepOutcome:
         if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
             branch = start.request.selected_branch
             await _bring_in(start, address, branch, sandbox.client, directory)
+        if (folder := start.request.selected_directory) and not start.has_worked:
+            await repository.require_folder(sandbox.client, directory, folder)
+            detail = f"{detail}, the agent works in {folder}"
     if more := await _bring_in_more(start, sandbox):
         detail = f"{detail} and {', '.join(more)}"
     await _set_git(start, sandbox.client)
@@ -127,13 +132,13 @@ async def set_up_skills(start: Start) -> StepOutcome:
     client, directory = await start.workplace()
     async with start.database.read() as session:
         notes = await memory.notes_of(session, start.user_id, address.identity)
-    await put_notes(client, directory, notes)
+    await put_notes(client, directory, notes, start.request.selected_directory)
     return StepOutcome(detail=f"Notes of earlier conversations: {len(notes)}")
 
 
 async def start_conversation(start: Start) -> StepOutcome:
     running = await start.sandbox()
-    client, directory = await start.workplace()
+    client = running.client
     async with start.database.read() as session:
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
@@ -151,12 +156,19 @@ async def start_conversation(start: Start) -> StepOutcome:
         files = await skill_files(session, start.config, start.user_id)
         disabled = disabled_in(await choices_of(session, start.user_id), identity)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
-    joining = [await joining_of(start, checkout) for checkout in await start.checkouts()]
+    joining = [joining_of(each) for each in await start.offered()]
     first, *further = joining
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
     suffix = "\n\n".join(
-        part for part in (start.request.system_message_suffix, words_for_agent(more)) if part
+        part
+        for part in (
+            start.request.system_message_suffix,
+            more_repositories.words_for_agent(more),
+            work_directory.words_for_agent(start.request.selected_directory),
+            clone_mode.words_for_agent(_mode(start)),
+        )
+        if part
     )
     request = start.request.model_copy(update={"title": title, "system_message_suffix": suffix or None})
     market = Loaded() if has_begun else await marketplaces.offered(start)
@@ -172,7 +184,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
             silence_seconds=start.config.llm_timeout_seconds,
-            working_dir=directory,
+            working_dir=first.checkout.directory,
             further_projects=[one.checkout.directory for one in further],
             skill_files=(*files, *market.skills),
             disabled_skills=sorted(disabled),
@@ -215,6 +227,11 @@ STEPS: tuple[tuple[StartStatus, Step], ...] = (
 )
 
 
+def _mode(start: Start) -> CloneMode:
+    address = _address(start.request)
+    return CloneMode.FULL if address is None else mode_for(start.request.clone, address)
+
+
 def _address(request: StartRequest) -> Address | None:
     if request.selected_repository is None:
         return None
@@ -243,6 +260,21 @@ async def _bring_in(
 ) -> None:
     refuse_foreign_path(address, start.role, start.config.home)
     await asyncio.to_thread(check_exists, address)
+    if (mode := mode_for(start.request.clone, address)) is not CloneMode.FULL:
+        start.progress.say(f"Cloning {address.public_url} ({mode})")
+        await way_to(str(address.web_url), guard_for(start.config, start.role))
+        # The sandbox fetches what it needs, now and later, through the git proxy.
+        await _set_git(start, client)
+        await repository.clone_part(
+            client,
+            address,
+            branch,
+            mode,
+            directory,
+            await _identity(start),
+            start.config.clone_timeout_seconds,
+        )
+        return
     scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
     try:
         credentials = await start.git_tokens.credentials(start.user_id, address)
@@ -305,10 +337,10 @@ async def _remember_consent(start: Start) -> None:
     """
     if not start.request.consent or start.has_worked:
         return
-    for checkout in await start.checkouts():
-        offers, _ = await start.offers(checkout)
-        allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]
+    for one in await start.offered():
+        allowed = [each for each in one.offers if each.hash in start.request.consent and each.problem is None]
+        identity = one.checkout.identity
         async with start.database.session() as session:
-            await consents.decide(session, start.user_id, checkout.identity, allowed, Decision.ALLOWED)
+            await consents.decide(session, start.user_id, identity, allowed, Decision.ALLOWED)
             trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=start.user_id))
-            record_decisions(session, trail, checkout.identity, allowed, is_allowed=True)
+            record_decisions(session, trail, identity, allowed, is_allowed=True)

@@ -1,0 +1,18 @@
+"""Let the agent of a conversation work in a folder of its repository."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "add_selected_directories"
+down_revision = "add_names_of_web_sessions"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("conversations", sa.Column("selected_directory", sa.Text(), nullable=True))
+
+
+def downgrade() -> None:
+    with op.batch_alter_table("conversations") as table:
+        table.drop_column("selected_directory")
