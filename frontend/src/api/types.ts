@@ -86,6 +86,7 @@ export type StartRequest = Pick<
   Schemas['StartRequest-Input'],
   | 'selected_repository'
   | 'selected_branch'
+  | 'selected_directory'
   | 'llm_profile'
   | 'suggested_task'
   | 'title'
@@ -97,6 +98,7 @@ export type StartRequest = Pick<
 > & {
   initial_message?: SendMessageRequest | null
   more_repositories?: Schemas['AnotherRepository'][]
+  clone?: Schemas['CloneMode']
 }
 
 /**

@@ -126,6 +126,7 @@ export function fakeConversation(overrides: Partial<AppConversation> = {}): AppC
     archived: false,
     selected_repository: '/srv/app',
     selected_branch: null,
+    selected_directory: null,
     more_repositories: [],
     git_provider: null,
     title: 'Fix the failing test',

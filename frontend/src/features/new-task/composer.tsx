@@ -46,6 +46,8 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
       task: '',
       repository: beside?.selected_repository ?? '',
       branch: beside?.selected_branch ?? '',
+      directory: beside?.selected_directory ?? '',
+      clone: 'full',
       more: [],
       profile: defaultProfile(profiles, activeProfile),
       budget: '',
@@ -97,6 +99,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
             register={register}
             repositoryError={rejected === 'repository' && <RejectedReason error={start.error} />}
             branchError={rejected === 'branch' && <RejectedReason error={start.error} />}
+            directoryError={rejected === 'directory' && <RejectedReason error={start.error} />}
           />
           <Field
             className="col-span-6 sm:col-span-4"
@@ -203,10 +206,11 @@ function RejectedReason({ error }: { error: unknown }) {
 }
 
 /** Which field the server's refusal is about, so that it stands where it can be corrected. */
-function rejectedField(error: unknown): 'repository' | 'branch' | 'budget' | null {
+function rejectedField(error: unknown): 'repository' | 'branch' | 'directory' | 'budget' | null {
   if (!isApiError(error)) return null
   const fields = error.fieldErrors.flatMap((item) => item.loc)
   if (error.code.startsWith('repository_') || fields.includes('selected_repository')) return 'repository'
+  if (error.code.startsWith('directory_') || fields.includes('selected_directory')) return 'directory'
   if (fields.includes('max_budget_per_task')) return 'budget'
   return error.code === 'branch_not_found' || fields.includes('selected_branch') ? 'branch' : null
 }

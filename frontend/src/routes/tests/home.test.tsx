@@ -24,6 +24,9 @@ test('a task with a repository and a branch starts a conversation and opens it a
   await user.type(await screen.findByLabelText('Task'), '  Fix the failing test ')
   await user.type(screen.getByLabelText('Repository'), '/srv/app')
   await user.type(screen.getByLabelText('Branch'), 'next')
+  await user.click(screen.getByText('Advanced'))
+  await user.type(screen.getByLabelText('Folder'), 'packages/web')
+  await user.selectOptions(screen.getByLabelText('History to fetch'), 'Newest commit of each branch')
   await user.click(screen.getByRole('button', { name: 'Start' }))
 
   await waitFor(() => expect(router.state.location.pathname).toBe(`/conversations/${'a'.repeat(32)}`))
@@ -32,6 +35,8 @@ test('a task with a repository and a branch starts a conversation and opens it a
       initial_message: { role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }], run: true },
       selected_repository: '/srv/app',
       selected_branch: 'next',
+      selected_directory: 'packages/web',
+      clone: 'shallow',
       llm_profile: 'sonnet',
     },
   ])
