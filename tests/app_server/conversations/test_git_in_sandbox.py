@@ -1,5 +1,6 @@
 """Git of an agent in its sandbox: it reaches the repository at its host, and never holds what opens it."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,13 @@ import pytest
 from tests.app_server.conversations.conftest import Home, eventually
 from tests.support.git_host import GitHost, git
 from tests.support.live_trees import files_with
+from tests.support.requirements import need_program
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
 CANARY = "canary-token-2b60"
+LARGE = b"a large file\n" * 1000
+OID = hashlib.sha256(LARGE).hexdigest()
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{OID}\nsize {len(LARGE)}\n".encode()
 
 
 @pytest.fixture
@@ -25,11 +30,16 @@ def host(tmp_path: Path) -> Iterator[GitHost]:
 
 
 def with_history(host: GitHost) -> str:
-    """Adds a newer commit to main, and the branch pier beside it. Returns the commit where they meet."""
+    """Adds a newer commit to main, with a large file, and the branch pier beside it. Returns the commit where
+    they meet.
+    """
+    host.large_files[OID] = LARGE
     path = host.bare("team/harbour")
     begin = host.branches("team/harbour")["refs/heads/main"]
     for branch, content in (("main", b"newer\n"), ("pier", b"pier\n")):
-        tree = git(path, "mktree", stdin=f"100644 blob {host.blob(path, content)}\tREADME.md\n")
+        files = {"README.md": content, "large.bin": POINTER, ".gitattributes": b"*.bin filter=lfs -text\n"}
+        lines = [f"100644 blob {host.blob(path, text)}\t{name}\n" for name, text in files.items()]
+        tree = git(path, "mktree", stdin="".join(lines))
         commit = git(path, "commit-tree", "-p", begin, "-m", branch, tree)
         git(path, "update-ref", f"refs/heads/{branch}", commit)
     return begin
@@ -138,3 +148,7 @@ async def test_the_way_is_found_again_when_the_sandbox_comes_back(home: Home, ho
     await sandboxes.pause(UUID(task["id"]))
     await sandboxes.wake(UUID(task["id"]))
     assert await home.shell(task["id"], "git fetch && echo fetched") == "fetched"
+    need_program("git-lfs")
+    assert (await home.shell(task["id"], "git show HEAD:large.bin")).encode() == POINTER.strip()
+    pulled = await home.shell(task["id"], "git lfs install --local && git lfs pull; sha256sum large.bin")
+    assert pulled.endswith(f"{OID}  large.bin"), "the pointer has become the file"
