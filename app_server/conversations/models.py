@@ -93,6 +93,8 @@ class Conversation(Base):
     git_provider: Mapped[str | None] = mapped_column(String(50))
     more_repositories: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """Further repositories, as KeptRepository describes them."""
+    submodules: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
+    """The submodules of its repositories, as KeptSubmodule describes them."""
     first_repository: Mapped[str | None] = mapped_column(Text)
     """The identity of the repository that it began with, if its user has named another since. Empty: it began
     without one. None: it is the selected one.

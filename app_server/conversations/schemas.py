@@ -121,6 +121,8 @@ class StartRequest(_Strict):
     selected_directory: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The folder of the first repository in which the agent works, relative to its root. Null: the root."""
     clone: CloneMode = CloneMode.FULL
+    submodules: bool = True
+    """Whether the submodules on the host of their repository are fetched. Others never are."""
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     more_repositories: Annotated[list[AnotherRepository], Field(max_length=MAX_MORE)] = []
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None

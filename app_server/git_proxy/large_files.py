@@ -90,6 +90,8 @@ async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: 
         raise Refusal(
             f"The request of git-lfs cannot be read, or names more than {MAX_FILES} files."
         ) from error
+    if batch.operation == "upload":
+        access.require_writable()
     for file in batch.objects:
         if file.size > MAX_FILE_BYTES:
             raise Refusal(f"Files of more than {MAX_FILE_BYTES // 1024**3} GiB are not passed on.")

@@ -38,7 +38,7 @@ class UpstreamRepository:
 
     `url`: the address without credentials. `credentials`: the user's credentials; None means that the host is
     called without any. `scope`: which branches agents may push to. `kept`: the branches that the work began
-    from.
+    from. `is_read_only`: nothing may be pushed.
     """
 
     name: str
@@ -46,6 +46,7 @@ class UpstreamRepository:
     credentials: Credentials | None
     scope: PushScope
     kept: frozenset[str]
+    is_read_only: bool = False
 
     @property
     def host(self) -> str:

@@ -4,6 +4,7 @@ repository's code.
 
 import re
 import shlex
+from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -175,6 +176,40 @@ async def require_folder(client: AgentClient, directory: str, folder: str) -> No
             fix="Read the output; retry when its cause is gone.",
             output=result.output,
         )
+
+
+async def submodule_settings(client: AgentClient, directory: str) -> str:
+    """Returns the `.gitmodules` of the checked-out commit as `git config --list -z` prints it; empty if there
+    is none or if git cannot read it.
+    """
+    read = "git config -z --blob HEAD:.gitmodules --list 2>/dev/null | head -c 100000 | base64 -w 0"
+    output = await client.execute_command(read, cwd=directory, timeout_seconds=_COMMAND_TIMEOUT_SECONDS)
+    return b64decode(output.stdout or "").decode(errors="replace")
+
+
+async def fetch_submodule(
+    client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
+) -> str | None:
+    """Fetches a submodule through the git proxy and checks it out. Returns None, or else why it failed."""
+    place = shlex.quote(path)
+    # `--checkout`: the repository must not choose a command. No other protocol runs a program here.
+    update = "git submodule -q update --init --checkout"
+    part = {CloneMode.FULL: "", CloneMode.SHALLOW: "--depth=1", CloneMode.BLOBLESS: "--filter=blob:none"}[
+        mode
+    ]
+    result = await _run(
+        client,
+        "exec 2>&1\nexport GIT_ALLOW_PROTOCOL=http:https GIT_TERMINAL_PROMPT=0\n"
+        # Some hosts give no part of a commit that is no tip of a branch.
+        f"{update} {part} -- {place} || {update} -- {place}",
+        directory,
+        max(1, int(timeout_seconds)),
+    )
+    if result.exit_code == 0:
+        return None
+    lines = [line for line in result.output.splitlines() if line.startswith(("remote:", "fatal:", "error:"))]
+    said = re.sub(r"^(remote: |fatal: |error: )(remote error: )?", "", lines[0]) if lines else ""
+    return said[:300].rstrip(". ") or "git could not fetch it"
 
 
 async def head_commit(client: AgentClient, directory: str) -> str | None:

@@ -5,6 +5,7 @@ The worker (worker.py) runs them. A step saves what it must remember.
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import update
@@ -24,6 +25,7 @@ from app_server.conversations.repositories.clone_mode import CloneMode, mode_for
 from app_server.conversations.repositories.git_access import providers_with_token
 from app_server.conversations.repositories.git_settings import git_settings_of
 from app_server.conversations.repositories.more_repositories import KeptRepository
+from app_server.conversations.repositories.submodules import KeptSubmodule, submodules_in, words_about
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
@@ -117,6 +119,8 @@ async def prepare_repository(start: Start) -> StepOutcome:
             detail = f"{detail}, the agent works in {folder}"
     if more := await _bring_in_more(start, sandbox):
         detail = f"{detail} and {', '.join(more)}"
+    if not start.has_worked:
+        detail = ". ".join((detail, *words_about(await _fetch_submodules(start, sandbox, directory))))
     await _set_git(start, sandbox.client)
     if start.request.snapshot_id:
         detail = "Took over the files of a snapshot"
@@ -253,6 +257,44 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
             changed = update(Conversation).where(Conversation.id == start.id)
             await session.execute(changed.values(more_repositories=[one.model_dump() for one in kept]))
     return [one.address.public_url for one in kept]
+
+
+async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
+    """Fetches the submodules of all repositories and returns them. A submodule that cannot be fetched has a
+    reason.
+    """
+    address = _address(start.request)
+    if address is None or not start.request.submodules:
+        return []
+    async with start.database.read() as session:
+        conversation = await session.get_one(Conversation, start.id)
+    more = KeptRepository.all_of(conversation.more_repositories)
+    places = {directory: address} | {f"{start.root(sandbox)}/{one.directory}": one.address for one in more}
+    found = [
+        one
+        for place, named in places.items()
+        for one in submodules_in(await repository.submodule_settings(sandbox.client, place), named, place)
+    ]
+    if not found:
+        return []
+    # Git reaches what the conversation's row names. Afterwards it names what was fetched.
+    await _save_submodules(start, found)
+    await _set_git(start, sandbox.client)
+    for one in found:
+        if one.reason is None:
+            start.progress.say(f"Fetching the submodule {one.path}")
+            mode, seconds = start.request.clone, start.config.clone_timeout_seconds
+            one.reason = await repository.fetch_submodule(
+                sandbox.client, one.directory, one.path, mode, seconds
+            )
+    await _save_submodules(start, found)
+    return found
+
+
+async def _save_submodules(start: Start, found: Sequence[KeptSubmodule]) -> None:
+    async with start.database.session() as session:
+        changed = update(Conversation).where(Conversation.id == start.id)
+        await session.execute(changed.values(submodules=[one.model_dump() for one in found]))
 
 
 async def _bring_in(

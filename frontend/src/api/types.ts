@@ -99,6 +99,7 @@ export type StartRequest = Pick<
   initial_message?: SendMessageRequest | null
   more_repositories?: Schemas['AnotherRepository'][]
   clone?: Schemas['CloneMode']
+  submodules?: boolean
 }
 
 /**

@@ -17,6 +17,17 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
 CANARY = "canary-token-2b60"
 LARGE = b"a large file\n" * 1000
 OID = hashlib.sha256(LARGE).hexdigest()
+SUBMODULES = b"""\
+[submodule "lamp"]
+path = lamp
+url = ../lamp.git
+[submodule "vault"]
+path = lib/vault
+url = ../../guild/vault.git
+[submodule "out"]
+path = ../out
+url = ../lamp.git
+"""
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{OID}\nsize {len(LARGE)}\n".encode()
 
 
@@ -25,20 +36,26 @@ def host(tmp_path: Path) -> Iterator[GitHost]:
     with GitHost(tmp_path / "host") as host:
         host.make("team/harbour")
         host.make("team/other")
+        host.make("team/lamp")
+        host.make("guild/vault")
         host.tokens[CANARY] = "write"
         yield host
 
 
 def with_history(host: GitHost) -> str:
-    """Adds a newer commit to main, with a large file, and the branch pier beside it. Returns the commit where
-    they meet.
+    """Adds a newer commit to main, with a large file and submodules, and the branch pier beside it. Returns
+    the commit where they meet.
     """
     host.large_files[OID] = LARGE
     path = host.bare("team/harbour")
     begin = host.branches("team/harbour")["refs/heads/main"]
     for branch, content in (("main", b"newer\n"), ("pier", b"pier\n")):
-        files = {"README.md": content, "large.bin": POINTER, ".gitattributes": b"*.bin filter=lfs -text\n"}
+        files = {"README.md": content, "large.bin": POINTER, ".gitmodules": SUBMODULES}
+        files[".gitattributes"] = b"*.bin filter=lfs -text\n"
         lines = [f"100644 blob {host.blob(path, text)}\t{name}\n" for name, text in files.items()]
+        lamp, vault = (host.branches(name)["refs/heads/main"] for name in ("team/lamp", "guild/vault"))
+        lib = git(path, "mktree", stdin=f"160000 commit {vault}\tvault\n")
+        lines += [f"160000 commit {lamp}\tlamp\n", f"040000 tree {lib}\tlib\n"]
         tree = git(path, "mktree", stdin="".join(lines))
         commit = git(path, "commit-tree", "-p", begin, "-m", branch, tree)
         git(path, "update-ref", f"refs/heads/{branch}", commit)
@@ -74,7 +91,8 @@ async def test_an_agent_pushes_a_branch_without_ever_holding_the_token(
         call(
             "terminal",
             command=f"git clone -q --depth=1 {host.url('team/harbour')} ../again && echo cloned;"
-            " git ls-remote $(git ls-remote --get-url | sed s/harbour/other/)",
+            " git ls-remote $(git ls-remote --get-url | sed s/harbour/other/);"
+            " cat lamp/README.md lib/vault/README.md; git -C lamp push origin HEAD:mend",
         ),
         say("Pushed."),
     )
@@ -112,6 +130,12 @@ async def test_an_agent_pushes_a_branch_without_ever_holding_the_token(
     assert "cloned" in observed[2]
     assert "git reaches the conversation's own repository only" in observed[2]
     assert host.branches("team/harbour").keys() == {f"refs/heads/{name}" for name in ("main", "mend", "pier")}
+    assert "harbour" in observed[2], "the file of the submodule"
+    assert "lamp is a submodule, which agents may only read" in observed[2]
+    told = next(each["detail"] for each in task["stages"] if each["status"] == "PREPARING_REPOSITORY")
+    assert "Submodules: lamp. Without the submodule lib/vault: 127.0.0.1" in told
+    assert "wants a token" in told, "the token is only for repositories of the same owner"
+    assert told.endswith("Without the submodule ../out: its name or its path leaves the repository")
     patch = await home.client.get(f"/api/v1/app-conversations/{task['id']}/git/patch")
     assert "+mended" in patch.text
 
@@ -143,6 +167,7 @@ async def test_the_way_is_found_again_when_the_sandbox_comes_back(home: Home, ho
     missing = "git rev-list --objects --missing=print --all | grep -c '^?'"
     assert await home.shell(task["id"], f"{missing}; cat README.md") == "2\nnewer"
     assert await home.shell(task["id"], f"git show {begin}:README.md; {missing}") == "harbour1"
+    assert await home.shell(task["id"], "cat lamp/README.md lib/vault/README.md") == "harbour" * 2
     assert await home.shell(task["id"], "git fetch && echo fetched") == "fetched"
     sandboxes = home.state["sandboxes"]
     await sandboxes.pause(UUID(task["id"]))

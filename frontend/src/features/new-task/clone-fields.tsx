@@ -53,6 +53,10 @@ export function CloneFields({ register, directoryError }: CloneFieldsProps) {
             </Select>
           )}
         </Field>
+        <label className="col-span-12 flex items-center gap-2">
+          <input type="checkbox" className="size-4 accent-accent" {...register('submodules')} />
+          {t('home.submodules')}
+        </label>
       </div>
     </details>
   )

@@ -48,6 +48,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
       branch: beside?.selected_branch ?? '',
       directory: beside?.selected_directory ?? '',
       clone: 'full',
+      submodules: true,
       more: [],
       profile: defaultProfile(profiles, activeProfile),
       budget: '',

@@ -13,6 +13,8 @@ export interface TaskInput {
   directory?: string
   /** How much of the repositories' history is fetched. */
   clone?: CloneMode
+  /** Whether submodules are fetched; true if it is left out. */
+  submodules?: boolean
   /** Further repositories. Each one is cloned into a separate directory. */
   more?: { repository: string; branch: string }[]
   profile: string
@@ -37,6 +39,7 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
     ...(input.repository.trim() && input.directory?.trim() && { selected_directory: input.directory.trim() }),
     ...(input.repository.trim() && input.clone && input.clone !== 'full' && { clone: input.clone }),
+    ...(input.repository.trim() && input.submodules === false && { submodules: false }),
     ...(moreOf(input).length > 0 && { more_repositories: moreOf(input) }),
     llm_profile: input.profile || null,
     ...(sandboxId && { sandbox_id: sandboxId }),
