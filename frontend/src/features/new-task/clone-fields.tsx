@@ -18,7 +18,7 @@ export interface CloneFieldsProps {
 export function CloneFields({ register, directoryError }: CloneFieldsProps) {
   const { t } = useTranslation()
   return (
-    <details className="group col-span-12 -mt-2 text-sm" open={directoryError ? true : undefined}>
+    <details className="col-span-12 -mt-2 text-sm" open={directoryError ? true : undefined}>
       <summary className="w-fit cursor-pointer rounded-md px-1 text-muted hover:text-text">
         {t('home.advanced')}
       </summary>
