@@ -110,7 +110,8 @@ def _absolute(url: str, parent: Address) -> str:
 
 
 def _owner(address: Address) -> str:
-    return address.identity.split("/")[1].lower()
+    # At some hosts the first part of the path is the same for all owners.
+    return address.identity.rpartition("/")[0].lower()
 
 
 def _printable(text: str) -> str:

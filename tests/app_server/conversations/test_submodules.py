@@ -24,6 +24,7 @@ def settings(*submodules: tuple[str, str, str]) -> str:
         ("https://git.example/team/lamp", "https://git.example/team/lamp", True),
         ("git@git.example:team/lamp.git", "git@git.example:team/lamp.git", True),
         ("../../guild/vault", "https://git.example/guild/vault", False),
+        ("../inner/vault", "https://git.example/team/inner/vault", False),
     ],
 )
 def test_submodules_on_the_same_host_are_fetched(url: str, repository: str, uses_token: bool) -> None:
