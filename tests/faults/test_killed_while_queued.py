@@ -83,7 +83,6 @@ def test_a_line_outlives_servers_that_are_killed_and_nobody_loses_a_place(
     wait_for_places(line, since=began_again)
 
     site.client.delete(f"/app-conversations/{first}").raise_for_status()
-    kill_and_start(site)
     wait_until(lambda: was_let_in(site, theirs), lambda: of_another.story(theirs))
     kill_and_start(site)
     assert_seen_through(of_another, {"as it was let in": theirs})
