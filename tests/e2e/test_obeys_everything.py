@@ -173,7 +173,9 @@ def _orders(started: list[str], server: AppServerProcess, git_host: GitHost, tap
     while True:
         for attempt in TRIES:
             order = reduce(lambda text, name: text.replace(name, meant[name]), meant, attempt)
-            yield "\n".join(order.replace("HOST", address) for address in addresses)
+            # Side by side: what is kept out is waited for.
+            ways = {order.replace("HOST", address): None for address in addresses}
+            yield "\n".join([*(f"(\n{way}\n) &" for way in ways), "wait"])
 
 
 def _addresses(conversation_id: str) -> list[str]:

@@ -24,7 +24,7 @@ _ALWAYS = (
 
 @dataclass(frozen=True)
 class Campaign:
-    """tests, but and inputs: patterns of paths from the root. `but`: which of the tests do not belong to it."""
+    """tests, inputs, but: patterns of paths from the root. `but`: which of the tests do not belong to it."""
 
     name: str
     tests: tuple[str, ...]

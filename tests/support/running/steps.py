@@ -1,7 +1,7 @@
 """Steps of `.ci/run` that need not run again: their inputs are those of a run in which they passed.
 
 python -m tests.support.running.steps GREEN NAME COMMAND...    # runs the command, or says that it does not
-python -m tests.support.running.steps GREEN NAME               # ends with 0 if the step need not run, else with 1
+python -m tests.support.running.steps GREEN NAME               # ends with 0 if it need not run, else with 1
 
 GREEN is the directory where passed steps are remembered. tests/steps.toml names the inputs of each step.
 """
