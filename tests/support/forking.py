@@ -34,7 +34,7 @@ from typing import IO, Any
 from tests.support.patience import PATIENCE_SECONDS
 
 REST_SECONDS = "SLIPWAY_TEST_REST_SECONDS"
-"""A variable for a forked app server: after how many seconds it looks again for what rests or is to be saved."""
+"""A variable for a forked app server: how many seconds pass between its looks for what rests."""
 MODULES = ("app_server.cli.main", "app_server.serve", "app_server.core.logs")
 _LARGEST_MESSAGE = 1024**2
 _MOST_FILES = 8
