@@ -59,6 +59,7 @@ from app_server.egress import router as network
 from app_server.egress.credentials import routes as network_credentials
 from app_server.gateway import router as gateway
 from app_server.gateway import secret_names
+from app_server.git import owner_routes as repository_owners
 from app_server.git import provider_routes
 from app_server.git import router as git_credentials
 from app_server.git_hosts import account_routes as git_account
@@ -99,6 +100,7 @@ from app_server.sign_in.saml import routes as saml
 from app_server.skill_catalogue import router as skill_catalogue
 from app_server.skills import router as skills
 from app_server.teams import router as teams
+from app_server.teams.repositories import routes as team_repositories
 from app_server.triggers import router as triggers
 from app_server.triggers import webhook_route as git_webhooks
 from app_server.trust_grants import router as consents
@@ -123,6 +125,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (provider_overview_routes.router, ADMINISTER),
     (departure_routes.router, ADMINISTER),
     (teams.router, TEAMS),
+    (team_repositories.router, SETTINGS),
+    (repository_owners.router, SETTINGS),
     (scim.router, ADMINISTER),
     (audit_stream.router, AUDIT_STREAM),
     (audit_routes.router, AUDIT),

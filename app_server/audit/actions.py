@@ -38,6 +38,9 @@ class AuditAction(StrEnum):
     TEAM_DELETED = "team.deleted"
     TEAM_MEMBER_ADDED = "team_member.added"
     TEAM_MEMBER_REMOVED = "team_member.removed"
+    TEAM_MAINTAINER_ADDED = "team_maintainer.added"
+    TEAM_MAINTAINER_REMOVED = "team_maintainer.removed"
+    TEAM_REPOSITORIES_CHANGED = "team.repositories_changed"
     SECRET_CREATED = "secret.created"  # noqa: S105 (the name of an action)
     SECRET_CHANGED = "secret.changed"  # noqa: S105
     SECRET_DELETED = "secret.deleted"  # noqa: S105

@@ -19,6 +19,7 @@ from app_server.conversations.view import Viewer
 from app_server.core.database import now
 from app_server.core.errors import Conflict
 from app_server.git.address import InvalidRepository, parse_address
+from app_server.teams.repositories.ownership import require_member
 from app_server.users.models import User
 
 _REPOSITORY = frozenset(("selected_repository", "selected_branch", "git_provider"))
@@ -37,8 +38,8 @@ async def change(
     """Makes the changes and returns the conversation. `home`: the server's own directory. `added_tags`: tags
     beside those that the conversation has when its row is locked; a key that it has gets the new value.
 
-    Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`, and
-    Conflict `too_many_tags`.
+    Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`,
+    `repository_of_team`, and Conflict `too_many_tags`.
     """
     conversation = await service.require(session, user.id, conversation_id)
     if added_tags:
@@ -53,7 +54,9 @@ async def change(
         conversation.archived_at = (conversation.archived_at or now()) if update.archived else None
         await session.flush()
     if named := update.model_fields_set & _REPOSITORY:
-        await _name_repository(user, home, conversation, {name: getattr(update, name) for name in named})
+        await _name_repository(
+            session, user, home, conversation, {name: getattr(update, name) for name in named}
+        )
     if update.title is not None or update.tags is not None or named:
         conversation.updated_at = now()
         await session.flush()
@@ -76,7 +79,7 @@ def _with_tags(conversation: Conversation, added: Mapping[str, str]) -> dict[str
 
 
 async def _name_repository(
-    user: User, home: Path, conversation: Conversation, named: dict[str, str | None]
+    session: AsyncSession, user: User, home: Path, conversation: Conversation, named: dict[str, str | None]
 ) -> None:
     began_with = identity_of(conversation)
     for name, value in named.items():
@@ -91,5 +94,6 @@ async def _name_repository(
                 fix="Save the token for its host, and give the address without it.",
             )
         await checked(address, user, home)
+        await require_member(session, user.id, [address.identity])
     if conversation.first_repository is None:
         conversation.first_repository = began_with or ""

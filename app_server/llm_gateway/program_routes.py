@@ -28,6 +28,7 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import callable_profile
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 from app_server.users.tokens import token_hash
 
 
@@ -143,5 +144,6 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
                 code="model_key_invalid",
                 fix="Make a new model key for the conversation.",
             )
+        await put_team_of_sandbox_first(session, sandbox.id)
         profile = await callable_profile(session, sandbox.user_id, program.profile_name)
         return program, profile, await quota_of_calls(session, sandbox.user_id, program.caller, profile)

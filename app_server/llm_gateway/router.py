@@ -29,6 +29,7 @@ from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import callable_profile
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 router = APIRouter(prefix="/llm", tags=["LLM gateway"])
 
@@ -90,6 +91,7 @@ async def _call(
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
     async with database.brief_read() as session:
+        await put_team_of_sandbox_first(session, sandbox.id)
         profile = await callable_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)

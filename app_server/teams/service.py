@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import and_, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -12,6 +12,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.errors import Conflict, NotFound
 from app_server.teams.membership import member_count, teams_of, visible_teams
 from app_server.teams.models import Team, TeamMember
+from app_server.teams.repositories.models import TeamMaintainer
 from app_server.teams.schemas import TeamDetails, TeamInfo, TeamMemberInfo
 from app_server.users.models import User
 
@@ -169,8 +170,12 @@ def _record_member(
 
 async def _members(session: AsyncSession, team_id: UUID) -> Sequence[TeamMemberInfo]:
     query = (
-        select(TeamMember, User)
+        select(TeamMember, User, TeamMaintainer.user_id.is_not(None))
         .join(User, User.id == TeamMember.user_id)
+        .outerjoin(
+            TeamMaintainer,
+            and_(TeamMaintainer.team_id == TeamMember.team_id, TeamMaintainer.user_id == User.id),
+        )
         .where(TeamMember.team_id == team_id)
         .order_by(User.name, User.id)
     )
@@ -181,9 +186,10 @@ async def _members(session: AsyncSession, team_id: UUID) -> Sequence[TeamMemberI
             provider=member.provider,
             is_disabled=person.disabled_at is not None,
             is_service=person.is_service,
+            is_maintainer=is_maintainer,
             created_at=member.created_at,
         )
-        for member, person in await session.execute(query)
+        for member, person, is_maintainer in await session.execute(query)
     ]
 
 

@@ -8,8 +8,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.conversations import service
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.schemas import RetryStart, StartRequest
 from app_server.conversations.start import tasks as start_tasks
+from app_server.conversations.start.owning_team import give_to_team, leave_team, team_for_start
 from app_server.conversations.start.request import checked_address, with_directory
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict
@@ -25,7 +27,7 @@ async def retry(
 
     Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
     `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`,
-    and the errors of with_directory.
+    `repository_of_team`, and the errors of with_directory.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -55,6 +57,11 @@ async def _change(
     if request.selected_repository != before.selected_repository:
         await _require_alone(session, conversation)
         address = await checked_address(request, user, home)
+        await leave_team(session, conversation)
+        further = KeptRepository.all_of(conversation.more_repositories)
+        owner = await team_for_start(session, user, address, [one.address for one in further])
+        if owner is not None:
+            give_to_team(session, user, conversation, owner)
         is_secret = address is not None and address.has_credentials
         if address and is_secret:
             request = request.model_copy(update={"selected_repository": address.public_url})

@@ -25,6 +25,7 @@ from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs.service import Origin
 from app_server.settings.grouping import GroupingStrategy, grouping_of
+from app_server.teams.repositories.first_team import team_of_sandbox
 from app_server.users.models import User
 
 _JOINABLE = (SandboxStatus.RUNNING, SandboxStatus.STARTING, SandboxStatus.PAUSED)
@@ -37,7 +38,7 @@ class Newcomer:
 
     backend: the kind of sandboxes that are made here. origin: what a new sandbox would be made from.
     takes_any_image: whether a sandbox from another image is acceptable. repository: the identity of its
-    repository.
+    repository. team_id: the user's team that owns the repository; None if there is none.
     """
 
     id: UUID
@@ -46,6 +47,7 @@ class Newcomer:
     origin: Origin
     takes_any_image: bool
     repository: str | None
+    team_id: UUID | None
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,13 @@ async def _has_the_same_way_out(
     """Returns whether the conversation would have the same network policy alone as the conversations in the
     sandbox have.
 
-    Returns False if the repositories differ and one of them has credentials for it alone.
+    Returns False if the repositories differ and one of them has credentials for it alone, or if they belong
+    to different teams.
     """
     user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
+    # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
+    if there and await team_of_sandbox(session, sandbox_id) != newcomer.team_id:
+        return False
     together = {*there, newcomer.repository}
     if len(together) > 1 and await have_own(session, user_id, [*together]):
         return False

@@ -16,6 +16,7 @@ from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
 from app_server.settings.commit_trailers import CommitTrailer, trailer_for
 from app_server.settings.models import UserSettings
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 NOTHING_OFFERED: Mapping[OfferKind, str] = {
     "setup_script": "The repository has no set-up script",
@@ -42,6 +43,7 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
     client = (await start.sandbox()).client
     async with start.database.read() as session:
         own = await session.get(UserSettings, start.user_id)
+        await put_team_of_sandbox_first(session, start.sandbox_id)
         trailer = await value_for(session, start.user_id, SettingName.COMMIT_TRAILER)
     for checkout in await start.checkouts():
         await install_commit_hook(

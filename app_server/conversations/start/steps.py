@@ -57,6 +57,7 @@ from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_
 from app_server.settings.profile_lookup import callable_profile
 from app_server.skills.choices import choices_of, disabled_in
 from app_server.skills.installed import skill_files
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.decisions import record_decisions
 from app_server.trust_grants.models import Decision
@@ -64,6 +65,7 @@ from app_server.trust_grants.models import Decision
 
 async def create_sandbox(start: Start) -> StepOutcome:
     async with start.database.session() as session:
+        await put_team_of_sandbox_first(session, start.sandbox_id)
         profile = await callable_profile(session, start.user_id, start.llm_profile)
         await session.execute(
             update(Conversation).where(Conversation.id == start.id).values(llm_model=profile.model)
@@ -144,6 +146,7 @@ async def start_conversation(start: Start) -> StepOutcome:
     running = await start.sandbox()
     client = running.client
     async with start.database.read() as session:
+        await put_team_of_sandbox_first(session, start.sandbox_id)
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
         more = KeptRepository.all_of(row.more_repositories)
