@@ -7,6 +7,9 @@ from fastapi import APIRouter, Query
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import ReadSession
 from app_server.git.address import parse_address
+from app_server.levels.models import SettingName
+from app_server.levels.service import enforced_for
+from app_server.teams.repositories.first_team import put_first
 from app_server.teams.repositories.ownership import owner_of
 from app_server.teams.repositories.schemas import RepositoryOwner
 
@@ -30,10 +33,13 @@ async def get_repository_owner(
     owner = await owner_of(session, user.id, identity)
     if owner is None or not (owner.is_member or owner.members_only):
         return None
+    put_first(session, owner.id)
+    model = await enforced_for(session, user.id, SettingName.LLM_PROFILE)
     return RepositoryOwner(
         team_id=owner.id,
         team_name=owner.name,
         is_member=owner.is_member,
         members_see=owner.members_see,
         members_only=owner.members_only,
+        llm_profile=None if model is None else model.value,
     )

@@ -38,10 +38,13 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The team that a repository belongs to, as its members and refused users see it."""
+    """The team that a repository belongs to, as its members and refused users see it. `llm_profile`: the
+    model that the user's conversations on this repository must use; null if the user may choose.
+    """
 
     team_id: Id
     team_name: str
     is_member: bool
     members_see: MembersSee
     members_only: bool
+    llm_profile: str | None

@@ -70,6 +70,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/settings/levels/items', () => HttpResponse.json([])),
     http.get('*/api/v1/administration/items', () => HttpResponse.json([])),
     http.get('*/api/v1/teams', () => HttpResponse.json([])),
+    http.get('*/api/v1/repository-owner', () => HttpResponse.json(null)),
     http.get('*/api/v1/sandbox-specs/search', () =>
       HttpResponse.json({ items: [fakeSandboxSpec()], next_page_id: null }),
     ),

@@ -150,6 +150,7 @@ async def test_a_conversation_on_a_repository_of_a_team_is_shared_with_its_membe
             "is_member": True,
             "members_see": "view",
             "members_only": False,
+            "llm_profile": None,
         }
         shared = await started(ada, "https://github.com/Acme/Payments-API.git")
         await run_sandbox(app, shared)

@@ -42,6 +42,38 @@ test('a task with a repository and a branch starts a conversation and opens it a
   ])
 })
 
+test('the start page says that a repository belongs to a team, and takes the model of this team', async () => {
+  const bodies: unknown[] = []
+  const owner = {
+    team_id: 't1',
+    team_name: 'Payments',
+    is_member: true,
+    members_see: 'view',
+    members_only: false,
+    llm_profile: 'of-payments',
+  }
+  const owned = http.get('*/api/v1/repository-owner', ({ request }) => {
+    const repository = new URL(request.url).searchParams.get('repository')
+    if (repository === 'acme/other')
+      return HttpResponse.json({ ...owner, is_member: false, members_only: true })
+    return HttpResponse.json(repository === 'acme/payments' ? owner : null)
+  })
+  const { user } = renderApp({ extra: [owned, ...acceptStart(bodies)] })
+
+  await user.type(await screen.findByLabelText('Repository'), 'acme/other')
+  expect(await screen.findByText('This repository belongs to the team Payments')).toBeVisible()
+  await user.clear(screen.getByLabelText('Repository'))
+  await user.type(screen.getByLabelText('Repository'), 'acme/payments')
+  expect(await screen.findByText('This repository belongs to your team Payments')).toBeVisible()
+  expect(screen.getByText(/The members of the team can view the conversation/)).toBeVisible()
+  expect(screen.getByLabelText('Model')).toBeDisabled()
+
+  await user.type(screen.getByLabelText('Task'), 'Fix it')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+  await waitFor(() => expect(bodies).toHaveLength(1))
+  expect(bodies[0]).toMatchObject({ selected_repository: 'acme/payments', llm_profile: 'of-payments' })
+})
+
 test('the keyboard alone starts a task in an empty workspace', async () => {
   const bodies: unknown[] = []
   const { user, router } = renderApp({ extra: acceptStart(bodies) })
