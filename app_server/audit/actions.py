@@ -27,6 +27,7 @@ class AuditAction(StrEnum):
     KEY_CREATED = "key.created"
     KEY_DELETED = "key.deleted"
     MEMBER_CREATED = "member.created"
+    INVITATION_SENT_AGAIN = "invitation.sent_again"
     MEMBER_RENAMED = "member.renamed"
     MEMBER_ROLE_CHANGED = "member.role_changed"
     MEMBER_DISABLED = "member.disabled"

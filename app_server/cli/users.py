@@ -77,6 +77,19 @@ def invite_user(
     typer.echo(in_database(configuration(port=port, home=home), invite))
 
 
+@users.command("send-again")
+def send_invitation_again(user: Named, port: Port = None, home: Home = None) -> None:
+    """Have the invitation of a person sent by e-mail once more, with a new link. Earlier links end."""
+    from app_server.sign_in.invitations import send_again
+
+    async def send(session: "AsyncSession", config: Config) -> str:
+        person = await _found(session, user)
+        address = await send_again(session, config, await _trail(session), person)
+        return f"The earlier links have ended. The server sends a new one to {address} while it runs."
+
+    typer.echo(in_database(configuration(port=port, home=home), send))
+
+
 @users.command("sign-in-link")
 def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> None:
     """Print another one-time link, valid for 24 hours, for anyone with an account."""

@@ -56,6 +56,12 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
     return token
 
 
+async def end_links(session: AsyncSession, user_id: UUID) -> None:
+    """Ends all one-time links of a person that are not used yet."""
+    unused = update(SignInLink).where(SignInLink.user_id == user_id, SignInLink.used_at.is_(None))
+    await session.execute(unused.where(SignInLink.expires_at > now()).values(expires_at=now()))
+
+
 @dataclass(frozen=True)
 class NewBrowserSession:
     """A new browser session: its cookie, and the proof for its pages.

@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   'key.created',
   'key.deleted',
   'member.created',
+  'invitation.sent_again',
   'member.renamed',
   'member.role_changed',
   'member.disabled',
