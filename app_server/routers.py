@@ -96,6 +96,7 @@ from app_server.sign_in.devices import routes as devices
 from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
 from app_server.sign_in.passwords import routes as passwords
+from app_server.sign_in.saml import logout_routes as saml_logout
 from app_server.sign_in.saml import routes as saml
 from app_server.skill_catalogue import router as skill_catalogue
 from app_server.skills import router as skills
@@ -117,6 +118,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (identity_routes.open_router, OPEN),
     (oidc.router, OPEN),
     (saml.router, OPEN),
+    (saml_logout.router, OPEN),
     (identity_routes.router, KEYS),
     (passwords.router, OPEN),
     (password_settings.router, KEYS),
@@ -208,7 +210,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
 # Signed by git hosts, which have no account here. Verified before anything is decoded.
 PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)
 # An identity provider's page sends its signed answer here.
-FOREIGN_FORMS = re.compile(rf"{re.escape(saml.router.prefix)}/[^/]+/acs")
+FOREIGN_FORMS = re.compile(rf"{re.escape(saml.router.prefix)}/[^/]+/(?:acs|slo)")
 # Messages may contain images, so their bodies are large.
 PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
 INNER_ROUTERS: tuple[APIRouter, ...] = (

@@ -35,6 +35,8 @@ OPEN = frozenset(
         "GET /api/v1/sign-in/saml/{name}",
         "GET /api/v1/sign-in/saml/{name}/metadata",
         "POST /api/v1/sign-in/saml/{name}/acs",
+        "GET /api/v1/sign-in/saml/{name}/slo",
+        "POST /api/v1/sign-in/saml/{name}/slo",
         "GET /api/v1/sign-in/saml/{name}/complete",
         # A terminal asks for a code, and for a key when its user has confirmed it; see docs/accounts.md.
         "POST /oauth/device/authorize",
