@@ -17,9 +17,9 @@ from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.repositories.workplaces import Workplace, checkouts_of, projects_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
+from app_server.conversations.sharing.owning_team import give_to_team, team_for_start
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
-from app_server.conversations.start.owning_team import give_to_team, team_for_start
 from app_server.conversations.start.processors import add_processors
 from app_server.conversations.start.quotas import require_start_quota
 from app_server.conversations.start.request import (

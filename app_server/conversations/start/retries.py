@@ -10,8 +10,8 @@ from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.schemas import RetryStart, StartRequest
+from app_server.conversations.sharing.owning_team import give_to_team, leave_team, team_for_start
 from app_server.conversations.start import tasks as start_tasks
-from app_server.conversations.start.owning_team import give_to_team, leave_team, team_for_start
 from app_server.conversations.start.request import checked_address, with_directory
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict
