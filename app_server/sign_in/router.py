@@ -18,7 +18,7 @@ from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in
 from app_server.sign_in.passwords.accounts import may_choose_password
 from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
 from app_server.sign_in.saml import provider_sessions
-from app_server.sign_in.saml.logout import address_to_end_session
+from app_server.sign_in.saml.logout import address_to_end_session, find_way_out
 from app_server.sign_in.saml.providers import ServerSamlProviders
 
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
@@ -72,12 +72,12 @@ async def sign_out(
     """Ends the browser session. If the browser has signed in by a SAML provider with single logout, the
     reply is 200 with the address to which the browser goes next.
     """
+    way = await find_way_out(saml_providers, cipher, provider_sessions.COOKIE.read(request, config))
     name = session_cookie(config)
     ended: service.SignedOut | None = None
     if (cookie := request.cookies.get(name)) and (proof := page_proof_of(request)):
         ended = await service.sign_out(session, cookie, proof, address=address_of(request))
-    known = provider_sessions.COOKIE.read(request, config)
-    url = await address_to_end_session(saml_providers, cipher, known, ended)
+    url = await address_to_end_session(way, ended)
     response = JSONResponse({"url": url}) if url else Response(status_code=204)
     provider_sessions.COOKIE.forget(response, config)
     response.delete_cookie(

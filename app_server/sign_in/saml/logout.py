@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fastapi import Request
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,12 +19,25 @@ from app_server.sign_in.saml import logout_messages, provider_sessions, used_ass
 from app_server.sign_in.saml.document import Unacceptable
 from app_server.sign_in.saml.logout_messages import Kind, LogoutMessage
 from app_server.sign_in.saml.providers import SamlProviders
+from app_server.sign_in.saml.statements import SubjectAtProvider
 from app_server.sign_in.service import SignedOut
+
+if TYPE_CHECKING:
+    from saml2.config import SPConfig
 
 logger = logging.getLogger(__name__)
 
 Reader = Callable[..., LogoutMessage]
 """`logout_messages.from_address` or `from_form`."""
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """How a session at a provider is ended: whose, and the address for the request."""
+
+    subject: SubjectAtProvider
+    settings: "SPConfig"
+    destination: str
 
 
 async def received(
@@ -77,15 +92,14 @@ async def sign_out(
     return await asyncio.to_thread(logout_messages.response_to, settings, there[1], message.id, relay_state)
 
 
-async def address_to_end_session(
-    providers: SamlProviders, cipher: Cipher, cookie: str | None, signed_out: SignedOut | None
-) -> str | None:
-    """Returns the address to which the browser goes to end the session at the provider, too. Returns None if
-    the browser did not sign in by SAML, or if the provider has no single logout or cannot be reached.
+async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | None) -> WayOut | None:
+    """Returns how the session at the provider can be ended by which this browser says that it has signed in.
+    Reads the provider's metadata if needed, so it is called before anything is written.
+
+    Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
+    reached.
     """
-    if signed_out is None:
-        return None
-    there = provider_sessions.opened(cookie, cipher, provider_session=signed_out.provider_session)
+    there = provider_sessions.opened(cookie, cipher)
     if there is None:
         return None
     try:
@@ -95,6 +109,15 @@ async def address_to_end_session(
         logger.warning("the session at %s cannot be ended: %s", there.provider, error.detail)
         return None
     addresses = logout_messages.address_of_logout(settings, provider)
-    if addresses is None:
+    return None if addresses is None else WayOut(there.subject, settings, addresses[0])
+
+
+async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | None) -> str | None:
+    """Returns the address to which the browser goes to end the session at the provider, too. Returns None if
+    there is no way, or if the browser was signed in by another session than the one of the way.
+    """
+    if way is None or signed_out is None:
         return None
-    return await asyncio.to_thread(logout_messages.request_to, settings, addresses[0], there.subject)
+    if provider_sessions.key_of(way.subject) != signed_out.provider_session:
+        return None
+    return await asyncio.to_thread(logout_messages.request_to, way.settings, way.destination, way.subject)

@@ -43,15 +43,12 @@ def seal(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) -> 
     return cipher.encrypt(SessionAtProvider(provider=provider.name, subject=subject).model_dump_json())
 
 
-def opened(cookie: str | None, cipher: Cipher, *, provider_session: str | None) -> SessionAtProvider | None:
-    """Returns what the cookie says. Returns None if it is missing or about another session than the one that
-    the browser was signed in with. `provider_session`: of the WebSession.
-    """
+def opened(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
+    """Returns what the cookie says. Returns None if it is missing or unreadable."""
     try:
-        found = SessionAtProvider.model_validate_json(cipher.decrypt(cookie or ""))
+        return SessionAtProvider.model_validate_json(cipher.decrypt(cookie or ""))
     except (ConfigurationError, ValidationError):
         return None
-    return found if key_of(found.subject) == provider_session else None
 
 
 async def end_sessions(
