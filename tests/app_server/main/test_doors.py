@@ -145,6 +145,7 @@ async def test_a_foreign_conversation_is_in_no_list(
             "id": conversation_id.hex,
             "sandbox_id__eq": conversation_id.hex,
             "model": "openai/any",
+            "repository": "acme/any",
         }
         reply = await member.get(path, params=params)
         assert reply.status_code == 200, reply.text
