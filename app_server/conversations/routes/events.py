@@ -18,12 +18,12 @@ from app_server.conversations.sharing.followers import AccessEnded
 from app_server.conversations.view import Viewer
 from app_server.core.database import ReadSession, ServerDatabase
 from app_server.core.errors import BadRequest, NotFound
-from app_server.core.pagination import Limit, Page, PageId
+from app_server.core.pagination import Limit, PageId
 from app_server.core.pubsub import Frame, ServerPubSub
-from app_server.events import blobs, log, stream, windows
+from app_server.events import blobs, log, matches, stream, windows
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.open_streams import ServerOpenStreams
-from app_server.events.schemas import EventWindow, Moment
+from app_server.events.schemas import EventWindow, FoundEvents, Moment
 from app_server.http.middleware import SUBPROTOCOL
 from app_server.sandboxes.service import ServerSandboxes
 
@@ -44,6 +44,13 @@ Full = Annotated[
     bool,
     Query(description="Images and outputs over 64 KiB stand in the events, in place of references to them."),
 ]
+Words = Annotated[
+    PlainText | None,
+    Query(
+        max_length=200,
+        description="Words of the event's text, or beginnings of words. The event must have all of them.",
+    ),
+]
 _HARMLESS = {
     # The content was written in a sandbox, so it must not run as a page of ours.
     "Content-Disposition": "attachment",
@@ -53,7 +60,7 @@ _HARMLESS = {
 }
 
 
-@router.get("/search", responses={200: {"model": Page[dict[str, Any]]}})
+@router.get("/search", responses={200: {"model": FoundEvents}})
 async def search_events(
     conversation_id: SeenConversationId,
     session: ReadSession,
@@ -62,7 +69,21 @@ async def search_events(
     page_id: PageId = None,
     limit: Limit = 100,
     full: Full = False,
+    query: Words = None,
 ) -> Response:
+    """With `query`, `matches` has the position and the matching passage of each event in `items`."""
+    if query is not None:
+        found = await matches.search(
+            session,
+            conversation_id,
+            query,
+            criteria,
+            order=sort_order,
+            page_id=page_id,
+            limit=limit,
+            full=full,
+        )
+        return _json(found)
     page = await log.search(
         session, conversation_id, criteria, order=sort_order, page_id=page_id, limit=limit, full=full
     )
@@ -70,7 +91,11 @@ async def search_events(
 
 
 @router.get("/count")
-async def count_events(conversation_id: SeenConversationId, session: ReadSession, criteria: Criteria) -> int:
+async def count_events(
+    conversation_id: SeenConversationId, session: ReadSession, criteria: Criteria, query: Words = None
+) -> int:
+    if query is not None:
+        return await matches.count(session, conversation_id, query, criteria)
     return await log.count(session, conversation_id, criteria)
 
 

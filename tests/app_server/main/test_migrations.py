@@ -13,6 +13,8 @@ from app_server.conversations.log.message_texts import with_words
 from app_server.conversations.models import Conversation
 from app_server.core.database import Base, Database, now
 from app_server.core.migrations import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
+from app_server.events import matches
+from app_server.events.log import EventFilter
 from app_server.events.models import StoredEvent
 from app_server.users.models import Role, User
 
@@ -83,6 +85,7 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
         assert wanted is not None
         async with database.read() as session:
             assert list(await session.scalars(wanted)) == [conversation_id]
+            assert await matches.count(session, conversation_id, "repair cran", EventFilter()) == 1
     finally:
         await database.close()
 
@@ -94,8 +97,10 @@ def test_the_newest_file_is_the_last_revision() -> None:
 
 
 def _is_of_models(name: str | None, kind: str, _parents: object) -> bool:
-    # The words of messages: a virtual table of SQLite with its inner tables, an index of PostgreSQL.
-    return kind not in {"table", "index"} or "message_texts_words" not in (name or "")
+    # The words of messages and of events: virtual tables of SQLite with their inner tables, and an index of
+    # PostgreSQL.
+    own = ("message_texts_words", "event_words_index", "ix_event_words_words")
+    return kind not in {"table", "index"} or not (name or "").startswith(("ix_message_texts_words", *own))
 
 
 def _differences(connection: Connection) -> list[object]:

@@ -1,0 +1,165 @@
+"""The index of the words of events, for the search within one conversation: SQLite by FTS5, PostgreSQL by a
+text search vector with a GIN index.
+
+Each word begins with a key of its conversation. So a search reads only the entries of this conversation,
+however many others there are, and a beginning of a word is a range of neighbouring entries. The index has no
+positions of words: it only tells which events have them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Index,
+    Integer,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    column,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+    table,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY, TSVECTOR
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
+
+from app_server.core.database import Base
+from app_server.events.models import StoredEvent
+from app_server.events.schemas import DurableFrame
+from app_server.events.texts import is_prefix, text_of, words_of
+
+_SQLITE: Final = "sqlite"
+_KEY_CHARACTERS = 6
+"""Of the conversation's id. Conversations with the same key are told apart by their rows."""
+
+
+class EventWords(Base):
+    """The words of one event; on PostgreSQL, each after the key of its conversation. `id` grows with `seq`
+    within a conversation.
+    """
+
+    __tablename__ = "event_words"
+    __table_args__ = (Index(None, "conversation_id", "seq", unique=True),)
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, _SQLITE), primary_key=True, autoincrement=True
+    )
+    conversation_id: Mapped[UUID]
+    seq: Mapped[int] = mapped_column(BigInteger)
+    words: Mapped[str] = mapped_column(Text().with_variant(TSVECTOR, "postgresql"))
+
+
+_FTS = """
+CREATE VIRTUAL TABLE event_words_index
+USING fts5(
+    words, content='', tokenize='ascii', detail='none', columnsize=0, prefix='8 9 10 11 12 13 14'
+)
+"""
+_ADDED = """
+CREATE TRIGGER event_words_added AFTER INSERT ON event_words BEGIN
+    INSERT INTO event_words_index(rowid, words)
+    VALUES (new.id, replace(' ' || new.words, ' ', ' ' || substr(new.conversation_id, 1, 6)));
+END
+"""
+_REMOVED = """
+CREATE TRIGGER event_words_removed AFTER DELETE ON event_words BEGIN
+    INSERT INTO event_words_index(event_words_index, rowid, words)
+    VALUES ('delete', old.id, replace(' ' || old.words, ' ', ' ' || substr(old.conversation_id, 1, 6)));
+END
+"""
+_GIN = "CREATE INDEX ix_event_words_words ON event_words USING gin (words)"
+INDEX: Final[Mapping[str, tuple[str, ...]]] = {_SQLITE: (_FTS, _ADDED, _REMOVED), "postgresql": (_GIN,)}
+"""What makes the table searchable. The migration that creates the table has the same statements."""
+
+_INDEX = table("event_words_index", column("rowid", Integer))
+
+
+def _make_searchable(_table: Any, connection: Connection, **_: Any) -> None:
+    for statement in INDEX[connection.dialect.name]:
+        connection.execute(text(statement))
+
+
+event.listen(EventWords.__table__, "after_create", _make_searchable)
+
+
+async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
+    """Adds the words of new events, in the order of the log."""
+    key = _key(conversation_id)
+    rows: list[dict[str, Any]] = []
+    for frame in frames:
+        words = sorted(words_of(text_of(frame.event)))
+        if words:
+            rows.append({"conversation_id": conversation_id, "seq": frame.seq, "words": words})
+    if not rows:
+        return
+    if session.get_bind().dialect.name == _SQLITE:
+        await session.execute(insert(EventWords), [{**row, "words": " ".join(row["words"])} for row in rows])
+        return
+    vector = func.array_to_tsvector(bindparam("vector", type_=ARRAY(Text)))
+    with_vector = insert(EventWords).values(words=vector)
+    for row in rows:
+        row["vector"] = [key + word for word in row.pop("words")]
+    await session.execute(with_vector, rows)
+
+
+async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:
+    """Deletes the words of up to `limit` events and returns their number. `limit`: None means all."""
+    ids = select(EventWords.id).where(EventWords.conversation_id == conversation_id).limit(limit)
+    done = (
+        await session.scalars(delete(EventWords).where(EventWords.id.in_(ids)).returning(EventWords.id))
+    ).all()
+    return len(done)
+
+
+def having(
+    session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
+) -> tuple[Select[Any], ColumnElement[int]]:
+    """Returns the query with rows of EventWords for the events that have all words, and the column by which
+    to order them. The order is that of the log.
+
+    words: at least one; see texts.wanted_words.
+    """
+    key = _key(conversation_id)
+    if session.get_bind().dialect.name == _SQLITE:
+        wanted = " AND ".join(f'"{key}{word}"{" *" if is_prefix(word) else ""}' for word in words)
+        found = query.select_from(_INDEX).join(EventWords, EventWords.id == _INDEX.c.rowid)
+        # The sign keeps SQLite from reading all rows of the conversation and asking the index for each.
+        conversation = UnaryExpression(
+            EventWords.conversation_id, operator=custom_op("+"), type_=EventWords.conversation_id.type
+        )
+        matching = text("event_words_index MATCH :wanted").bindparams(wanted=wanted)
+        return found.where(matching, conversation == conversation_id), _INDEX.c.rowid
+    wanted = " & ".join(f"'{key}{word}'{':*' if is_prefix(word) else ''}" for word in words)
+    matching_words = EventWords.words.bool_op("@@")(cast(wanted, TSQUERY))
+    of_conversation = EventWords.conversation_id == conversation_id
+    return query.select_from(EventWords).where(of_conversation, matching_words), EventWords.seq
+
+
+def of_event() -> ColumnElement[bool]:
+    """Returns the condition that a row has the words of an event."""
+    return and_(StoredEvent.conversation_id == EventWords.conversation_id, StoredEvent.seq == EventWords.seq)
+
+
+def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
+    """Returns the value that the column of `having` has for the event at this position."""
+    is_sqlite = session.get_bind().dialect.name == _SQLITE
+    place = select(EventWords.id if is_sqlite else EventWords.seq)
+    at = place.where(EventWords.conversation_id == conversation_id, EventWords.seq == seq)
+    return at.scalar_subquery()
+
+
+def _key(conversation_id: UUID) -> str:
+    return conversation_id.hex[:_KEY_CHARACTERS]
