@@ -42,7 +42,10 @@ Criteria = Annotated[EventFilter, Depends(_filter)]
 Position = Annotated[int, Query(ge=0, le=2**53)]
 Full = Annotated[
     bool,
-    Query(description="Images and outputs over 64 KiB stand in the events, in place of references to them."),
+    Query(
+        description="false: the events have references in place of images and of outputs over 64 KiB. "
+        "Programs that do not know these references get complete events."
+    ),
 ]
 Words = Annotated[
     PlainText | None,
@@ -68,7 +71,7 @@ async def search_events(
     sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
     page_id: PageId = None,
     limit: Limit = 100,
-    full: Full = False,
+    full: Full = True,
     query: Words = None,
 ) -> Response:
     """With `query`, `matches` has the position and the matching passage of each event in `items`."""
@@ -104,7 +107,7 @@ async def get_events(
     conversation_id: SeenConversationId,
     session: ReadSession,
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
-    full: Full = False,
+    full: Full = True,
 ) -> Response:
     """Returns one entry for each id; null for an unknown id."""
     return _json(await log.batch(session, conversation_id, id, full=full))

@@ -32,7 +32,13 @@ export function matchesQuery(conversationId: string, words: string) {
     enabled: words !== '',
     queryFn: ({ signal, pageParam }) =>
       request<FoundPage>(`${events(conversationId)}/search`, {
-        query: { query: words, sort_order: 'TIMESTAMP_DESC', limit: PAGE_MATCHES, page_id: pageParam },
+        query: {
+          query: words,
+          sort_order: 'TIMESTAMP_DESC',
+          limit: PAGE_MATCHES,
+          page_id: pageParam,
+          full: false,
+        },
         signal,
       }),
     initialPageParam: null as string | null,

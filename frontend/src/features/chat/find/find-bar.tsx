@@ -23,7 +23,12 @@ export function FindBar({ find, asked, onClose }: FindBarProps) {
   }, [asked])
   const { match, number, count } = find
   return (
-    <search aria-label={t('find.title')} className="shrink-0 border-b border-border px-3 py-2 sm:px-6">
+    <form
+      role="search"
+      aria-label={t('find.title')}
+      className="shrink-0 border-b border-border px-3 py-2 sm:px-6"
+      onSubmit={(event) => event.preventDefault()}
+    >
       <div className="mx-auto flex w-full max-w-3xl items-center gap-1">
         <Input
           ref={input}
@@ -72,7 +77,7 @@ export function FindBar({ find, asked, onClose }: FindBarProps) {
           </p>
         )}
       </div>
-    </search>
+    </form>
   )
 
   function found({ error }: Find): string {

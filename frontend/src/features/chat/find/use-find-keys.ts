@@ -15,7 +15,7 @@ export function useFindKeys(
       const target = event.target instanceof Element ? event.target : document.body
       const isInChat = chat.current?.contains(target) === true
       if (event.defaultPrevented || !(isInChat || target === document.body)) return
-      const isInSearch = target.closest('search') !== null
+      const isInSearch = target.closest('[role=search]') !== null
       if (isFind(event) && !isInSearch) {
         event.preventDefault()
         onOpen()

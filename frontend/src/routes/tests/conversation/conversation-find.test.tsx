@@ -83,7 +83,7 @@ it('finds words in the whole conversation, and shows each match', async () => {
 it('opens from the menu of the conversation', async () => {
   const { user } = openFind()
   await timeline()
-  await user.click(await screen.findByRole('button', { name: 'More' }))
+  await user.click(await screen.findByRole('button', { name: 'More actions' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Find in conversation' }))
   expect(await screen.findByRole('textbox', { name: 'Find in conversation' })).toHaveFocus()
 })
