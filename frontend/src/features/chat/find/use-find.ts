@@ -34,8 +34,9 @@ export function useFind(conversationId: string, isOpen: boolean): Find {
   const count = matches.length === 0 && pages.data ? 0 : (total.data ?? null)
 
   function showOlder() {
-    if (index + 1 < matches.length) setPlace({ words, index: index + 1 })
-    // The next page is there before it is needed.
+    if (index >= matches.length) return
+    if (index + 1 < matches.length || pages.hasNextPage) setPlace({ words, index: index + 1 })
+    // The next page is asked for before it is needed.
     if (index + 2 >= matches.length && pages.hasNextPage && !pages.isFetching) void pages.fetchNextPage()
   }
 
