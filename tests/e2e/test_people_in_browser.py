@@ -81,7 +81,7 @@ def invite_by_mail(owner: Visitor, mail: MailReceiver, url: str) -> None:
     expect(owner.page.get_by_text("The invitation is sent to grace@harbour.dev")).to_be_visible()
     [(recipients, message)] = mail.messages
     assert recipients == ["grace@harbour.dev"]
-    assert f"{server.url}/sign-in#token=" in message.get_content()
+    assert f"{url}/sign-in#token=" in message.get_content()
 
 
 def mailing(mail: MailReceiver) -> dict[str, str]:
