@@ -6,6 +6,7 @@ however many others there are, and a beginning of a word is a range of neighbour
 positions of words: it only tells which events have them.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -44,6 +45,9 @@ from app_server.events.texts import is_prefix, text_of, words_of
 _SQLITE: Final = "sqlite"
 _KEY_CHARACTERS = 6
 """Of the conversation's id. Conversations with the same key are told apart by their rows."""
+
+_LONG_REPORT = 64 * 1024
+"""In characters. The words of a longer report are found in a thread."""
 
 
 class EventWords(Base):
@@ -97,12 +101,12 @@ event.listen(EventWords.__table__, "after_create", _make_searchable)
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
     """Adds the words of new events, in the order of the log."""
-    key = _key(conversation_id)
-    rows: list[dict[str, Any]] = []
-    for frame in frames:
-        words = sorted(words_of(text_of(frame.event)))
-        if words:
-            rows.append({"conversation_id": conversation_id, "seq": frame.seq, "words": words})
+    # A long report would keep the event loop from other requests.
+    is_long = sum(len(frame.body) for frame in frames) > _LONG_REPORT
+    found = await asyncio.to_thread(_words_of, frames) if is_long else _words_of(frames)
+    rows: list[dict[str, Any]] = [
+        {"conversation_id": conversation_id, "seq": seq, "words": words} for seq, words in found
+    ]
     if not rows:
         return
     if session.get_bind().dialect.name == _SQLITE:
@@ -111,8 +115,13 @@ async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[Dur
     vector = func.array_to_tsvector(bindparam("vector", type_=ARRAY(Text)))
     with_vector = insert(EventWords).values(words=vector)
     for row in rows:
-        row["vector"] = [key + word for word in row.pop("words")]
+        row["vector"] = [_key(conversation_id) + word for word in row.pop("words")]
     await session.execute(with_vector, rows)
+
+
+def _words_of(frames: Sequence[DurableFrame]) -> list[tuple[int, list[str]]]:
+    found = ((frame.seq, sorted(words_of(text_of(frame.event)))) for frame in frames)
+    return [(seq, words) for seq, words in found if words]
 
 
 async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:

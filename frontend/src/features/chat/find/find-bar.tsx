@@ -72,7 +72,13 @@ export function FindBar({ find, asked, onClose }: FindBarProps) {
             <span className="mr-2 tabular-nums">{found(find)}</span>
             {match?.passage.map((part, index) =>
               // eslint-disable-next-line react/no-array-index-key -- the parts of one passage keep their places
-              part.is_match ? <mark key={index}>{part.text}</mark> : <span key={index}>{part.text}</span>,
+              part.is_match ? (
+                <mark key={index} className="rounded-sm bg-warning-soft font-semibold text-text">
+                  {part.text}
+                </mark>
+              ) : (
+                <span key={index}>{part.text}</span>
+              ),
             )}
           </p>
         )}
