@@ -18,6 +18,7 @@ from sqlalchemy import (
     Index,
     Integer,
     Select,
+    SQLColumnExpression,
     Text,
     and_,
     bindparam,
@@ -135,7 +136,7 @@ async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int |
 
 def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
-) -> tuple[Select[Any], ColumnElement[int]]:
+) -> tuple[Select[Any], SQLColumnExpression[int]]:
     """Returns the query with rows of EventWords for the events that have all words, and the column by which
     to order them. The order is that of the log.
 
@@ -146,9 +147,8 @@ def having(
         wanted = " AND ".join(f'"{key}{word}"{" *" if is_prefix(word) else ""}' for word in words)
         found = query.select_from(_INDEX).join(EventWords, EventWords.id == _INDEX.c.rowid)
         # The sign keeps SQLite from reading all rows of the conversation and asking the index for each.
-        conversation = UnaryExpression(
-            EventWords.conversation_id, operator=custom_op("+"), type_=EventWords.conversation_id.type
-        )
+        column_of_rows = EventWords.__table__.c.conversation_id
+        conversation = UnaryExpression(column_of_rows, operator=custom_op("+"), type_=column_of_rows.type)
         matching = text("event_words_index MATCH :wanted").bindparams(wanted=wanted)
         return found.where(matching, conversation == conversation_id), _INDEX.c.rowid
     wanted = " & ".join(f"'{key}{word}'{':*' if is_prefix(word) else ''}" for word in words)

@@ -71,7 +71,6 @@ export function FindBar({ find, asked, onClose }: FindBarProps) {
           <p className="line-clamp-2 wrap-anywhere">
             <span className="mr-2 tabular-nums">{found(find)}</span>
             {match?.passage.map((part, index) =>
-              // eslint-disable-next-line react/no-array-index-key -- the parts of one passage keep their places
               part.is_match ? (
                 <mark key={index} className="rounded-sm bg-warning-soft font-semibold text-text">
                   {part.text}
