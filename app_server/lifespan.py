@@ -135,7 +135,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
         guarded_http = await stack.enter_async_context(
             httpx.AsyncClient(transport=GuardedTransport(guard), **_client_options())
         )
-        http = await stack.enter_async_context(BoundClient(guarded_http, **_client_options()))
+        http = await stack.enter_async_context(BoundClient(guarded_http, guard, **_client_options()))
         trust = trust_of_hosts(config)
         relay_transport = await stack.enter_async_context(new_transport(trust=trust or public_authorities()))
         redis_url = config.redis_url.get_secret_value() if config.redis_url else None

@@ -83,6 +83,7 @@ StartCode = Literal[
     "repository_not_found",
     "repository_not_allowed",
     "repository_clone_failed",
+    "certificate_not_trusted",
     "branch_not_found",
     "directory_not_found",
     "directory_outside_repository",

@@ -14,6 +14,8 @@ _ABSENT = (
     "no such file or directory",
     "not exported",
 )
+# The words of OpenSSL and of GnuTLS.
+_UNTRUSTED = ("ssl certificate problem", "certificate verification failed", "no alternative certificate")
 REDIRECTED = "returned error: 30"
 _REFUSED = (
     "wants a token",
@@ -52,6 +54,14 @@ def clone_failed(address: Address, output: str, branch: str | None = None) -> St
             "repository_not_found",
             f"{address.public_url} redirects to another address.",
             fix="Give the address that it redirects to, often the same with .git at its end.",
+            output=output,
+        )
+    if any(words in said for words in _UNTRUSTED):
+        return StartFailure(
+            "certificate_not_trusted",
+            f"The certificate of the server of {address.public_url} is not trusted.",
+            fix="If a private authority has signed it, paste the certificate of that authority under "
+            "Settings, Git hosts. Otherwise the server needs a valid certificate.",
             output=output,
         )
     if any(words in said for words in _REFUSED):

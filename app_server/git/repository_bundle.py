@@ -55,7 +55,7 @@ async def pack(
     from reaching hosts in the server's private network, see `pinned_git.guard_for`.
 
     Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
-    `repository_clone_failed`.
+    `repository_clone_failed`, `certificate_not_trusted`.
     """
     clone = directory / "clone.git"
     await _clone(address, clone, timeout_seconds, report, credentials, guard)

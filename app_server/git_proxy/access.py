@@ -19,6 +19,7 @@ from app_server.git_proxy import push_log as pushes
 from app_server.git_proxy.commands import Command
 from app_server.git_proxy.refusal import Refusal
 from app_server.git_proxy.upstream import UpstreamRepository
+from app_server.http.additional_trust import trusting
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import sandbox_of
 from app_server.users.models import User
@@ -107,6 +108,7 @@ class RepositoryAccess:
         except AppError as error:
             raise Refusal(f"{error.detail} {error.fix or ''}".strip()) from error
         target = replace(target, credentials=credentials)
+        http = trusting(http, credentials.trust if credentials else None)
         return cls(sandbox, target, state.database, state.background, state.git_moves, http)
 
     @property

@@ -6,7 +6,7 @@ renews it; other app servers wait for the result.
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
@@ -78,7 +78,9 @@ class HostTokens:
         then only public repositories can be read. Raises the errors of `token`.
         """
         if given := given_with(address):
-            return given
+            async with self._database.read() as session:
+                row = await credential_of_origin(session, user_id, str(address.origin))
+            return replace(given, authorities=row.certificate_authorities if row else None)
         if address.origin is None:
             return None
         found = await self._valid(user_id, address.origin, None)
