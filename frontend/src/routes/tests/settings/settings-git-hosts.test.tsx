@@ -208,6 +208,13 @@ test('signing of commits needs an address, shows the key for the host, and gets 
         HttpResponse.json([{ id: 'c1', host: 'github.com', provider: 'github', push_scope: 'own' }]),
       ),
       http.get('*/api/v1/users/git-info', () => HttpResponse.json({ id: '7', login: 'ada', avatar_url: '' })),
+      http.get('*/api/v1/settings', () =>
+        HttpResponse.json({ git_user_name: 'Ada', git_user_email: 'ada@example.org', commit_trailers: {} }),
+      ),
+      http.get('*/api/v1/settings/commit-signing/hosts/address', ({ request }) => {
+        expect(new URL(request.url).searchParams.get('host')).toBe('github.com')
+        return HttpResponse.json({ address: 'ada@example.org', is_verified: false })
+      }),
       http.post('*/api/v1/settings/commit-signing/hosts', async ({ request }) => {
         expect(await request.json()).toEqual({ host: 'github.com' })
         return mayAdd
@@ -225,6 +232,9 @@ test('signing of commits needs an address, shows the key for the host, and gets 
   expect(await section.findByText('ssh-ed25519 first')).toBeVisible()
   const page = section.getByRole('link', { name: 'Your keys at github.com' })
   expect(page).toHaveAttribute('href', 'https://github.com/settings/ssh/new')
+  expect(await section.findByText(/ada@example.org is not a verified address of your account/)).toBeVisible()
+  const addresses = section.getByRole('link', { name: 'Your addresses at github.com' })
+  expect(addresses).toHaveAttribute('href', 'https://github.com/settings/emails')
   await user.click(section.getByRole('button', { name: 'Add to github.com' }))
   expect(await section.findByText('github.com does not allow this.')).toBeVisible()
   mayAdd = true
