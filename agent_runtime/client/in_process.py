@@ -228,7 +228,9 @@ class InProcess:
             yield
         except LogInUseError as error:
             raise ConversationError(
-                "conversation_in_use", f"Conversation {self.id} is open somewhere else.", "Close it there."
+                "conversation_in_use",
+                f"Conversation {self.id} is open in another process.",
+                "Close it there.",
             ) from error
         except ToolNotFoundError as error:
             raise ConversationError("tool_not_found", str(error)) from error

@@ -315,5 +315,5 @@ async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
         request,
         status=500,
         code="internal_error",
-        detail="Something went wrong on our side. The server's log has the cause under this request id.",
+        detail="Slipway had an internal error. The server's log has the cause under this request id.",
     )

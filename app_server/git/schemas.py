@@ -28,7 +28,7 @@ def _origin(host: str) -> str:
 def _printable(token: SecretStr) -> SecretStr:
     value = token.get_secret_value()
     if not value.isascii() or not value.isprintable() or " " in value:
-        raise ValueError("this is no token: it has characters that none can have")
+        raise ValueError("this is not a token: it has characters that a token cannot have")
     return token
 
 

@@ -95,7 +95,9 @@ class RepositoryAccess:
             except Unavailable as error:
                 raise Refusal(f"{error.detail} {error.fix}") from error
             if sandbox is None:
-                raise Refusal("This sandbox's key does not hold, or not any more. Its user can restart it.")
+                raise Refusal(
+                    "The key of this sandbox is wrong or has expired. The user can restart the sandbox."
+                )
             work = await state.git_work_of(session, state.cipher, sandbox)
             target, found = await _target(session, sandbox, work, name)
             http = http_of(request, await session.get_one(User, sandbox.user_id))

@@ -196,10 +196,10 @@ def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action
     try:
         ticket = Ticket.model_validate_json(cipher.decrypt(text))
     except (ConfigurationError, ValidationError, ValueError):
-        raise Refusal("This address of a large file does not hold. Run the command again.") from None
+        raise Refusal("This address of a large file is not valid. Run the command again.") from None
     is_own = ticket.sandbox_id == access.sandbox.id and ticket.action in actions
     if not is_own or ticket.ends_at < time.time():
-        raise Refusal("This address of a large file does not hold any more. Run the command again.")
+        raise Refusal("This address of a large file has expired. Run the command again.")
     return ticket
 
 

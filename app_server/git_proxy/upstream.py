@@ -154,7 +154,7 @@ def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> st
             "The user can start a conversation on the repository's new address."
         )
     if not place.endswith(ending) or "@" in urlsplit(place).netloc:
-        raise Refusal(f"{target.host} redirects to a page that is no git repository. {_sign_in(target)}")
+        raise Refusal(f"{target.host} redirects to a page that is not a git repository. {_sign_in(target)}")
     return place.removesuffix(ending)
 
 

@@ -140,7 +140,7 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
         program = await find(session, sandbox, token_hash(key))
         if program is None:
             raise NotAuthenticated(
-                "This model key is wrong, has ended or was taken away.",
+                "This model key is wrong, has expired or was revoked.",
                 code="model_key_invalid",
                 fix="Make a new model key for the conversation.",
             )

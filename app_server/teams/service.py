@@ -56,7 +56,7 @@ async def create_team(session: AsyncSession, trail: AuditTrail, name: str) -> Te
     """Creates a team. Raises Conflict `team_name_taken`, `too_many_teams`."""
     if (await session.scalar(select(func.count()).select_from(Team)) or 0) >= MAX_TEAMS:
         raise Conflict(
-            f"There are {MAX_TEAMS} teams, which is as many as there can be.",
+            f"There are {MAX_TEAMS} teams, which is the limit.",
             code="too_many_teams",
             fix="Delete a team that is no longer used.",
         )
@@ -106,9 +106,7 @@ async def add_member(
         return
     count = await session.scalar(select(func.count()).where(TeamMember.team_id == team_id))
     if (count or 0) >= MAX_MEMBERS:
-        raise Conflict(
-            f"The team has {MAX_MEMBERS} members, which is as many as there can be.", code="too_many_members"
-        )
+        raise Conflict(f"The team has {MAX_MEMBERS} members, which is the limit.", code="too_many_members")
     try:
         async with session.begin_nested():
             session.add(TeamMember(team_id=team_id, user_id=person_id, provider=provider))

@@ -140,7 +140,7 @@ def test_a_postgresql_that_is_down_is_one_sentence_without_the_password(tmp_path
 
 @pytest.mark.parametrize("url", ["nonsense", "postgresql://127.0.0.1/slipway", "oracle+magic://there"])
 def test_a_wrong_database_url_is_one_sentence(url: str, tmp_path: Path) -> None:
-    assert "SLIPWAY_DATABASE_URL is no URL" in refusal(tmp_path / "home", SLIPWAY_DATABASE_URL=url)
+    assert "SLIPWAY_DATABASE_URL is not a URL" in refusal(tmp_path / "home", SLIPWAY_DATABASE_URL=url)
 
 
 def test_a_home_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:

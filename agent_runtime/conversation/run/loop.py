@@ -111,7 +111,7 @@ def unexpected(error: BaseException) -> ConversationErrorEvent:
     """Returns the event for an unexpected error."""
     return ConversationErrorEvent(
         code=type(error).__name__,
-        detail=f"Something went wrong in the agent server: {error}",
+        detail=f"The agent server had an internal error: {error}",
         classification=ErrorClassification(kind="internal", retryable=True, user_action="retry"),
     )
 

@@ -179,7 +179,7 @@ class GitRelay:
         is_for_models = asked is not None and asked[2].startswith(models)
         before = models if is_for_models else git
         if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
-            raise _RefusedError("404 Not Found", "There is nothing but git's way out and the models here.")
+            raise _RefusedError("404 Not Found", "This address serves only git and the models.")
         place = MODELS_PATH if is_for_models else PROXY_PATH
         path = f"{self._listener.path}{place}/".encode() + asked[2].removeprefix(before)
         own = (

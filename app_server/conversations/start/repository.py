@@ -226,7 +226,7 @@ async def must_run(client: AgentClient, script: str, directory: str | None = Non
         raise StartFailure(
             "repository_clone_failed",
             "The repository could not be set up in the sandbox.",
-            fix="Read the output; retry when its cause is gone.",
+            fix="Read the output; fix the cause, then retry.",
             output=result.output,
         )
 

@@ -39,7 +39,7 @@ def with_task(request: StartRequest) -> StartRequest:
         return request
     if request.initial_message is not None or request.selected_repository is not None:
         raise BadRequest(
-            "A suggested task makes the first message and names the repository.",
+            "A suggested task sets the first message and the repository.",
             code="two_messages",
             fix="Leave out initial_message and selected_repository, or suggested_task.",
         )
@@ -95,7 +95,7 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
         raise BadRequest(
             "A conversation begins from a snapshot or from a repository, not from both.",
             code="two_origins",
-            fix="Leave selected_repository out: it is that of the snapshot.",
+            fix="Leave out selected_repository: the snapshot sets it.",
         )
     snapshot = await session.get(Archive, request.snapshot_id)
     if snapshot is None or snapshot.user_id != user.id or snapshot.kind != ArchiveKind.SNAPSHOT:

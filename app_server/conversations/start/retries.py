@@ -100,7 +100,7 @@ async def _require_alone(session: AsyncSession, conversation: Conversation) -> N
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:
         raise Conflict(
-            "Other conversations work in the same sandbox: another repository may have another way out.",
+            "Other conversations work in the same sandbox: another repository may have other network rules.",
             code="sandbox_shared",
             fix="Start another conversation from that repository.",
         )

@@ -108,7 +108,7 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
     _require_room(config, residents)
     if not await _has_the_same_way_out(session, config, newcomer, sandbox_id):
         raise Conflict(
-            "That sandbox may call other hosts, or with other credentials, than this conversation alone.",
+            "That sandbox has other network rules or other credentials than this conversation.",
             code="sandbox_policy_differs",
             fix="Give both repositories the same network settings, or choose a separate sandbox for it.",
         )
@@ -188,7 +188,7 @@ def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
         and not newcomer.takes_any_image
     ):
         raise Conflict(
-            "That sandbox was started from another image than was chosen.",
+            "That sandbox was started from another image than the chosen one.",
             code="sandbox_of_other_image",
             fix="Leave out sandbox_spec_id to take the image it has, or start without sandbox_id.",
         )
@@ -197,7 +197,7 @@ def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
 def _require_status(sandbox: Sandbox) -> None:
     if sandbox.status == SandboxStatus.ARCHIVED:
         raise Conflict(
-            "That sandbox lies in an archive.",
+            "That sandbox is archived.",
             code="sandbox_archived",
             fix="Bring it back first: send a message to one of its conversations.",
         )
@@ -205,7 +205,7 @@ def _require_status(sandbox: Sandbox) -> None:
         raise Conflict(
             "That sandbox has failed.",
             code="sandbox_failed",
-            fix="Let it run again from one of its conversations, or start without sandbox_id.",
+            fix="Resume it from one of its conversations, or start without sandbox_id.",
         )
 
 
@@ -215,13 +215,13 @@ async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequ
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):
-        raise NotFound("That sandbox is going: its conversations were deleted.", code="sandbox_gone")
+        raise NotFound("That sandbox is being removed: its conversations were deleted.", code="sandbox_gone")
 
 
 def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
     if len(residents) >= config.sandbox_max_conversations:
         raise Conflict(
-            f"That sandbox has {len(residents)} conversations, which is as many as one may have.",
+            f"That sandbox has {len(residents)} conversations, which is the limit.",
             code="sandbox_full",
             fix="Delete one of them, or start without sandbox_id.",
         )
@@ -230,7 +230,7 @@ def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
             "The conversation in that sandbox began without a repository: all of the sandbox's project is "
             "its directory.",
             code="sandbox_not_shareable",
-            fix="Start without sandbox_id. What begins while sandboxes are shared can be joined.",
+            fix="Start without sandbox_id.",
         )
 
 

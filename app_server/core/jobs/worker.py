@@ -249,7 +249,7 @@ class Jobs:
                 async with self._database.session() as session:
                     kept = await queue.renew(session, list(self._running), self._owner)
             except UNAVAILABLE:
-                logger.warning("the leases of jobs were not renewed; the database is away")
+                logger.warning("the leases of jobs were not renewed; the database cannot be reached")
                 continue
             for job_id, (_, task) in list(self._running.items()):
                 if job_id not in kept:

@@ -32,7 +32,7 @@ _Scopes = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200
 def _secret(secret: SecretStr) -> SecretStr:
     value = secret.get_secret_value()
     if not value.isascii() or not value.isprintable():
-        raise ValueError("this is no client secret: it has characters that none can have")
+        raise ValueError("this is not a client secret: it has characters that a client secret cannot have")
     return secret
 
 
@@ -42,7 +42,7 @@ def _private_key(key: SecretStr) -> SecretStr:
             return SecretStr(key.get_secret_value().strip() + "\n")
     except (JoseError, ValueError, TypeError):
         pass
-    raise ValueError("this is no private RSA key in PEM form")
+    raise ValueError("this is not a private RSA key in PEM form")
 
 
 ClientSecret = Annotated[SecretStr, Field(min_length=4, max_length=1000), AfterValidator(_secret)]

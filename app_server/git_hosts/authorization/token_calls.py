@@ -73,7 +73,7 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
     token: Any = reply.get("access_token")
     refresh: Any = reply.get("refresh_token")
     if not _is_token(token) or not (refresh is None or _is_token(refresh)):
-        raise errors.failed(app.host, "it has granted something that is no token")
+        raise errors.failed(app.host, "its answer contains no token")
     seconds: Any = reply.get("expires_in")
     scopes: Any = reply.get("scope")
     lives = isinstance(seconds, int | float) and seconds > 0

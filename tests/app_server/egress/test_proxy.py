@@ -246,7 +246,7 @@ async def test_a_host_that_does_not_answer_in_http_is_said_to_have_broken_off(
     answer = await way_out.curl("-i", "http://allowed.test/")
     server.close()
 
-    assert "502 Slipway: the other side broke off" in answer
+    assert "502 Slipway: the host closed the connection" in answer
     assert "X-Slipway-Egress: broken_answer" in answer
 
 

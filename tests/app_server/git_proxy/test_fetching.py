@@ -60,7 +60,7 @@ async def test_other_repositories_are_refused_in_words(sandbox: Sandbox, host: G
 async def test_without_the_key_nothing_is_there(sandbox: Sandbox, host: GitHost, key: str) -> None:
     sandbox.key = key
     done = await sandbox.git("ls-remote", sandbox.url(), directory=sandbox.directory)
-    assert "remote error: This sandbox's key does not hold" in done.output
+    assert "remote error: The key of this sandbox is wrong" in done.output
     assert host.requests == []
 
 

@@ -100,7 +100,7 @@ async def test_without_walls_the_network_is_said_to_be_open(tmp_path: Path) -> N
 
     assert "room" not in found
     assert found["network"].state == "warning"
-    assert "programs that heed http_proxy" in found["network"].cause
+    assert "programs that use http_proxy" in found["network"].cause
 
 
 @pytest.mark.bubblewrap
