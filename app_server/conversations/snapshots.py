@@ -65,6 +65,6 @@ async def _require_own_files(session: AsyncSession, conversation: Conversation) 
         raise Conflict(
             "Other conversations have joined the sandbox of this conversation: the files of all are mixed.",
             code="sandbox_shared",
-            fix="Push the work, or download its changes. Conversations that begin while sandboxes are shared "
-            "have a directory each, which can be copied.",
+            fix="Push the work, or download its changes. Conversations that start while sandboxes are shared "
+            "have separate directories, and these can be copied.",
         )

@@ -153,13 +153,13 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
 
 def _check_policy(config: Config, *, is_walled: bool) -> Finding:
     if is_walled:
-        way = f"Commands have no way out but the app server's: SLIPWAY_EGRESS={config.egress} holds for all."
+        way = f"Commands reach the network only through the app server: SLIPWAY_EGRESS={config.egress}."
         return well("network", way)
     if config.egress == "open":
         return well("network", "Processes share this machine's network, and SLIPWAY_EGRESS=open.")
     return warned(
         "network",
-        f"Processes share this machine's network: SLIPWAY_EGRESS={config.egress} holds only for "
+        f"Processes share this machine's network: SLIPWAY_EGRESS={config.egress} applies only to "
         "programs that use http_proxy.",
         "Install bubblewrap, or use Docker sandboxes: all their traffic goes through the app server.",
     )
@@ -172,9 +172,9 @@ def _check_builders(config: Config) -> list[Finding]:
     return [
         warned(
             "image builds",
-            "SLIPWAY_SANDBOX_SPECS=everybody: every user may run commands in builds, which are "
-            "not walled in as sandboxes are: as root, with a network, beside the engine.",
-            "Unset SLIPWAY_SANDBOX_SPECS, so that only admins may, or see that you trust all users so far.",
+            "SLIPWAY_SANDBOX_SPECS=everybody: every user can run commands in builds. Builds are not isolated "
+            "like sandboxes: they run as root, with a network, on the machine of the engine.",
+            "Unset SLIPWAY_SANDBOX_SPECS to allow only admins, or make sure that all users are trusted.",
         )
     ]
 

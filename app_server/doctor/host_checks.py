@@ -53,7 +53,7 @@ def _judge_memory(name: str, info: HostInfo) -> Finding:
     slots = info.capacity_bytes // info.sandbox_memory_bytes
     room = f"{info.capacity_bytes / GIBIBYTE:.1f} GiB"
     if slots:
-        return well(name, f"Its sandboxes may fill {room} together: {slots} of them.")
+        return well(name, f"Its sandboxes may use {room} together, enough for {slots} sandboxes.")
     fix = "Raise SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES there, or lower SLIPWAY_SANDBOX_MEMORY_BYTES."
     return failed(name, f"{room} are not enough for one sandbox.", fix, "sandbox_larger_than_total")
 

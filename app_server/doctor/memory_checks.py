@@ -49,7 +49,7 @@ def _check_total(there: int, total: int | None, each: int) -> Finding:
             f"All sandboxes together may have {_gib(total)}, but the engine's machine has {_gib(there)}: "
             "when they fill it, the kernel ends processes, perhaps this server's.",
             f"Unset SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES ({OVERCOMMIT:g} times the memory then), or set "
-            f"{there}, with which nothing is promised twice.",
+            f"{there}, so that no memory is given out twice.",
         )
     return well("memory total", f"Sandboxes share {_gib(total)} of {_gib(there)}, further ones wait.")
 

@@ -38,15 +38,15 @@ async def left_out_of(
         for each in one.offers
         if each.hash not in one.allowed
     ]
-    told = [f"Without {', '.join(dict.fromkeys(waiting))}: not allowed."] if waiting else []
+    told = [f"Not used, because it is not allowed: {', '.join(dict.fromkeys(waiting))}."] if waiting else []
     for number, one in enumerate(joining):
         servers = [each for each in one.offers if each.kind == "mcp_server" and each.hash in one.allowed]
         if servers:
             directory = one.checkout.directory if number else None
             taken = (await client.offers_of(conversation_id, directory)).name_taken
             told += [
-                f"Without the MCP server {each.name} of {begin[number]}{each.path}: another server has this "
-                "name."
+                f"The MCP server {each.name} of {begin[number]}{each.path} is not used: another server has "
+                "this name."
                 for each in servers
                 if each.hash in taken
             ]

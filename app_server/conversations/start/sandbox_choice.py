@@ -179,7 +179,7 @@ async def _candidates(session: AsyncSession, user_id: UUID, strategy: GroupingSt
 def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
     if (sandbox.spec_id == PROCESS) != (newcomer.backend == PROCESS):
         raise Conflict(
-            f"That sandbox is of another kind ({sandbox.spec_id}) than those made here now.",
+            f"That sandbox is of another kind ({sandbox.spec_id}) than the new sandboxes of this server.",
             code="sandbox_of_other_kind",
             fix="Start without sandbox_id.",
         )
@@ -227,8 +227,8 @@ def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
         )
     if any(each.folder is None and _began_empty(each) for each in residents):
         raise Conflict(
-            "The conversation in that sandbox began without a repository: all of the sandbox's project is "
-            "its directory.",
+            "The conversation in that sandbox started without a repository and uses the whole project "
+            "directory, so no other conversation can join.",
             code="sandbox_not_shareable",
             fix="Start without sandbox_id.",
         )

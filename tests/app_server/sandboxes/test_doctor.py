@@ -65,7 +65,7 @@ async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path
     states = {name: finding.state for name, finding in found.items() if name not in of_the_machine}
     well = ("disk", "git", "bubblewrap", "room", "network", "ports", "probe sandbox")
     assert states == dict.fromkeys(well, "ok")
-    assert "SLIPWAY_EGRESS=allowlist holds for all" in found["network"].cause
+    assert "only through the app server: SLIPWAY_EGRESS=allowlist" in found["network"].cause
     assert list((config.home / "sandboxes").iterdir()) == []
 
 
