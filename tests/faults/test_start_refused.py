@@ -73,7 +73,7 @@ def test_a_malformed_list_is_one_sentence_without_its_value(tmp_path: Path) -> N
     assert "abc" not in line
 
 
-def test_a_key_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+def test_an_invalid_key_is_reported_in_one_sentence(tmp_path: Path) -> None:
     line = refusal(tmp_path / "home", SLIPWAY_ENCRYPTION_KEYS='["abc"]')
     assert "SLIPWAY_ENCRYPTION_KEYS: each key must be 32 url-safe base64-encoded bytes" in line
 

@@ -56,7 +56,7 @@ async def test_a_checkpoint_names_the_message_that_began_the_turn(
     assert len(checkpoints(conversation, CheckpointKind.END)) == 1
 
 
-async def test_what_the_user_says_in_mid_run_has_a_checkpoint_of_its_own(
+async def test_a_message_during_a_run_has_a_separate_checkpoint(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     conversation = conversations.create()

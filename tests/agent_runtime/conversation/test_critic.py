@@ -127,7 +127,7 @@ async def test_a_critic_that_cannot_be_asked_does_not_cost_the_reply(
     assert conversation.status == "finished"
 
 
-async def test_a_reply_that_is_interrupted_while_the_critic_reads_ends_for_those_who_watch(
+async def test_a_reply_that_is_interrupted_during_the_review_ends_for_its_followers(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(say("Done."), hang())

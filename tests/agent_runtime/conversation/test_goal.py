@@ -103,7 +103,7 @@ async def test_it_gives_up_after_as_many_audits_as_were_allowed(
         resume(conversation)
 
 
-async def test_a_verdict_that_is_broken_is_mended_or_asked_for_again(
+async def test_a_broken_verdict_is_repaired_or_asked_for_again(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(

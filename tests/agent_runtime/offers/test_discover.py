@@ -138,7 +138,7 @@ def test_a_repository_that_is_a_plugin_itself_offers_its_parts(tmp_path: Path):
         (".openhands/setup.sh", "x" * (6 * 1024 * 1024), "larger than"),
     ],
 )
-def test_what_nobody_could_read_says_so(tmp_path: Path, name: str, content: str, words: str):
+def test_an_offer_that_cannot_be_reviewed_says_so(tmp_path: Path, name: str, content: str, words: str):
     write(tmp_path, name, content)
 
     [offer] = find_executables(tmp_path)

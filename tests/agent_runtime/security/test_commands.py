@@ -166,7 +166,7 @@ def test_what_shows_only_when_it_runs_is_not_called_harmless(command: str):
 
 
 @pytest.mark.parametrize("command", MEDIUM)
-def test_what_can_be_mended_is_medium(command: str):
+def test_what_can_be_repaired_is_medium(command: str):
     assert risk_of(command) == "MEDIUM"
 
 

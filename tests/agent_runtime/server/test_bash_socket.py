@@ -79,7 +79,7 @@ def read_all(socket: ClientConnection) -> None:
         received(socket)
 
 
-def test_a_reader_that_does_not_read_is_sent_away_and_holds_up_no_other(server: AgentServer):
+def test_a_reader_that_does_not_read_is_disconnected_and_delays_no_other_reader(server: AgentServer):
     # Each has as many pieces as are kept of one command: together more than may wait for a reader.
     command = {"command": "head -c 8000000 /dev/zero | tr '\\0' x"}
     with opened(server, max_size=None, max_queue=1, ping_interval=None) as deaf, opened(server) as keen:

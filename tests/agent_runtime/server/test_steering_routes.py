@@ -61,7 +61,7 @@ def test_a_question_is_answered(server: AgentServer, scripted_llm: ScriptedLLM, 
     assert reply == {"response": "Forty-two."}
 
 
-def test_a_fork_is_a_conversation_of_its_own(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_a_fork_is_a_separate_conversation(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
     conversation_id, events = finished(server, scripted_llm, tmp_path)
     fork_id, route = str(uuid4()), f"/api/conversations/{conversation_id}/fork"
 

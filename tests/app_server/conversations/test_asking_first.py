@@ -122,7 +122,7 @@ async def test_what_a_user_has_set_holds_for_tasks_that_do_not_say(home: Home, s
     await asked(home, scripted_llm, "echo harmless")
 
 
-async def test_a_mode_that_is_none_is_refused(home: Home):
+async def test_an_invalid_mode_is_refused(home: Home):
     assert (await home.client.put(SETTINGS, json={"mode": "sometimes"})).status_code == 422
 
 

@@ -85,7 +85,7 @@ async def test_one_gets_the_last_place(clients: Clients, made: Sandboxes, is_nam
     assert count.json() == 3
 
 
-async def test_nobody_joins_one_that_goes_in_the_same_moment(
+async def test_a_sandbox_that_is_deleted_at_the_same_moment_cannot_be_joined(
     clients: Clients, app: App, made: Sandboxes
 ) -> None:
     sandbox_id = await made.make()

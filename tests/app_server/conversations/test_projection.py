@@ -110,7 +110,7 @@ def test_a_title_is_the_first_line_that_says_something() -> None:
     assert len(long) <= 80
 
 
-def test_a_goal_is_kept_short_and_what_is_none_is_left_out() -> None:
+def test_a_goal_is_shortened_and_an_invalid_one_is_left_out() -> None:
     goal = {"objective": "x\x00" * 500, "status": "running", "iteration": 2, "max_iterations": 10**30}
 
     kept = fold(Projection(), 1, update("goal", goal)).goal

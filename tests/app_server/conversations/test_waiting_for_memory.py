@@ -131,7 +131,7 @@ async def waiting_texts(home: Home, conversation_id: str) -> list[str]:
     return [message["content"][0]["text"] for message in reply.json()]
 
 
-async def test_a_message_to_a_sleeping_sandbox_waits_in_line_across_restarts_and_is_delivered(
+async def test_a_message_to_a_sleeping_sandbox_stays_queued_over_restarts_and_is_delivered(
     home: Home, scripted_llm: ScriptedLLM
 ) -> None:
     sleeper, awake = await asleep_without_room(home, scripted_llm)

@@ -159,7 +159,7 @@ async def test_a_client_that_is_killed_in_mid_push_leaves_nothing_behind(
     assert [(ref, outcome) for ref, outcome, _ in await sandbox.record()] == [("refs/heads/large", "unknown")]
 
 
-async def test_the_answer_is_recorded_also_when_nobody_hears_it(sandbox: Sandbox, host: GitHost) -> None:
+async def test_the_answer_is_recorded_even_if_the_client_has_left(sandbox: Sandbox, host: GitHost) -> None:
     await sandbox.clone()
     await sandbox.commit()
     begun, go_on = sandbox.directory / "begun", sandbox.directory / "go-on"

@@ -98,7 +98,7 @@ async def status_of(house: House, sandbox_id: UUID) -> SandboxStatus:
     return SandboxStatus(row.status)
 
 
-async def test_who_does_not_fit_waits_and_starts_when_another_is_deleted(house: House) -> None:
+async def test_a_sandbox_that_does_not_fit_waits_and_starts_when_another_is_deleted(house: House) -> None:
     make_room_for(house, 1)
     async with house.open_sandboxes() as sandboxes:
         first = await house.start(sandboxes)

@@ -128,7 +128,7 @@ async def test_what_its_lost_host_still_has_to_say_is_refused_once_it_goes_on_el
         assert await again.client.is_healthy()
 
 
-async def test_nobody_finds_it_before_its_logs_are_caught_up_and_a_start_cut_off_in_that_is_repeated(
+async def test_it_is_found_only_after_its_logs_are_restored_and_an_interrupted_start_is_repeated(
     house: House,
 ) -> None:
     async with house.open_sandboxes() as sandboxes:

@@ -221,7 +221,7 @@ def test_what_a_killed_server_left_of_a_disk_goes_with_the_next_attempt(disks: D
     assert [*(tmp_path / "disks").iterdir()] == []
 
 
-def test_a_device_that_somebody_else_has_let_go_of_is_no_failure(tmp_path: Path) -> None:
+def test_a_device_that_is_detached_already_is_no_failure(tmp_path: Path) -> None:
     file = tmp_path / "disk"
     file.write_bytes(bytes(MEBIBYTE))
     device = losetup("--find", "--show", str(file))

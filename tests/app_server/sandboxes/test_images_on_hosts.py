@@ -113,9 +113,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_repositorys_dockerfile_is_built_once_on_the_host_for_all_who_start_from_it(
-    site: Site, repository: Path
-) -> None:
+def test_a_repositorys_dockerfile_is_built_once_for_each_host(site: Site, repository: Path) -> None:
     asked = {"selected_repository": str(repository)}
     looked = site.client.post("/sandbox-specs/from-repository", json=asked).raise_for_status().json()
     spec = site.spec(name="Repository", repository=asked, base=looked["base"])
@@ -183,7 +181,7 @@ def test_a_build_that_fails_on_the_host_fails_the_start_with_its_output(site: Si
         assert len(host.get("/sandboxes").raise_for_status().json()) == len(before)
 
 
-def test_images_of_hosts_go_when_nobody_needs_them_and_stay_as_long_as_a_user_has_chosen_them(
+def test_unused_images_of_hosts_are_removed_and_chosen_ones_stay(
     site: Site,
 ) -> None:
     old, chosen = "slipway-sandbox:slim-of-long-ago", "slipway-base:0123456789ab"

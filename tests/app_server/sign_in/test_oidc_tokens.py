@@ -162,7 +162,9 @@ async def test_a_provider_that_calls_itself_otherwise_is_not_believed(
     assert await refusal(providers, signer.token()) == "oidc_provider_unreachable"
 
 
-async def test_a_logout_token_says_who_and_is_no_id_token(providers: Providers, signer: Signer) -> None:
+async def test_a_logout_token_names_the_person_and_is_not_an_id_token(
+    providers: Providers, signer: Signer
+) -> None:
     good = signer.token(events=LOGOUT, nonce=None, sid="s")
     assert (await read_logout_token(providers, ACME, good))["sid"] == "s"
     for claims in (
