@@ -196,7 +196,7 @@ def stopped(inside: Inside) -> set[str]:
 
 @pytest.mark.docker
 @pytest.mark.timeout(1800)
-def test_they_work_behind_the_walls_of_every_container_and_open_no_port(inside: Inside) -> None:
+def test_screens_work_in_every_isolated_container_and_open_no_port(inside: Inside) -> None:
     walls = inside.run("id -u; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status; touch /x 2>&1")
     assert walls.split()[0] == "10001"
     assert "CapEff:\t0000000000000000" in walls

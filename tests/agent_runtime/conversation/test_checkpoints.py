@@ -103,9 +103,7 @@ async def test_the_chat_alone_goes_back_and_files_stay(
     assert texts(scripted_llm.requests[-1])[1:] == ["Afresh."]
 
 
-async def test_a_rewind_stands_in_the_log_and_can_be_undone(
-    conversations: Conversations, scripted_llm: ScriptedLLM
-):
+async def test_a_rewind_is_logged_and_can_be_undone(conversations: Conversations, scripted_llm: ScriptedLLM):
     conversation = conversations.create()
     await turn(conversation, scripted_llm, "echo one > a")
     leaf = conversation.info().leaf_event_id

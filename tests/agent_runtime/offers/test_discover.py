@@ -165,7 +165,7 @@ def test_a_project_without_anything_offers_nothing(tmp_path: Path):
     assert find_executables(tmp_path / "nowhere") == []
 
 
-def test_what_is_not_understood_of_an_offer_is_said(tmp_path: Path):
+def test_unknown_parts_of_an_offer_are_named(tmp_path: Path):
     matter = "hooks:\n  Stop: often\nmcp_servers:\n  sums: {command: sums}"
     place = ".agents/plugins/weather"
     write(tmp_path, f"{place}/.claude-plugin/plugin.json", '{"name": "weather"}')

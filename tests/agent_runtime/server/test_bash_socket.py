@@ -54,7 +54,7 @@ def test_what_was_before_is_sent_again_if_asked_for(server: AgentServer):
         (json.dumps({"command": "true", "cwd": "/nowhere"}), "directory_not_found"),
     ],
 )
-def test_what_is_no_command_is_answered_and_the_socket_stays(server: AgentServer, frame: str, code: str):
+def test_an_invalid_frame_is_answered_and_the_socket_stays_open(server: AgentServer, frame: str, code: str):
     with opened(server) as socket:
         socket.send(frame)
         assert received(socket)["code"] == code

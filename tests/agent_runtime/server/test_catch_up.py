@@ -95,7 +95,7 @@ def work_until_lost(loss: Loss) -> None:
     loss.lose()
 
 
-def test_a_fork_has_the_log_and_none_of_the_work_that_was_going_on(loss: Loss) -> None:
+def test_a_fork_has_the_log_but_not_the_running_work(loss: Loss) -> None:
     loss.begin()
     work_until_lost(loss)
     forked = {"id": loss.id, "conversation_id": "00000000-0000-4000-8000-000000000001", "as_of": TAKEN_AT}

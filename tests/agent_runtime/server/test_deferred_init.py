@@ -88,7 +88,9 @@ async def test_a_server_that_was_told_has_every_route_of_one_that_did_not_wait(t
         assert await called(client, "GET", "/openapi.json") == create_app(Config()).openapi()
 
 
-async def test_while_it_waits_no_port_answers_and_no_page_of_a_stranger_is_heard(tmp_path: Path):
+async def test_before_the_initialization_no_port_answers_and_pages_of_other_origins_are_refused(
+    tmp_path: Path,
+):
     async with agent_app(tmp_path, deferred_init=True, init_api_key="init", session_keys=()) as client:
         port = await client.get("/api/ports/8080/relay/")
         assert (port.status_code, port.headers["X-Slipway-Not-Answered"]) == (503, "not_initialized")

@@ -93,7 +93,7 @@ async def test_the_key_is_added_and_what_a_command_says_of_itself_is_left_out(me
         "GET {path}/a HTTP/1.1\r\nX: " + "y" * 70_000 + "\r\n\r\n",
     ],
 )
-async def test_what_is_no_request_of_git_goes_nowhere(head: str) -> None:
+async def test_only_requests_of_git_are_passed_on(head: str) -> None:
     async with opened() as place:
         reply = await place.send(head.replace("{path}", place.path))
     assert reply.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 "))

@@ -80,7 +80,7 @@ async def test_a_run_waits_for_its_turn_in_order(tmp_path: Path, scripted_llm: S
     assert [request.last_text for request in scripted_llm.requests] == ["1", "2", "3"]
 
 
-async def test_one_that_waits_can_be_paused_or_stopped_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
+async def test_a_waiting_run_can_be_paused_or_stopped_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
     scripted_llm.script(hang())
     async with agent_app(tmp_path, max_concurrent_runs=1) as client:
         ids = [await start(client, scripted_llm, tmp_path, text) for text in ("1", "2", "3")]

@@ -76,7 +76,9 @@ def test_a_fork_is_a_separate_conversation(server: AgentServer, scripted_llm: Sc
     assert refusal(server, route, {"from_event_id": "x"}) == (404, "event_not_found")
 
 
-def test_one_can_go_back(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_a_conversation_can_go_back_to_an_earlier_event(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
     conversation_id, events = finished(server, scripted_llm, tmp_path)
     route = f"/api/conversations/{conversation_id}/navigate"
 

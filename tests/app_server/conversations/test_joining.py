@@ -128,7 +128,7 @@ async def test_the_strategy_finds_one(
     assert task["sandbox_id"] == (found[expected] if expected else task["id"])
 
 
-async def test_one_that_sleeps_is_joined_where_none_runs(client: httpx.AsyncClient, made: Sandboxes) -> None:
+async def test_a_sleeping_sandbox_is_joined_if_none_runs(client: httpx.AsyncClient, made: Sandboxes) -> None:
     asleep = await made.make(1, SandboxStatus.PAUSED)
     await choose(client, "ADD_TO_ANY")
 
@@ -234,7 +234,7 @@ async def test_stricter_rules_apply_to_all_conversations_of_a_sandbox(
         assert shown["mode"] == "none"
 
 
-async def test_one_of_a_shared_sandbox_is_not_retried_with_another_repository(
+async def test_a_start_in_a_shared_sandbox_is_not_retried_with_another_repository(
     app: App, client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     """It would change what the others may call."""

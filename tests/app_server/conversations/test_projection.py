@@ -56,7 +56,7 @@ def test_cost_is_that_of_all_models_and_the_name_that_of_the_agents() -> None:
     [float("inf"), float("nan"), -1.0, 10**400, True, "1.5", {"a": 1}, [1], None],
     ids=lambda value: str(value)[:8],
 )
-def test_what_is_no_amount_or_name_is_left_out(value: Any) -> None:
+def test_invalid_amounts_and_names_are_left_out(value: Any) -> None:
     tokens = {"prompt_tokens": value, "context_window": value, "model": value, "more": "x" * 1000}
     strange = {
         "model_name": value,

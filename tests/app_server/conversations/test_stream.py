@@ -229,7 +229,7 @@ async def test_an_unknown_conversation_closes_with_4004(
         assert socket.close_code == code
 
 
-async def test_a_stranger_sees_nothing(feed: Feed) -> None:
+async def test_another_user_sees_nothing(feed: Feed) -> None:
     async with feed.watch(key="slw_wrong") as socket:
         with pytest.raises(websockets.ConnectionClosed):
             await read_until(socket, type="never")

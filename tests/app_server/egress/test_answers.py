@@ -101,7 +101,7 @@ async def test_settings_hold_at_once_and_are_kept(way_out: WayOut, client: httpx
 
 
 @pytest.mark.parametrize("host", ["", "http://a.test", "127.1", "*", "a.test:99999"])
-async def test_what_is_no_host_is_not_saved(client: httpx.AsyncClient, host: str) -> None:
+async def test_an_invalid_host_is_not_saved(client: httpx.AsyncClient, host: str) -> None:
     assert_problem(await client.put(SETTINGS, json={"mode": None, "hosts": [host]}), 422, "validation_failed")
 
 

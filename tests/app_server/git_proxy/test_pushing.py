@@ -47,7 +47,7 @@ async def test_a_new_branch_is_pushed_changed_forced_and_deleted(sandbox: Sandbo
         ("HEAD:refs/for/main", "agents may not push anything but branches"),
     ],
 )
-async def test_what_is_not_its_own_is_refused_with_the_reason(
+async def test_a_push_that_is_not_allowed_is_refused_with_the_reason(
     sandbox: Sandbox, host: GitHost, refspec: str, reason: str
 ) -> None:
     git(host.bare(HARBOUR), "branch", "theirs", "main")

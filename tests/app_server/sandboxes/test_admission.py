@@ -206,7 +206,7 @@ async def test_a_message_to_a_sleeping_sandbox_is_told_when_there_is_no_room(
         await eventually(is_up)
 
 
-async def test_one_that_can_never_fit_fails_with_what_to_change(house: House) -> None:
+async def test_a_sandbox_that_can_never_fit_fails_and_names_the_setting(house: House) -> None:
     make_room_for(house, 1, sandbox_memory_bytes=2 * ONE)
     async with house.open_sandboxes() as sandboxes:
         sandbox_id = await new_sandbox(house, sandboxes)

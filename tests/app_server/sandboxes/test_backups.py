@@ -41,7 +41,7 @@ def at(position: int, sandboxes: Sandboxes) -> None:
     sandboxes.listen(position=tell)
 
 
-async def test_one_without_a_backup_waits_for_its_host(house: House) -> None:
+async def test_a_sandbox_without_a_backup_waits_for_its_host(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(7, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -56,7 +56,9 @@ async def test_one_without_a_backup_waits_for_its_host(house: House) -> None:
         assert row.status == SandboxStatus.MISSING
 
 
-async def test_one_whose_log_went_on_after_the_backup_leaves_a_snapshot_of_its_files(house: House) -> None:
+async def test_a_sandbox_whose_log_is_newer_than_its_backup_leaves_a_snapshot_of_its_files(
+    house: House,
+) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(8, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -73,7 +75,7 @@ async def test_one_whose_log_went_on_after_the_backup_leaves_a_snapshot_of_its_f
         assert name.startswith("Backup of")
 
 
-async def test_one_with_a_current_backup_begins_from_it(house: House) -> None:
+async def test_a_sandbox_with_a_current_backup_starts_from_it(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(7, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -90,7 +92,7 @@ async def test_one_with_a_current_backup_begins_from_it(house: House) -> None:
         assert file.name.startswith(backup.id.hex), "one backup is kept"
 
 
-async def test_with_its_users_word_one_whose_log_went_on_begins_from_its_backup(house: House) -> None:
+async def test_with_the_users_consent_a_sandbox_with_a_newer_log_starts_from_its_backup(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(9, sandboxes)
         sandbox = await house.start(sandboxes)

@@ -194,6 +194,6 @@ def test_a_tar_with_paths_outside_of_it_or_special_files_is_refused(name: str, k
         read_packed(sink, "Dockerfile")
 
 
-def test_what_is_no_tar_is_told_so() -> None:
+def test_a_file_that_is_not_a_tar_is_refused() -> None:
     with pytest.raises(ValueError, match="no tar"):
         read_packed(io.BytesIO(b"x" * 4096), "Dockerfile")

@@ -41,7 +41,7 @@ def environment_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
 
-async def test_a_stranger_with_a_recycled_pid_is_never_killed(house: House) -> None:
+async def test_another_process_with_a_reused_pid_is_never_killed(house: House) -> None:
     with a_stranger() as stranger:
         async with house.open_sandboxes() as first:
             running = await house.start(first)

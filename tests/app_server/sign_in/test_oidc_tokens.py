@@ -155,9 +155,7 @@ async def test_new_keys_of_the_provider_are_found_and_forged_ones_lead_to_few_re
     assert signer.requests == 2
 
 
-async def test_a_provider_that_calls_itself_otherwise_is_not_believed(
-    providers: Providers, signer: Signer
-) -> None:
+async def test_a_provider_with_another_issuer_is_refused(providers: Providers, signer: Signer) -> None:
     signer.called = "https://elsewhere.example.org"
     assert await refusal(providers, signer.token()) == "oidc_provider_unreachable"
 
