@@ -127,9 +127,8 @@ async def test_a_place_is_kept_until_the_reply_has_ended() -> None:
         return {"type": "http.disconnect"}
 
     await reply({"type": "http"}, ignored, ignored)
-    place = await room.enter(sandbox_id, USER)
     with pytest.raises(KeyError):
-        async with place.unless_left():
+        async with room.slot(sandbox_id, USER, None):
             raise KeyError
     await room.enter(sandbox_id, USER)
 
