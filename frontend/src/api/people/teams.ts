@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { conversationKeys } from '@/api/conversations/conversations'
+import { conversationKeys } from '@/api/conversations/conversation-keys'
 import type { components } from '@/api/schema.gen'
 
 export type Team = components['schemas']['TeamInfo']

@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse, ws } from 'msw'
 import { expect, test } from 'vitest'
-import { fakeConfig, fakeConversation, fakeDemoProfile, fakeProfile, fakeStartTask } from '@/test/factories'
+import { fakeConfig, fakeConversation, fakeStartTask } from '@/test/factories'
+import { fakeDemoProfile, fakeProfile } from '@/test/model-factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 

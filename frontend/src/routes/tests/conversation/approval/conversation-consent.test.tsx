@@ -3,7 +3,7 @@ import { http, HttpResponse } from 'msw'
 import { expect, it } from 'vitest'
 import type { OfferInfo } from '@/api/approval/offers'
 import type { StartTask } from '@/api/types'
-import { fakeOffer } from '@/test/factories'
+import { fakeOffer } from '@/test/agent-factories'
 import { problem } from '@/test/handlers'
 import { openConversation } from '@/test/open-conversation'
 
