@@ -72,7 +72,8 @@ def _check_pool(size: int, shared: int, config: Config) -> Finding:
 def _unenforced() -> Finding:
     return warned(
         "memory limit",
-        "The engine does not enforce the memory limit of sandboxes: one can use up the machine's memory.",
+        "The engine does not enforce the memory limit of sandboxes: one of them can use up all of the "
+        "machine's memory.",
         "Boot the kernel with cgroup_enable=memory swapaccount=1, or use cgroup v2; where the engine runs "
         "rootless, have systemd delegate the memory controller to its user.",
     )

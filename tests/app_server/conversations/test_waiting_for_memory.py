@@ -76,7 +76,7 @@ async def test_many_waiting_starts_of_one_user_do_not_keep_others_from_the_line(
 
     async def all_wait() -> bool:
         details = [(await home.task(task["id"]))["detail"] or "" for task in mine]
-        return all("in line" in detail for detail in details)
+        return all("in the queue" in detail for detail in details)
 
     await eventually(all_wait)
     async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:

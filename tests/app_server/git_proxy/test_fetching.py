@@ -128,7 +128,7 @@ async def test_a_repository_that_has_moved_on_its_host_is_followed(sandbox: Sand
 async def test_a_sign_in_page_is_no_repository(sandbox: Sandbox, host: GitHost) -> None:
     host.redirects["/team/harbour.git/info/refs"] = "/team/other.git/HEAD"
     done = await sandbox.git("ls-remote", sandbox.url(), directory=sandbox.directory)
-    assert "redirects to a page that is no git repository" in done.output
+    assert "redirects to a page that is not a git repository" in done.output
 
 
 async def test_a_host_that_breaks_off_fails_the_fetch_and_nothing_hangs(

@@ -136,7 +136,7 @@ async def test_refusals_of_the_host_are_told_in_words(sandbox: Sandbox, git_lfs:
     assert refused.headers["content-type"] == "application/vnd.git-lfs+json"
     assert "does not accept the user's token" in refused.json()["message"]
     git_lfs.headers["X-Session-API-Key"] = "wrong"
-    assert "key does not hold" in (await asked(git_lfs, "download", FILE)).json()["message"]
+    assert "key of this sandbox is wrong" in (await asked(git_lfs, "download", FILE)).json()["message"]
 
 
 async def test_other_repositories_have_no_files_here(sandbox: Sandbox, host: GitHost) -> None:

@@ -195,5 +195,5 @@ def test_a_tar_with_paths_outside_of_it_or_special_files_is_refused(name: str, k
 
 
 def test_a_file_that_is_not_a_tar_is_refused() -> None:
-    with pytest.raises(ValueError, match="no tar"):
+    with pytest.raises(ValueError, match="not a tar"):
         read_packed(io.BytesIO(b"x" * 4096), "Dockerfile")
