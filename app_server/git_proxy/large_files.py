@@ -199,7 +199,7 @@ def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action
         raise Refusal("This address of a large file is not valid. Run the command again.") from None
     is_own = ticket.sandbox_id == access.sandbox.id and ticket.action in actions
     if not is_own or ticket.ends_at < time.time():
-        raise Refusal("This address of a large file has expired. Run the command again.")
+        raise Refusal("This address of a large file is not valid, or has expired. Run the command again.")
     return ticket
 
 

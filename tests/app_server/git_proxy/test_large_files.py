@@ -94,7 +94,7 @@ async def test_a_ticket_is_for_its_sandbox_its_action_and_an_hour(
     ):
         refused = await call
         assert refused.status_code == 403
-        assert "does not hold" in refused.json()["message"]
+        assert "is not valid" in refused.json()["message"]
     monkeypatch.setattr("app_server.git_proxy.large_files.time.time", lambda: ticket.ends_at + 1)
     assert (await git_lfs.get(href)).status_code == 403
     assert [one.method for one in host.requests] == ["POST"]

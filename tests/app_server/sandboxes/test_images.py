@@ -314,7 +314,7 @@ async def test_a_base_that_fills_the_disk_is_ended_before_that(
         await ensure_image(Config(), engine.has_image, report, chosen("FROM debian\n"), Builds())
     assert began.is_set()
     assert failure.value.code == "sandbox_image_no_room"
-    assert "was ended" in failure.value.cause
+    assert "ended the build" in failure.value.cause
 
 
 async def test_a_base_that_cannot_be_built_fails_with_the_last_of_its_output(engine: Engine) -> None:
