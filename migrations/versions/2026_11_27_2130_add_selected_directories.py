@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_selected_directories"
-down_revision = "add_names_of_web_sessions"
+down_revision = "index_words_of_events"
 branch_labels = None
 depends_on = None
 

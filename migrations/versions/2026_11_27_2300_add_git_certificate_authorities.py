@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_git_certificate_authorities"
-down_revision = "add_names_of_web_sessions"
+down_revision = "add_selected_directories"
 branch_labels = None
 depends_on = None
 
