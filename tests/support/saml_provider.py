@@ -249,7 +249,7 @@ class SamlIdentityProvider:
 
         app = Starlette(routes=[Route("/metadata", metadata), Route("/sso", sign_in)])
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
-        with socket.socket() as listener:
+        with socket.socket(proto=socket.IPPROTO_TCP) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((self.host, self.port))
             listener.listen()
