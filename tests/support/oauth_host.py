@@ -220,6 +220,7 @@ class OAuthHost:
 def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
