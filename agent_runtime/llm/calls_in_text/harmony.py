@@ -101,7 +101,7 @@ class HarmonyText:
             return
         if self._kind is None and text.strip():
             self._kind, self._is_first = "text", True
-        if text and self._kind in {"text", "reasoning"}:
+        if text and self._kind is not None and self._kind != "hidden":
             self._write(self._kind, text)
 
     def _write(self, kind: PieceKind, text: str) -> None:
