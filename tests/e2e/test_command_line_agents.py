@@ -103,8 +103,9 @@ def test_it_runs_a_command_and_answers(
         wait_for_status(client, conversation_id, "finished")
         made = client.post(f"/app-conversations/{conversation_id}/model-key", json={"hours": 1}).json()
         scripted_llm.fallback = lambda request: _reply(request, agent)
-        # Calls without tools are no longer only those for a title.
-        scripted_llm.aside = None
+        if not agent.tools:
+            # Its calls are not those for a title.
+            scripted_llm.aside = None
         # A sandbox sees its workspace and not the folder.
         workspace = scripted_server.home / "sandboxes" / conversation_id / "workspace"
         packages = workspace / agent.packages
