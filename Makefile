@@ -91,7 +91,7 @@ api: $(VENV)/.dev frontend/node_modules/.dev ## Regenerate the OpenAPI documents
 bench: $(VENV)/.dev ## Measure the agent server beside its peer (ARGS="--quick | --only steps | --ours-only")
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-app: $(VENV)/.dev frontend/dist/index.html ## Measure starts of the app server and of sandboxes, the LLM gateway, long conversations, searches, floods and webhooks
+bench-app: $(VENV)/.dev frontend/dist/index.html ## Measure starts of the app server and of sandboxes, the LLM gateway, long conversations, searches, floods, webhooks and deliveries
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.sandboxes
 	$(BIN)/python -m benchmarks.llm_gateway
@@ -100,6 +100,7 @@ bench-app: $(VENV)/.dev frontend/dist/index.html ## Measure starts of the app se
 	$(BIN)/python -m benchmarks.searches
 	$(BIN)/python -m benchmarks.floods
 	$(BIN)/python -m benchmarks.webhooks
+	$(BIN)/python -m benchmarks.deliveries
 
 locks: $(VENV)/.dev ## Resolve the dependency locks anew
 	$(UV) pip compile -q --universal --generate-hashes --no-header --no-annotate -o requirements-sandbox.lock --extra jupyter pyproject.toml

@@ -135,7 +135,7 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
         guarded_http = await stack.enter_async_context(
             httpx.AsyncClient(transport=GuardedTransport(guard), **_client_options())
         )
-        http = await stack.enter_async_context(BoundClient(guarded_http, **_client_options()))
+        http = await stack.enter_async_context(BoundClient(guarded_http, guard, **_client_options()))
         trust = trust_of_hosts(config)
         relay_transport = await stack.enter_async_context(new_transport(trust=trust or public_authorities()))
         redis_url = config.redis_url.get_secret_value() if config.redis_url else None
@@ -216,19 +216,25 @@ async def lifespan(config: Config) -> AsyncIterator[ServerState]:
         )
         for work, name, seconds in (
             (lease.renew, "id of this server", RENEW_SECONDS),
+            (spending.renew, "reservations of calls", RENEWAL_SECONDS),
             (sandboxes.check, "sandbox monitor", _MONITOR_INTERVAL_SECONDS),
             (egress.end_forbidden, "open connections", _MONITOR_INTERVAL_SECONDS),
             (credentials_in_use.check, "credentials in use", CHECK_SECONDS),
             (followers.check, "followers of conversations", CHECK_SECONDS),
             (link_readers.check, "readers of links", CHECK_SECONDS),
-            (spending.renew, "reservations of calls", RENEWAL_SECONDS),
             (titles.hand_over_all, "titles", TITLES_INTERVAL_SECONDS),
             (sandboxes.rest, "idle sandboxes", _REST_INTERVAL_SECONDS),
             (sandboxes.measure, "sizes of workspaces", _REST_INTERVAL_SECONDS),
             (sandboxes.archiving.tidy, "archives", _REST_INTERVAL_SECONDS),
             (sandboxes.backups.make, "backups", _REST_INTERVAL_SECONDS),
         ):
-            background.run_forever(work, name=name, interval_seconds=seconds)
+            background.run_forever(
+                work,
+                name=name,
+                interval_seconds=seconds,
+                # What has just been taken need not be renewed at once.
+                pauses_first=work in (lease.renew, spending.renew),
+            )
         yield ServerState(
             config=config,
             database=database,

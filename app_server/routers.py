@@ -59,6 +59,7 @@ from app_server.egress import router as network
 from app_server.egress.credentials import routes as network_credentials
 from app_server.gateway import router as gateway
 from app_server.gateway import secret_names
+from app_server.git import owner_routes as repository_owners
 from app_server.git import provider_routes
 from app_server.git import router as git_credentials
 from app_server.git_hosts import account_routes as git_account
@@ -96,10 +97,12 @@ from app_server.sign_in.devices import routes as devices
 from app_server.sign_in.oidc import routes as oidc
 from app_server.sign_in.passwords import account_routes as password_settings
 from app_server.sign_in.passwords import routes as passwords
+from app_server.sign_in.saml import logout_routes as saml_logout
 from app_server.sign_in.saml import routes as saml
 from app_server.skill_catalogue import router as skill_catalogue
 from app_server.skills import router as skills
 from app_server.teams import router as teams
+from app_server.teams.repositories import routes as team_repositories
 from app_server.triggers import router as triggers
 from app_server.triggers import webhook_route as git_webhooks
 from app_server.trust_grants import router as consents
@@ -116,6 +119,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (identity_routes.open_router, OPEN),
     (oidc.router, OPEN),
     (saml.router, OPEN),
+    (saml_logout.router, OPEN),
     (identity_routes.router, KEYS),
     (passwords.router, OPEN),
     (password_settings.router, KEYS),
@@ -125,6 +129,8 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
     (departure_routes.router, ADMINISTER),
     (organisations.router, INSTALLATION),
     (teams.router, TEAMS),
+    (team_repositories.router, SETTINGS),
+    (repository_owners.router, SETTINGS),
     (scim.router, ADMINISTER),
     (audit_stream.router, INSTALLATION),
     (audit_routes.router, AUDIT),
@@ -206,7 +212,7 @@ PUBLIC_ROUTERS: tuple[tuple[APIRouter, RouteAccess], ...] = (
 # Signed by git hosts, which have no account here. Verified before anything is decoded.
 PREFIXES_OF_SIGNED_BODIES = (f"{git_webhooks.router.prefix}/",)
 # An identity provider's page sends its signed answer here.
-FOREIGN_FORMS = re.compile(rf"{re.escape(saml.router.prefix)}/[^/]+/acs")
+FOREIGN_FORMS = re.compile(rf"{re.escape(saml.router.prefix)}/[^/]+/(?:acs|slo)")
 # Messages may contain images, so their bodies are large.
 PREFIXES_OF_LARGE_BODIES = (conversations.router.prefix, conversations.pending_router.prefix)
 INNER_ROUTERS: tuple[APIRouter, ...] = (

@@ -60,6 +60,10 @@ OF_EVENTS: Mapping[str, dict[str, Any]] = {
         "kind__eq": "PauseEvent",
         "timestamp__gte": (BEGIN + timedelta(seconds=1_000)).isoformat(),
     },
+    "with a word of all": {"query": "harbour", "sort_order": "TIMESTAMP_DESC"},
+    "with the beginning of a word of all": {"query": "harb", "sort_order": "TIMESTAMP_DESC"},
+    "with a word of every 1,000th": {"query": "anchor ship", "sort_order": "TIMESTAMP_DESC"},
+    "with a word of one": {"query": "buoy77777"},
 }
 
 
@@ -148,9 +152,16 @@ def _frame(seq: int) -> DurableFrame:
         "kind": "PauseEvent" if seq % 1000 == 0 else "MessageEvent",
         "source": "user",
         "timestamp": (BEGIN + timedelta(seconds=seq)).replace(tzinfo=None).isoformat(),
-        "llm_message": {"role": "user", "content": [{"type": "text", "text": "words " * 50}]},
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": _said(seq)}]},
     }
     return DurableFrame(type="durable", seq=seq, event=event)
+
+
+def _said(seq: int) -> str:
+    """Returns a text of about 50 words, some of them in no other event."""
+    rare = "anchor" if seq % 1000 == 500 else "mast"
+    others = " ".join(f"word{(seq * step) % 20_000}" for step in range(1, 40))
+    return f"Look after the harbour and ship {seq}, with {rare} and buoy{seq}. {others}"
 
 
 if __name__ == "__main__":

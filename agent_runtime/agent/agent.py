@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from agent_runtime.agent.critic import Critic
 from agent_runtime.context.condense import Condenser
+from agent_runtime.context.git_state import GitState
 from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_project_context
 from agent_runtime.context.surroundings import surroundings
 from agent_runtime.context.system_prompt import render, render_system_prompt
@@ -52,14 +53,17 @@ def system_prompt_event(
     *,
     working_dir: Path,
     secrets: Mapping[str, str | None],
+    git: GitState | None = None,
 ) -> SystemPromptEvent:
     """Returns the first event of a conversation's log: the system prompt and the tools.
 
-    `secrets`: the description of each secret, by its name.
+    `secrets`: the description of each secret, by its name. `git`: the state of the repository.
     """
     # An agent with its own system prompt may do another kind of work, so it gets no facts about the
     # workspace.
-    here = "" if agent.system_prompt else render("surroundings.j2", here=surroundings(working_dir)).strip()
+    here = (
+        "" if agent.system_prompt else render("surroundings.j2", here=surroundings(working_dir, git)).strip()
+    )
     parts = (
         agent.system_prompt or render_system_prompt(working_dir=str(working_dir)),
         render_project_context(project),

@@ -53,7 +53,7 @@ class InProcessHost:
         except LogMissingError:
             return None
         except LogInUseError as error:
-            raise DelegationError(f"Conversation {conversation_id} is open somewhere else.") from error
+            raise DelegationError(f"Conversation {conversation_id} is open in another process.") from error
         self.take_in(found)
         return found
 

@@ -23,7 +23,7 @@ class Docker:
             raise WorkspaceError(
                 "sandbox_start_failed",
                 f"`{self._command} {arguments[0]}` failed.",
-                "Read what it says; `docker info` shows whether the engine is well.",
+                "Read the output; `docker info` shows whether the engine works.",
                 output=done.stderr.decode(errors="replace").strip(),
             )
         return done.stdout.decode().strip()

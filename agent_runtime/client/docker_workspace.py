@@ -98,7 +98,7 @@ class DockerWorkspace(RemoteWorkspace):
                 raise WorkspaceError(
                     "sandbox_start_timeout",
                     f"The container runs, but its agent server did not answer in {timeout_seconds:g} s.",
-                    "Read its last words; give it a longer `start_timeout` if the machine is busy.",
+                    "Read its last output; give it a longer `start_timeout` if the machine is busy.",
                     output=self._docker.logs(self.container_id),
                 )
             time.sleep(CHECK_SECONDS)
@@ -119,7 +119,7 @@ class DockerWorkspace(RemoteWorkspace):
         return WorkspaceError(
             "sandbox_start_failed",
             f"The container ended before its agent server answered ({reason}).",
-            "Read its last words; the image must start an agent server on port 8000 (containers/README.md).",
+            "Read its last output; the image must start an agent server on port 8000 (containers/README.md).",
             output=self._docker.logs(self.container_id),
         )
 

@@ -14,6 +14,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.client.agent_data import wanted_switch
 from agent_runtime.client.conversation_host import InProcessHost
 from agent_runtime.client.link import LinkLostError
+from agent_runtime.context.git_state import git_state
 from agent_runtime.conversation.add_plugin import add_plugin, take_plugin_keys, take_up
 from agent_runtime.conversation.approval.answers import set_analyzer, set_policy
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
@@ -204,7 +205,12 @@ class InProcess:
             except LogMissingError:
                 request = await self._approved.expand(await self._plugins.expand(self._request))
                 return create_conversation(
-                    self._directory, request, self._client, conversation_id=self.id, delegation=delegation
+                    self._directory,
+                    request,
+                    self._client,
+                    conversation_id=self.id,
+                    delegation=delegation,
+                    git=await git_state(Path(request.workspace.working_dir)),
                 )
         try:
             with self._refusals():
@@ -228,7 +234,9 @@ class InProcess:
             yield
         except LogInUseError as error:
             raise ConversationError(
-                "conversation_in_use", f"Conversation {self.id} is open somewhere else.", "Close it there."
+                "conversation_in_use",
+                f"Conversation {self.id} is open in another process.",
+                "Close it there.",
             ) from error
         except ToolNotFoundError as error:
             raise ConversationError("tool_not_found", str(error)) from error

@@ -27,7 +27,7 @@ def replay(persistence_dir: str | Path, conversation_id: UUID) -> Iterator[Promp
     except LogInUseError as error:
         raise ConversationError(
             "conversation_in_use",
-            f"Conversation {conversation_id} is open somewhere else.",
+            f"Conversation {conversation_id} is open in another process.",
             "Close it there.",
         ) from error
     try:

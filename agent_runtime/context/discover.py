@@ -2,8 +2,9 @@
 this order is used:
 
 1. what the client sent,
-2. the project: instructions and skills of the working directory, then those of its repository's root,
-   then those of the further repositories in the order in which the client named them,
+2. the project: instructions and skills of the working directory, then those of the directories around it up
+   to the root of its repository, the nearest first; then those of the further repositories in the order in
+   which the client named them,
 3. the user's own skills: those that the app server sent, then those of this machine,
 4. the organisation's skills, as the app server sent them,
 5. public skills, as the app server sent them.
@@ -46,7 +47,8 @@ def discover(context: AgentContext, working_dir: Path, *, home: Path | None = No
     if context.load_project_skills:
         _add_project(found, working_dir, root)
         for further in dict.fromkeys(Path(one).resolve() for one in context.further_projects):
-            if further != working_dir:
+            # The directories around the working directory were looked at already.
+            if further not in _up_to(root, working_dir):
                 _add_project(found, further, further, is_further=True)
     _add_sent(found, context, "user", is_wanted=context.load_user_skills)
     if context.load_user_skills:
@@ -104,7 +106,7 @@ def _add_project(
     """Adds the instructions and skills of a repository. is_further: whether it is not the first one."""
     begin = f"../{root.name}/" if is_further else ""
     prefix = f"{root.name}/" if is_further else None
-    for directory in dict.fromkeys([working_dir, root]):
+    for directory in _up_to(root, working_dir):
         for name in INSTRUCTION_FILES:
             _add_instructions(found, directory / name, root, begin=begin)
         for below in PROJECT_DIRECTORIES:
@@ -113,6 +115,11 @@ def _add_project(
         below = whole_directory(directory.relative_to(root))
         for name in INSTRUCTION_FILES:
             _add_instructions(found, directory / name, root, paths=(below,), begin=begin)
+
+
+def _up_to(root: Path, directory: Path) -> list[Path]:
+    """Returns the directory and those around it up to `root`, the nearest first."""
+    return [one for one in (directory, *directory.parents) if one.is_relative_to(root)]
 
 
 def _repository_root(working_dir: Path) -> Path:

@@ -3,8 +3,8 @@ project.
 
 The agent is told this once, at the beginning of a conversation, and the log keeps it. If the prompt changed
 with the clock or with each commit, the vendor's cache could not be used. Names that come from the repository
-are checked, because other text in them could pass for an instruction. Only files are read, and nothing is
-run.
+are checked, because other text in them could pass for an instruction. Only files are read. What git itself
+must be asked is in git_state.py.
 """
 
 import platform
@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.context.git_state import GitState
 from agent_runtime.workspace.environment import bash_path
 from agent_runtime.workspace.front_matter import UnusableFileError, read_text
 
@@ -38,24 +39,29 @@ _UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `commands`: what
-    the project's own files say can be run, at most MAX_COMMANDS.
+    """`date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `git_state`:
+    further lines about it. `commands`: what the project's own files say can be run, at most MAX_COMMANDS.
     """
 
     date: str
     system: str
     shell: str
     git: str
+    git_state: Sequence[str]
     commands: Sequence[str]
 
 
-def surroundings(working_dir: Path) -> Surroundings:
-    """Returns the facts about this directory as they are now: date, system, shell, git and commands."""
+def surroundings(working_dir: Path, state: GitState | None = None) -> Surroundings:
+    """Returns the facts about this directory as they are now: date, system, shell, git and commands. `state`:
+    what git said when the conversation was created.
+    """
+    git = _git(working_dir)
     return Surroundings(
         date=datetime.now(UTC).date().isoformat(),
         system=_system(),
         shell=bash_path(),
-        git=_git(working_dir),
+        git=git,
+        git_state=state.lines if git and state else [],
         commands=list(dict.fromkeys(_commands(working_dir)))[:MAX_COMMANDS],
     )
 

@@ -158,6 +158,7 @@ class ConversationEngine:
                 self.spec.project,
                 working_dir=self.spec.working_dir,
                 secrets=self.secrets.descriptions,
+                git=self.spec.git,
             )
             events.insert(0, opening)
         if self.is_waiting:

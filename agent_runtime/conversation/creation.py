@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from agent_runtime.agent.agent import Agent, secrets_of
+from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.approval.pending_actions import check_safeguards
 from agent_runtime.conversation.checkpoints.restore import complete
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -34,6 +35,7 @@ def create_conversation(
     delegation: Delegation = ALONE,
     sealing: Sealing | None = None,
     seal: SpecSeal = UNSEALED,
+    git: GitState | None = None,
 ) -> ConversationEngine:
     """Creates a conversation in its directory. Files left by a creation that was cut off are reused.
 
@@ -41,7 +43,7 @@ def create_conversation(
     for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the conversation exists
     already.
     `secrets`: where the secrets of the request are kept. `sealing`: encrypts the keys on disk; without it,
-    keys are not stored. `seal`: seals the specification.
+    keys are not stored. `seal`: seals the specification. `git`: the state of the repository, for the prompt.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -50,7 +52,7 @@ def create_conversation(
     secrets.update({**secrets_of(agent), **request.secrets})
     named = request.model_dump(include={"title", "tags"})
     request = request.model_copy(update=secrets.masker.value(named))
-    spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent)
+    spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent, git)
     Toolbox(spec, agent, directory, secrets, delegation)
     spec.working_dir.mkdir(parents=True, exist_ok=True)
     log = EventLog(directory, create=True, seal=seal)

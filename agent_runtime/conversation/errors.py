@@ -48,8 +48,8 @@ class LogGapError(_Refusal):
     """The given events begin after the end of the log, so events between them are missing."""
 
     _code = "log_gap"
-    _detail = "The log does not reach that far."
-    _fix = "Begin with what follows its last event."
+    _detail = "The log ends before this position."
+    _fix = "Start with the event after its last one."
 
 
 class LogDiffersError(_Refusal):
@@ -70,7 +70,7 @@ class ConfirmationOutdatedError(_Refusal):
     """The answer is for other actions than the ones that wait now."""
 
     _code = "confirmation_outdated"
-    _detail = "Other actions wait by now."
+    _detail = "Other actions wait now."
     _fix = "Look at those that wait, then answer."
 
 
@@ -78,16 +78,16 @@ class ClientCallNotWaitingError(_Refusal):
     """An answer was given to a call that does not wait for an answer."""
 
     _code = "client_call_not_waiting"
-    _detail = "No call of this id waits for an answer of the client."
-    _fix = "Look at the events: a call waits while nothing answers its action."
+    _detail = "There is no call with this id that waits for an answer of the client."
+    _fix = "Read the events: a call waits until an event answers its action."
 
 
 class McpChangeOutdatedError(_Refusal):
     """The answer is for another change of the MCP server's tool than the current one."""
 
     _code = "mcp_change_outdated"
-    _detail = "This tool has not changed, or differently by now."
-    _fix = "Look at the difference as it is now, then answer."
+    _detail = "This tool has not changed, or has changed in another way since."
+    _fix = "Read the present difference, then answer."
 
 
 class McpQuestionClosedError(_Refusal):
@@ -132,7 +132,7 @@ class NoGoalToResumeError(_Refusal):
     """There is no goal, or the goal is over."""
 
     _code = "no_resumable_goal"
-    _detail = "There is no goal that could go on."
+    _detail = "There is no goal that can be resumed."
     _fix = "Start a new one."
 
 
@@ -185,7 +185,7 @@ class RewindIncompleteError(_Refusal):
 
     _code = "rewind_incomplete"
     _detail = "Not all files could be put back."
-    _fix = "Free space and check the permissions of the workspace, then go back once more."
+    _fix = "Free space and check the permissions of the workspace, then go back again."
 
 
 REFUSALS: dict[str, type[_Refusal]] = {

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.discover import discover
+from agent_runtime.context.git_state import GitState
 from agent_runtime.context.skills import NO_CONTEXT, ProjectContext
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import MASK
@@ -33,8 +34,8 @@ _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "va
 class Spec(BaseModel):
     """The secrets of `agent` are masked; the Agent with its key exists only in memory.
 
-    `project`: what the agent is told about its project, as it was at the creation. `wants_title`: a title is
-    made from the first message, since none was given.
+    `project`, `git`: what the agent is told about its project, as it was at the creation. `wants_title`: a
+    title is made from the first message, since none was given.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,13 +44,20 @@ class Spec(BaseModel):
     created_at: datetime
     request: StartConversationRequest
     project: ProjectContext = ProjectContext()
+    git: GitState | None = None
     wants_title: bool = False
     forked_from_conversation_id: UUID | None = None
     parent_conversation_id: UUID | None = None
     forked_from_event_id: str | None = None
 
     @classmethod
-    def of(cls, conversation_id: UUID, request: StartConversationRequest, agent: Agent) -> "Spec":
+    def of(
+        cls,
+        conversation_id: UUID,
+        request: StartConversationRequest,
+        agent: Agent,
+        git: GitState | None = None,
+    ) -> "Spec":
         # The first message is left out: the log contains it, with masked secrets.
         asked = request.model_dump(mode="json", exclude={"initial_message", "secrets"})
         body = {**asked, "agent": agent.model_dump(mode="json")}
@@ -63,6 +71,7 @@ class Spec(BaseModel):
             created_at=datetime.now(UTC),
             request=kept,
             project=discover(agent.agent_context or NO_CONTEXT, Path(request.workspace.working_dir)),
+            git=git,
             wants_title=wants_title,
             parent_conversation_id=request.parent_conversation_id,
         )

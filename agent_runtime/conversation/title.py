@@ -65,7 +65,7 @@ async def generate(
     try:
         reply = await client.complete(llm, prompt)
     except LLMError:
-        logger.warning("no title could be had", exc_info=True)
+        logger.warning("no title could be made", exc_info=True)
         return None
     words = mask(reply.text).split()
     text = " ".join(words).strip("\"'`.").strip()[:MAX_TITLE_CHARS]

@@ -83,6 +83,7 @@ class LLMClient:
         tools = () if llm.native_tool_calling else prompt.tools
         if not llm.native_tool_calling:
             prompt = prompted_tools.written_out(prompt)
+            on_piece = prompted_tools.without_tokens(on_piece)
         if tools:
             llm, on_piece = prompted_tools.stopping(llm), prompted_tools.until_call(on_piece)
         brokered = self._credential_for(openai_http.base_url(llm))
@@ -93,7 +94,7 @@ class LLMClient:
             )
         else:
             reply = await litellm_transport.request(llm, prompt, on_piece)
-        return prompted_tools.read(reply, tools) if tools else reply
+        return reply if llm.native_tool_calling else prompted_tools.read(reply, tools)
 
     def _connections(self) -> "httpx.AsyncClient":
         import httpx  # 2 MB that a standby server does not need

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from agent_runtime.llm.calls_in_text import calls as prompted_calls
-from agent_runtime.llm.calls_in_text import other_markups
+from agent_runtime.llm.calls_in_text import harmony, other_markups
 from agent_runtime.llm.calls_in_text.values import kinds_of_parameters
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
@@ -70,8 +70,10 @@ def written_out(prompt: Prompt) -> Prompt:
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     """Returns the reply with the calls in its text, in our form or in one that the model has learnt,
     whichever begins first. Other text after the first call is dropped, because the model cannot know the
-    result.
+    result. The tokens of Harmony are removed, and its analysis is reasoning.
     """
+    if not tools:
+        return _without_tokens(reply, reply.text)
     types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
     thought = _THOUGHT.match(reply.text)
     begin = thought.end() if thought else 0
@@ -80,10 +82,30 @@ def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     others = other_markups.calls(said, types, was_cut=reply.was_cut)
     found = others if others and (not own or others[0][0] < own[0][0]) else own
     if not found:
-        return reply
+        return _without_tokens(reply, reply.text)
     calls = [RequestedCall(new_call_id(), name, arguments) for _, name, arguments in found]
     text = reply.text[: begin + found[0][0]].rstrip().removesuffix("<tool_call>").rstrip()
-    return replace(reply, text=text, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
+    called = replace(reply, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
+    return _without_tokens(called, text)
+
+
+def _without_tokens(reply: Reply, text: str) -> Reply:
+    said, thought = harmony.split(text)
+    if said == text:
+        return replace(reply, text=text)
+    reasoning = "\n\n".join(filter(None, (reply.reasoning, thought.strip())))
+    return replace(reply, text=said.strip(), reasoning=reasoning)
+
+
+def without_tokens(on_piece: OnPiece) -> OnPiece:
+    """Returns a callback that passes text on without the tokens of Harmony, and its analysis as reasoning."""
+    read_so_far = harmony.HarmonyText()
+
+    def take(kind: PieceKind, content: str) -> None:
+        for one in read_so_far.feed(content) if kind == "text" else [(kind, content)]:
+            on_piece(*one)
+
+    return take
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:

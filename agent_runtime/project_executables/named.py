@@ -76,7 +76,7 @@ class Files:
         text = _text(content)
         self._shown_bytes += len(content) if text is not None else 0
         if self._shown_bytes > MAX_TEXT_BYTES:
-            raise UnreadableExecutableError("Together its files are longer than anybody would read.")
+            raise UnreadableExecutableError("Its files together are too long to be reviewed.")
         sha256 = hashlib.sha256(content).hexdigest()
         return OfferedFile(path=path, sha256=sha256, size=len(content), text=text)
 

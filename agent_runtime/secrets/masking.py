@@ -115,10 +115,29 @@ class Masker:
 
     def is_in_json(self, body: bytes) -> bool:
         """Whether a text in this JSON contains a secret value."""
+        return self.is_in(_texts(orjson.loads(body))) if self.forms else False
+
+    def is_in(self, texts: Iterable[str]) -> bool:
+        """Whether one of these texts contains a secret value."""
         if not self.forms:
             return False
         # Searches all texts at once. No way of reading continues over the line breaks and null between them.
-        return bool(self._spans(_BETWEEN.join(map(encoded, _texts(orjson.loads(body))))))
+        return bool(self._spans(_BETWEEN.join(map(encoded, texts))))
+
+    def json_text(self, text: str) -> str:
+        """Masks a text of JSON, such as the arguments of a call. It stays valid JSON, because it goes back to
+        the vendor with every later request. A text that is not JSON is masked like any other.
+        """
+        try:
+            decoded = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return self.text(text)
+        hidden = self.text(orjson.dumps(self.value(decoded)).decode())
+        try:
+            orjson.loads(hidden)
+        except orjson.JSONDecodeError:
+            return "{}"  # the secret contained a part of the JSON syntax
+        return hidden
 
 
 class StreamMask:

@@ -14,7 +14,7 @@ _CONTENT = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Proble
 _KEYED = {
     "401": "No session key, or a wrong one",
     "403": "Not from this origin, or not in this place",
-    "503": "The server has not been told yet for whom it works",
+    "503": "The server is not initialized yet",
 }
 _OF_CONVERSATIONS = {
     "404": "There is no such conversation, or not what is asked of it",

@@ -78,7 +78,7 @@ def disk_full() -> ServerProblem:
         507,
         "disk_full",
         "The disk is full: nothing of this was saved.",
-        "Free space, then send it again. What was saved before is whole.",
+        "Free space, then send it again. What was saved before is complete.",
     )
 
 
@@ -183,6 +183,6 @@ async def _on_unexpected(request: Request, error: Exception) -> JSONResponse:
     problem = ServerProblem(
         500,
         "internal_error",
-        f"Something went wrong in the agent server; its log has the cause ({error_id}).",
+        f"The agent server had an internal error; its log has the cause ({error_id}).",
     )
     return problem_response(request, problem, members={"error_id": error_id})

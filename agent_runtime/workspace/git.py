@@ -362,10 +362,11 @@ async def run_git(
     own: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     answers: Collection[int] = (0,),
+    max_output_bytes: int | None = None,
 ) -> bytes:
     """Runs git and returns its output. Adds `own` to its environment. Raises GitError if it fails.
 
-    `answers`: exit codes that do not count as a failure.
+    `answers`: exit codes that do not count as a failure. `max_output_bytes`: further output is dropped.
     """
     try:
         done = await run_program(
@@ -376,6 +377,7 @@ async def run_git(
             environment=command_environment({**_ENVIRONMENT, **(own or {})}),
             timeout_seconds=TIMEOUT_SECONDS,
             stdin=stdin,
+            max_output_bytes=max_output_bytes,
         )
     except TimeoutError as error:
         raise GitError(f"git {arguments[0]} did not end within {TIMEOUT_SECONDS:.0f} seconds.") from error

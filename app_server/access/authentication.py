@@ -112,7 +112,7 @@ async def _by_api_key(connection: HTTPConnection, key: str) -> Principal | None:
     client = connection.client
     if api_key.addresses is not None and not is_from(client and client.host, api_key.addresses):
         raise NotAuthenticated(
-            "This API key does not count from the address that this request comes from.",
+            "This API key is not valid for the address that this request comes from.",
             code="api_key_address_not_allowed",
             fix="Use another key. Behind a reverse proxy, name it in SLIPWAY_TRUSTED_PROXIES.",
             headers=_BEARER,

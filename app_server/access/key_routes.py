@@ -106,7 +106,7 @@ def _addresses(maker: ApiKey | None, wanted: list[str] | None) -> list[str] | No
     outer = parse_networks(maker.addresses)
     for network in parse_networks(wanted or ()):
         if not any(is_within(network, one) for one in outer):
-            raise _stronger_key(f"The key that creates it does not count from {network}.")
+            raise _stronger_key(f"The key that creates it is not valid for {network}.")
     return wanted or maker.addresses
 
 
@@ -115,7 +115,7 @@ def _end(maker: ApiKey | None, lifetime: timedelta | None) -> datetime | None:
     if maker is None or maker.expires_at is None:
         return expires_at
     if expires_at is not None and expires_at > maker.expires_at:
-        raise _stronger_key("The key would outlive the key that creates it.")
+        raise _stronger_key("The key would expire later than the key that creates it.")
     return expires_at or maker.expires_at
 
 

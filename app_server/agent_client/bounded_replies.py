@@ -23,7 +23,9 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         reply = await self._inner.handle_async_request(request)
         if reply.headers.get("Content-Encoding", "identity") != "identity":
             await reply.aclose()
-            raise httpx.DecodingError("The reply is packed, though none was asked for.", request=request)
+            raise httpx.DecodingError(
+                "The reply is compressed, although Slipway did not ask for that.", request=request
+            )
         assert isinstance(reply.stream, httpx.AsyncByteStream)
         reply.stream = _Bounded(reply.stream, self._max_bytes, request)
         return reply

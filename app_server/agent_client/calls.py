@@ -118,7 +118,7 @@ def _as_bad_gateway() -> Iterator[None]:
         reason = str(error) or type(error).__name__
         raise NoAnswer(
             f"The sandbox's agent server does not answer: {reason}",
-            fix="Try again in a moment: a sandbox that stopped is started again by itself.",
+            fix="Try again in a moment: Slipway restarts a sandbox that has stopped.",
         ) from error
 
 
@@ -163,7 +163,7 @@ def parse(kind: type[Answer], reply: httpx.Response) -> Answer:
         # Its values stay out of the message: they may be anything.
         fields = ", ".join(".".join(str(part) for part in problem["loc"]) for problem in error.errors())
         raise BadGateway(
-            f"The sandbox's agent server gave an answer we do not understand ({fields}).",
+            f"The sandbox's agent server sent an answer that Slipway cannot read ({fields}).",
             code="agent_server_error",
         ) from error
 

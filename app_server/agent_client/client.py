@@ -237,7 +237,7 @@ class AgentClient(AgentFiles, AgentPages):
         except BadGateway as refusal:
             if refusal.extra.get("agent_server_code") != "no_resumable_goal":
                 raise
-            raise Conflict("There is no goal that could go on.", code="no_resumable_goal") from refusal
+            raise Conflict("There is no goal that can be resumed.", code="no_resumable_goal") from refusal
 
     async def checkpoints(self, conversation_id: UUID) -> CheckpointList:
         route = f"/api/conversations/{conversation_id}/checkpoints"

@@ -65,7 +65,7 @@ def agent_schema() -> SettingsSchema:
         SettingsField(
             key="llm.base_url",
             label="Base URL",
-            description="Where the model is, unless at its vendor's usual address.",
+            description="The address of the model. Empty: the usual address of its vendor.",
             value_type="string",
             prominence="major",
             **section,

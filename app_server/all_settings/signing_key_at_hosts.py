@@ -1,20 +1,25 @@
-"""The route that adds the signing key of a user to the user's account at a git host."""
+"""The routes for what a git host verifies signed commits by: the signing key and the address of the user's
+account.
+"""
 
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.commit_signing.models import CommitSigningKey
+from app_server.commit_signing.service import require_address
 from app_server.commit_signing.signature import fingerprint
 from app_server.core.database import ServerDatabase
 from app_server.core.errors import Conflict
 from app_server.core.server_objects import ServerConfig
 from app_server.git.provider_routes import checked_origin
 from app_server.git_hosts.routes import CurrentGitHosts
+from app_server.git_hosts.verified_addresses import knows_address
 
 router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 
@@ -29,6 +34,35 @@ class AddedSigningKey(BaseModel):
     """is_new: false if the account had the key already."""
 
     is_new: bool
+
+
+class CommitAddress(BaseModel):
+    """The e-mail address of the user's commits, at a git host. is_verified: whether it is a verified address
+    of the account; null if the host does not say, or the token may not read it.
+    """
+
+    address: str
+    is_verified: bool | None
+
+
+@router.get("/hosts/address")
+async def get_commit_address(
+    user: CurrentUser,
+    hosts: CurrentGitHosts,
+    database: ServerDatabase,
+    host: Annotated[str, Query(min_length=1, max_length=300)],
+) -> CommitAddress:
+    """Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
+    account there. Otherwise the host shows signed commits as unverified. host: as in AddSigningKey. GitHub,
+    GitLab, Forgejo and Gitea say it.
+
+    409 `commit_identity_missing`; 403 `no_git_credential`.
+    """
+    # A session that ends before the host is asked.
+    async with database.read() as session:
+        address = str((await require_address(session, user.id)).git_user_email)
+        connected = await hosts.at(session, checked_origin(host))
+    return CommitAddress(address=address, is_verified=await knows_address(connected.client, address))
 
 
 @router.post("/hosts")

@@ -156,7 +156,7 @@ class Archives:
         if archive is None:
             raise StartFailure(
                 "archive_missing",
-                "The snapshot that the workspace was to begin from has been removed.",
+                "The snapshot that this workspace starts from has been removed.",
                 fix="Start another conversation, from another snapshot or from its repository.",
             )
         return archive

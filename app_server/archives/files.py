@@ -61,7 +61,7 @@ class ArchiveWriter:
             raise StartFailure(
                 "archive_too_large",
                 f"The workspace holds more than {self._max_bytes} bytes.",
-                fix="Remove what it does not need, or raise SLIPWAY_SANDBOX_ARCHIVE_MAX_BYTES.",
+                fix="Remove files from it, or raise SLIPWAY_SANDBOX_ARCHIVE_MAX_BYTES.",
             )
         return self._compressed.write(piece)
 
@@ -125,18 +125,18 @@ def check_hash(path: Path, sha256: str) -> None:
     except FileNotFoundError:
         raise StartFailure(
             "archive_missing",
-            f"The archive {path} with the workspace of this conversation is not there.",
-            fix="Put it back from a backup of SLIPWAY_HOME, then try again.",
+            f"The archive {path} with the workspace of this conversation is missing.",
+            fix="Restore it from a backup of SLIPWAY_HOME, then try again.",
         ) from None
     if found != sha256:
-        raise _damaged(path, "it is not what was written")
+        raise _damaged(path, "its content is not what Slipway wrote")
 
 
 def _damaged(path: Path, reason: str) -> StartFailure:
     return StartFailure(
         "archive_damaged",
         f"The archive {path} is damaged: {reason}.",
-        fix="See to the disk, put the file back from a backup of SLIPWAY_HOME, then try again.",
+        fix="Check the disk, restore the file from a backup of SLIPWAY_HOME, then try again.",
     )
 
 

@@ -27,6 +27,7 @@ class AuditAction(StrEnum):
     KEY_CREATED = "key.created"
     KEY_DELETED = "key.deleted"
     MEMBER_CREATED = "member.created"
+    INVITATION_SENT_AGAIN = "invitation.sent_again"
     MEMBER_RENAMED = "member.renamed"
     MEMBER_ROLE_CHANGED = "member.role_changed"
     MEMBER_DISABLED = "member.disabled"
@@ -42,6 +43,9 @@ class AuditAction(StrEnum):
     TEAM_DELETED = "team.deleted"
     TEAM_MEMBER_ADDED = "team_member.added"
     TEAM_MEMBER_REMOVED = "team_member.removed"
+    TEAM_MAINTAINER_ADDED = "team_maintainer.added"
+    TEAM_MAINTAINER_REMOVED = "team_maintainer.removed"
+    TEAM_REPOSITORIES_CHANGED = "team.repositories_changed"
     SECRET_CREATED = "secret.created"  # noqa: S105 (the name of an action)
     SECRET_CHANGED = "secret.changed"  # noqa: S105
     SECRET_DELETED = "secret.deleted"  # noqa: S105

@@ -76,7 +76,9 @@ class _Check:
         last = anchor
         self._require_known(anchor)
         if self.known and self.known.id < anchor.id:
-            raise _Broken(f"Entry {self.known.id} was cut for its age. Give one that you noted later.")
+            raise _Broken(
+                f"Entry {self.known.id} was removed because of its age. Name an entry that you noted later."
+            )
         async for row in _rows(session, anchor.id):
             last = self._following(last, row)
             self._require_known(last)
@@ -87,9 +89,9 @@ class _Check:
             raise _Broken(f"The newest entries are missing: entry {head.id} should be the last one.")
         told = ChainMark(self.newest_cut.get("up_to", 0), self.newest_cut.get("hash", NO_HASH))
         if anchor != told:
-            raise _Broken(f"The log begins after entry {anchor.id}, but no entry tells of this cut.")
+            raise _Broken(f"The log begins after entry {anchor.id}, but no entry records this removal.")
         if self.known and self.known.id > head.id:
-            raise _Broken(f"Entry {self.known.id}, which you know, is missing.")
+            raise _Broken(f"Entry {self.known.id}, which you named, is missing.")
 
     def _following(self, last: ChainMark, row: dict[str, Any]) -> ChainMark:
         if row["id"] != last.id + 1:
@@ -102,7 +104,7 @@ class _Check:
 
     def _require_known(self, mark: ChainMark) -> None:
         if self.known and self.known.id == mark.id and self.known.hash != mark.hash:
-            raise _Broken(f"Entry {mark.id} is not the one that you know.")
+            raise _Broken(f"Entry {mark.id} differs from the one that you named.")
 
 
 async def _rows(session: AsyncSession, after: int) -> AsyncIterator[dict[str, Any]]:

@@ -144,7 +144,7 @@ async def unsent_after(session: AsyncSession) -> int | None:
 async def _stream(session: AsyncSession) -> AuditStream:
     stream = await session.get(AuditStream, STREAM_ID)
     if stream is None:
-        raise NotFound("The audit log is sent nowhere.", code="audit_stream_not_found")
+        raise NotFound("The audit log has no receiver.", code="audit_stream_not_found")
     return stream
 
 

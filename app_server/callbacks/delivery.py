@@ -295,7 +295,7 @@ class Deliveries:
             )
 
     async def _disable(self, callback: Callback) -> None:
-        reason = "The receiver answered 410: it wants no more."
+        reason = "The receiver answered 410: it does not want further messages."
         async with self._database.session() as session:
             await session.execute(
                 update(Callback)

@@ -49,13 +49,15 @@ def verify_log(
     elif found.problem:
         typer.secho(found.problem, fg=typer.colors.RED, err=True)
     else:
-        typer.echo(f"{found.entries} entries are whole. The newest: {newest}")
+        typer.echo(f"{found.entries} entries are intact. The newest: {newest}")
     raise typer.Exit(1 if found.problem else 0)
 
 
 @audit.command("export")
 def export_log(
-    kind: Annotated[Literal["jsonl", "csv"], typer.Option("--format", help="How it is written.")] = "jsonl",
+    kind: Annotated[
+        Literal["jsonl", "csv"], typer.Option("--format", help="The format of the file.")
+    ] = "jsonl",
     home: Home = None,
 ) -> None:
     """Print all entries, the oldest first. The log tells of the export."""

@@ -44,9 +44,9 @@ def backup(
     if manifest.schema_revision == newest_revision():
         in_database(config, _record)
     else:
-        say("The audit log does not tell of this backup: no server of this version has been started yet.")
+        say("The audit log has no entry for this backup: no server of this version has been started yet.")
     for name in manifest.unreadable:
-        say(f"Not in it, since it cannot be read: {name}")
+        say(f"Left out, because it cannot be read: {name}")
     say(f"The backup holds the database and {len(manifest.sha256) - 1} files of {config.home}.")
     if manifest.has_key:
         say("It also holds the encryption key: everyone who can read it can read all stored secrets.")
@@ -71,7 +71,7 @@ def restore(
         leave(str(error))
     typer.echo(f"{config.home} is as it was at {manifest.made_at:%Y-%m-%d %H:%M} UTC.")
     if manifest.home != str(config.home.resolve()):
-        typer.echo(f"Process sandboxes go on only in {manifest.home}: for them, restore into that path.")
+        typer.echo(f"Process sandboxes continue only in {manifest.home}: for them, restore into that path.")
     typer.echo("Start it with: slipway serve. The server that was backed up must not run at the same time.")
 
 

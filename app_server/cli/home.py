@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from app_server.core.database import Database
 
-Home = Annotated[Path | None, typer.Option(help="Where everything is kept. [env: SLIPWAY_HOME]")]
+Home = Annotated[
+    Path | None, typer.Option(help="The directory with all data of Slipway. [env: SLIPWAY_HOME]")
+]
 Port = Annotated[int | None, typer.Option(help="Port of the web interface. [env: SLIPWAY_PORT]")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 

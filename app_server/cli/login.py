@@ -82,9 +82,9 @@ def logout(
     file = CredentialFile()
     known = _known(file)
     if not known:
-        leave("This terminal is signed in at no server.")
+        leave("This terminal is not signed in at any server.")
     if url is None and len(known) > 1:
-        leave(f"Say at which server: {', '.join(sorted(known))}")
+        leave(f"Name the server: {', '.join(sorted(known))}")
     server = server_address(url) if url else next(iter(known))
     if server not in known:
         leave(f"This terminal is not signed in at {server}.")
@@ -147,7 +147,7 @@ def _post(client: "OAuth2Client", address: str, form: dict[str, str]) -> dict[st
     except httpx2.TransportError as error:
         leave(f"{address} does not answer: {error}")
     except ValueError:
-        leave(f"{address} is no Slipway server of this version.")
+        leave(f"{address} is not a Slipway server of this version.")
     if reply.is_error:
         leave(str(answer.get("detail") or f"{address} answers with HTTP {reply.status_code}."))
     return answer
@@ -177,7 +177,7 @@ def _wait_for_key(client: "OAuth2Client", server: str, codes: dict[str, Any]) ->
             # RFC 8628 asks for longer pauses when the server does not answer.
             pause += _SLOWER_BY_SECONDS
     if "access_token" not in token:
-        leave(str(token.get("detail", "The server gave no key.")))
+        leave(str(token.get("detail", "The server did not send a key.")))
     return token
 
 

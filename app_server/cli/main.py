@@ -98,7 +98,7 @@ def sandbox_host(
         int | None, typer.Option(help="Port that sandboxes report to. [env: SLIPWAY_INNER_PORT]")
     ] = None,
     behind_tls: Annotated[
-        bool, typer.Option(help="Speak plain HTTP: something in front of this speaks TLS.")
+        bool, typer.Option(help="Use plain HTTP. A proxy in front of this host uses TLS.")
     ] = False,
     home: Home = None,
 ) -> None:
@@ -125,7 +125,7 @@ def sandbox_host(
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="What is to be done.")],
+    task: Annotated[str, typer.Argument(help="The task for the agent.")],
     repo: Annotated[
         str | None,
         typer.Option(help="Repository: a path on this machine or a git URL. Default: start empty."),
@@ -133,7 +133,7 @@ def run(
     branch: Annotated[str | None, typer.Option(help="Branch to start from.")] = None,
     profile: Annotated[str | None, typer.Option(help="Model profile. Default: the active one.")] = None,
     sandbox: Annotated[
-        SandboxChoice | None, typer.Option(help="Start a server of our own with this kind of sandbox.")
+        SandboxChoice | None, typer.Option(help="Start a separate server with this kind of sandbox.")
     ] = None,
     verify: Annotated[
         str | None, typer.Option(help="Command that must succeed in the sandbox at the end.")

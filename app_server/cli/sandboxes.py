@@ -23,7 +23,7 @@ Flavour = Annotated[
     SandboxFlavour | None,
     typer.Option(help="full: with a browser and fonts; slim: without. [env: SLIPWAY_SANDBOX_FLAVOUR]"),
 ]
-SandboxId = Annotated[str, typer.Argument(help="The sandbox's id, or how it begins.")]
+SandboxId = Annotated[str, typer.Argument(help="The sandbox's id, or its first characters.")]
 
 Dockerfile = Annotated[
     Path | None, typer.Option(help="Build on a base image of your own, made from this Dockerfile first.")
@@ -33,7 +33,8 @@ Devcontainer = Annotated[
     typer.Option(help="The same, from a devcontainer.json (or its project): its `image` or its `build`."),
 ]
 Context = Annotated[
-    Path | None, typer.Option(help="The folder from which its Dockerfile copies. Default: where that lies.")
+    Path | None,
+    typer.Option(help="The folder from which its Dockerfile copies. Default: the folder of the Dockerfile."),
 ]
 
 Result = TypeVar("Result")

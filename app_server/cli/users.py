@@ -47,9 +47,9 @@ def list_users(as_json: Json = False, home: Home = None) -> None:
 
 @users.command("invite")
 def invite_user(
-    name: Annotated[str, typer.Argument(help="As others see them.")],
+    name: Annotated[str, typer.Argument(help="The name that others see.")],
     role: Annotated[
-        InvitedRole, typer.Option(help="What they may do. An organisation has one owner.")
+        InvitedRole, typer.Option(help="The role of the user. An organisation has one owner.")
     ] = "member",
     email: Annotated[
         str | None, typer.Option(help="Where the server sends the link. Needs SLIPWAY_MAIL.")
@@ -84,6 +84,19 @@ def invite_user(
         return link.url if link else f"The server sends the link to {wanted.email} while it runs."
 
     typer.echo(in_database(configuration(port=port, home=home), invite))
+
+
+@users.command("send-again")
+def send_invitation_again(user: Named, port: Port = None, home: Home = None) -> None:
+    """Have the invitation of a person sent by e-mail once more, with a new link. Earlier links end."""
+    from app_server.sign_in.invitations import send_again
+
+    async def send(session: "AsyncSession", config: Config) -> str:
+        person = await found_user(session, user)
+        address = await send_again(session, config, await trail_of_owner(session), person)
+        return f"The earlier links have ended. The server sends a new one to {address} while it runs."
+
+    typer.echo(in_database(configuration(port=port, home=home), send))
 
 
 @users.command("sign-in-link")
@@ -132,7 +145,7 @@ def set_password(
     in_whole_database(config, replace)
     typer.echo(f"{person.name} signs in with the login name {policy.login_key(login_name)}.")
     if not config.password_sign_in:
-        typer.echo("SLIPWAY_PASSWORD_SIGN_IN is off: the password does not count until it is on.", err=True)
+        typer.echo("SLIPWAY_PASSWORD_SIGN_IN is off: the password cannot be used until it is on.", err=True)
 
 
 @users.command("reset-totp")
@@ -205,11 +218,11 @@ def export_user(
 @users.command("delete")
 def delete_user(
     user: Named,
-    conversations: Annotated[Fate, typer.Option(help="What becomes of their conversations.")],
-    profiles: Annotated[Fate, typer.Option(help="What becomes of their model profiles.")],
-    callbacks: Annotated[Fate, typer.Option(help="What becomes of their webhooks and other callbacks.")],
-    triggers: Annotated[Fate, typer.Option(help="What becomes of their triggers of git hosts.")],
-    to: Annotated[str | None, typer.Option(help="Who gets what is handed over: name or id.")] = None,
+    conversations: Annotated[Fate, typer.Option(help="What happens to their conversations.")],
+    profiles: Annotated[Fate, typer.Option(help="What happens to their model profiles.")],
+    callbacks: Annotated[Fate, typer.Option(help="What happens to their webhooks and other callbacks.")],
+    triggers: Annotated[Fate, typer.Option(help="What happens to their triggers of git hosts.")],
+    to: Annotated[str | None, typer.Option(help="The user who gets what is handed over: name or id.")] = None,
     home: Home = None,
 ) -> None:
     """Delete a person. The server removes what is not handed over, and then the account, while it runs."""
@@ -225,7 +238,7 @@ def delete_user(
         "triggers": triggers,
     }
     if to is None and "hand-over" in fates.values():
-        leave("Say who gets what is handed over: --to USER")
+        leave("Name the user who gets what is handed over: --to USER")
 
     async def described(session: "AsyncSession", _config: Config) -> str:
         person = await found_user(session, user)

@@ -46,7 +46,7 @@ def read(payload: bytes) -> Signable:
     """Returns what the payload says. Raises UnsignablePayloadError."""
     head, _, _ = payload.partition(b"\n\n")
     if b"\ngpgsig" in head:
-        raise UnsignablePayloadError("It has a signature already.")
+        raise UnsignablePayloadError("It is signed already.")
     if found := _COMMIT.match(payload):
         return Signable("commit", (_person(found[1], found[2]), _person(found[3], found[4])))
     if found := _TAG.match(payload):

@@ -31,7 +31,7 @@ async def turn(
     on, a key is made. Raises Conflict `commit_identity_missing`.
     """
     if is_on:
-        await _require_address(session, user_id)
+        await require_address(session, user_id)
     key = await session.get(CommitSigningKey, user_id, with_for_update=True)
     if key is None:
         return await _add_key(session, cipher, user_id) if is_on else None
@@ -73,7 +73,7 @@ async def sign(
             code="commit_signing_off",
             fix="Commit with --no-gpg-sign.",
         )
-    own = await _require_address(session, user_id)
+    own = await require_address(session, user_id)
     try:
         asked = read(payload)
     except UnsignablePayloadError as error:
@@ -92,7 +92,10 @@ async def sign(
     return Signed(text, asked.kind, signature.fingerprint(key.public_key))
 
 
-async def _require_address(session: AsyncSession, user_id: UUID) -> UserSettings:
+async def require_address(session: AsyncSession, user_id: UUID) -> UserSettings:
+    """Returns the settings of a user with an address for commits. Raises Conflict
+    `commit_identity_missing`.
+    """
     own = await session.get(UserSettings, user_id)
     if own is None or not own.git_user_email:
         raise Conflict(

@@ -1,5 +1,6 @@
 """Changes one conversation or many of one user, and tells all who may see them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Self
@@ -12,10 +13,10 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.conversations import labels, service
 from app_server.conversations.live.news import channels_of, tell
 from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import MAX_TAGS, AppConversation, Tags, UpdateConversation
+from app_server.conversations.schemas import AppConversation, Tags, UpdateConversation
 from app_server.conversations.view import Viewer, conversation_frame
 from app_server.core.database import Id
-from app_server.core.errors import AppError, Conflict
+from app_server.core.errors import AppError
 from app_server.events.stream import DELETED
 from app_server.users.models import User
 
@@ -81,15 +82,27 @@ class ConversationChanges:
     user: User
     trail: AuditTrail
 
-    async def update(self, conversation_id: UUID, update: UpdateConversation) -> AppConversation:
-        """Changes the labels. A new title is also sent to the agent server. Raises what labels.change
-        raises.
+    async def update(
+        self,
+        conversation_id: UUID,
+        update: UpdateConversation,
+        added_tags: Mapping[str, str] | None = None,
+    ) -> AppConversation:
+        """Changes the labels. A new title is also sent to the agent server. `added_tags`: see labels.change.
+        Raises what labels.change raises.
         """
         state = self.state
         async with state.database.session() as session:
             before = await channels_of(session, conversation_id)
             shown = await labels.change(
-                session, self.viewer, self.user, self.trail, state.config.home, conversation_id, update
+                session,
+                self.viewer,
+                self.user,
+                self.trail,
+                state.config.home,
+                conversation_id,
+                update,
+                added_tags,
             )
             channels = before | await channels_of(session, conversation_id)
         state.pubsub.publish(conversation_id, [conversation_frame(shown)])
@@ -124,7 +137,7 @@ class ConversationChanges:
         for each in dict.fromkeys(wanted.ids):
             try:
                 if wanted.action is not BatchAction.DELETE:
-                    shown = await self.update(each, await self._update_of(each, wanted))
+                    shown = await self._change(each, wanted)
                     results.append(BatchResult(id=each, conversation=shown))
                     continue
                 if each not in deleted:
@@ -137,16 +150,8 @@ class ConversationChanges:
                 results.append(BatchResult(id=each, problem=problem))
         return results
 
-    async def _update_of(self, conversation_id: UUID, wanted: ConversationBatch) -> UpdateConversation:
-        if wanted.action is not BatchAction.TAG:
-            return UpdateConversation(archived=wanted.action is BatchAction.ARCHIVE)
-        async with self.state.database.read() as session:
-            conversation = await service.require(session, self.user.id, conversation_id)
-        tags = {**conversation.tags, **(wanted.tags or {})}
-        if len(tags) > MAX_TAGS:
-            raise Conflict(
-                f"The conversation would have more than {MAX_TAGS} tags.",
-                code="too_many_tags",
-                fix="Remove a tag of the conversation first.",
-            )
-        return UpdateConversation(tags=tags)
+    async def _change(self, conversation_id: UUID, wanted: ConversationBatch) -> AppConversation:
+        if wanted.action is BatchAction.TAG:
+            return await self.update(conversation_id, UpdateConversation(), wanted.tags)
+        is_archived = wanted.action is BatchAction.ARCHIVE
+        return await self.update(conversation_id, UpdateConversation(archived=is_archived))

@@ -124,6 +124,7 @@ class Forks:
             fork.tags = original.tags
             fork.base_commit, fork.more_repositories = original.base_commit, original.more_repositories
             fork.first_repository = original.first_repository
+            fork.submodules = original.submodules
 
     async def _last_seq(self, original: Conversation) -> int:
         """Returns the current end of the log, after the agent server has reported it. So the fork contains

@@ -2,6 +2,7 @@
 it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -11,12 +12,14 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.conversations import service
 from app_server.conversations.egress_notices import identity_of
 from app_server.conversations.models import Conversation
-from app_server.conversations.schemas import AppConversation, UpdateConversation
+from app_server.conversations.schemas import MAX_TAGS, AppConversation, UpdateConversation
 from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start.request import checked
 from app_server.conversations.view import Viewer
 from app_server.core.database import now
+from app_server.core.errors import Conflict
 from app_server.git.address import InvalidRepository, parse_address
+from app_server.teams.repositories.ownership import require_member
 from app_server.users.models import User
 
 _REPOSITORY = frozenset(("selected_repository", "selected_branch", "git_provider"))
@@ -30,12 +33,19 @@ async def change(
     home: Path,
     conversation_id: UUID,
     update: UpdateConversation,
+    added_tags: Mapping[str, str] | None = None,
 ) -> AppConversation:
-    """Makes the changes and returns the conversation. `home`: the server's own directory.
+    """Makes the changes and returns the conversation. `home`: the server's own directory. `added_tags`: tags
+    beside those that the conversation has when its row is locked; a key that it has gets the new value.
 
-    Raises what `service.require` raises, InvalidRepository (422), and Forbidden `repository_not_allowed`.
+    Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`,
+    `repository_of_team`, and Conflict `too_many_tags`.
     """
     conversation = await service.require(session, user.id, conversation_id)
+    if added_tags:
+        # Two requests may add tags at once. The second one waits here and reads what the first one stored.
+        await session.refresh(conversation, with_for_update=True)
+        update = update.model_copy(update={"tags": _with_tags(conversation, added_tags)})
     if update.title is not None:
         conversation.title = conversation.unsent_title = update.title
     if update.tags is not None:
@@ -44,7 +54,9 @@ async def change(
         conversation.archived_at = (conversation.archived_at or now()) if update.archived else None
         await session.flush()
     if named := update.model_fields_set & _REPOSITORY:
-        await _name_repository(user, home, conversation, {name: getattr(update, name) for name in named})
+        await _name_repository(
+            session, user, home, conversation, {name: getattr(update, name) for name in named}
+        )
     if update.title is not None or update.tags is not None or named:
         conversation.updated_at = now()
         await session.flush()
@@ -55,8 +67,19 @@ async def change(
     return shown
 
 
+def _with_tags(conversation: Conversation, added: Mapping[str, str]) -> dict[str, str]:
+    tags = {**conversation.tags, **added}
+    if len(tags) > MAX_TAGS:
+        raise Conflict(
+            f"The conversation would have more than {MAX_TAGS} tags.",
+            code="too_many_tags",
+            fix="Remove a tag of the conversation first.",
+        )
+    return tags
+
+
 async def _name_repository(
-    user: User, home: Path, conversation: Conversation, named: dict[str, str | None]
+    session: AsyncSession, user: User, home: Path, conversation: Conversation, named: dict[str, str | None]
 ) -> None:
     began_with = identity_of(conversation)
     for name, value in named.items():
@@ -71,5 +94,6 @@ async def _name_repository(
                 fix="Save the token for its host, and give the address without it.",
             )
         await checked(address, user, home)
+        await require_member(session, user.id, [address.identity])
     if conversation.first_repository is None:
         conversation.first_repository = began_with or ""

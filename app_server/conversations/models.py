@@ -88,9 +88,13 @@ class Conversation(Base):
     """The conversation's directory inside the sandbox. None until its repository is there."""
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
+    selected_directory: Mapped[str | None] = mapped_column(Text)
+    """The folder of the first repository in which the agent works, relative to its root. None: the root."""
     git_provider: Mapped[str | None] = mapped_column(String(50))
     more_repositories: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     """Further repositories, as KeptRepository describes them."""
+    submodules: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
+    """The submodules of its repositories, as KeptSubmodule describes them."""
     first_repository: Mapped[str | None] = mapped_column(Text)
     """The identity of the repository that it began with, if its user has named another since. Empty: it began
     without one. None: it is the selected one.

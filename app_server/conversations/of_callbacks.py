@@ -56,6 +56,7 @@ def _request(origin: Conversation, task_id: UUID, title: str, text: str) -> Star
         initial_message=SendMessageRequest(content=[TextContent(text=text)]),
         selected_repository=origin.selected_repository,
         selected_branch=origin.selected_branch,
+        selected_directory=origin.selected_directory,
         git_provider=origin.git_provider,
         more_repositories=more,
         title=title,

@@ -18,6 +18,7 @@ from app_server.egress.egress_log import FURTHER_HOSTS
 from app_server.egress.models import EgressRecord
 from app_server.egress.policy import ALLOWABLE, EgressMode, Policy, Reason
 from app_server.egress.settings import Scope
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 MAX_SHOWN = 50
 
@@ -70,6 +71,7 @@ async def network_of(
 ) -> ConversationNetwork:
     repository = identity_of(conversation)
     repositories = await repositories_of(session, conversation.sandbox_id)
+    await put_team_of_sandbox_first(session, conversation.sandbox_id)
     policy = await settings.policy_of(
         session, config, conversation.user_id, repositories=repositories, sandbox_id=conversation.sandbox_id
     )

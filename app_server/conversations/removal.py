@@ -18,6 +18,7 @@ from app_server.conversations.start import repository
 from app_server.conversations.start.tasks import elsewhere
 from app_server.core.database import Database, now
 from app_server.core.errors import NotFound
+from app_server.events import words
 from app_server.events.log import delete_log
 from app_server.llm_gateway.limits.spending import forget_conversation
 from app_server.sandbox_records.models import Archive, Sandbox, SandboxStatus
@@ -26,6 +27,7 @@ from app_server.sandboxes.service import Sandboxes
 
 logger = logging.getLogger(__name__)
 
+_PER_TRANSACTION = 1000
 _REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
 
 
@@ -71,11 +73,20 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
         await _remove_part(database, sandboxes, conversation)
     else:
         await sandboxes.delete(conversation.sandbox_id)
+    await _forget_words(database, conversation_id)
     async with database.session() as session:
         await delete_log(session, conversation_id)
         await forget_conversation(session, conversation_id)
         await session.execute(delete(StartTask).where(StartTask.id == conversation_id))
         await session.execute(delete(Conversation).where(Conversation.id == conversation_id))
+
+
+async def _forget_words(database: Database, conversation_id: UUID) -> None:
+    """Deletes what the search finds, in short transactions: others write between them."""
+    while True:
+        async with database.session() as session:
+            if await words.delete_some(session, conversation_id, _PER_TRANSACTION) < _PER_TRANSACTION:
+                return
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:

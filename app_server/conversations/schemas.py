@@ -18,6 +18,7 @@ from app_server.conversations.protocol_schemas import (
     MetricsSnapshot,
     PluginSpec,
 )
+from app_server.conversations.repositories.clone_mode import CloneMode
 from app_server.conversations.repositories.more_repositories import (
     MAX_MORE,
     AnotherRepository,
@@ -117,6 +118,11 @@ class StartRequest(_Strict):
     initial_message: SendMessageRequest | None = None
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    selected_directory: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """The folder of the first repository in which the agent works, relative to its root. Null: the root."""
+    clone: CloneMode = CloneMode.FULL
+    submodules: bool = True
+    """Whether the submodules on the host of their repository are fetched. Others never are."""
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     more_repositories: Annotated[list[AnotherRepository], Field(max_length=MAX_MORE)] = []
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None
@@ -187,10 +193,12 @@ class RetryStart(_Strict):
     """The changes for the retry of a failed start. A field that is left out stays as it was.
 
     selected_repository: null also means no change. selected_branch: null means the default branch.
+    selected_directory: null means the root of the repository.
     """
 
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    selected_directory: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
 
 
 class StartStage(BaseModel):
@@ -256,6 +264,7 @@ class AppConversation(BaseModel):
     sandbox_id: Id | None
     selected_repository: str | None
     selected_branch: str | None
+    selected_directory: str | None
     git_provider: str | None
     more_repositories: list[KeptRepository] = []
     title: str | None

@@ -14,9 +14,10 @@ from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.message_schemas import QueuedMessage, SendMessageReply, SendMessageRequest
 from app_server.conversations.models import Conversation, StartStatus, StartTask
-from app_server.conversations.repositories.workplaces import Workplace, checkouts_of
+from app_server.conversations.repositories.workplaces import Workplace, checkouts_of, projects_of
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.sharing.access import Access, require_access, require_no_private_neighbours
+from app_server.conversations.sharing.owning_team import give_to_team, team_for_start
 from app_server.conversations.start import pending_messages as pending
 from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.processors import add_processors
@@ -24,6 +25,7 @@ from app_server.conversations.start.quotas import require_start_quota
 from app_server.conversations.start.request import (
     checked_address,
     checked_more,
+    with_directory,
     with_origin,
     with_parameters,
     with_spec,
@@ -76,9 +78,10 @@ async def start(
     sandbox to be built on.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
-    InvalidRepository (422), Forbidden `repository_not_allowed`, the errors of with_directories,
-    PayloadTooLarge, Conflict `conversation_id_taken`, NotFound `snapshot_not_found`, BadRequest
-    `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound
+    InvalidRepository (422), Forbidden `repository_not_allowed`, `repository_of_team`, the errors of
+    with_directories and with_directory, PayloadTooLarge, Conflict `conversation_id_taken`, NotFound
+    `snapshot_not_found`,
+    BadRequest `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound
     `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of joining.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
@@ -89,14 +92,16 @@ async def start(
     if message:
         _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)
     request = await with_parent(session, user, request)
+    request = with_directory(await with_origin(session, user, request))
+    address = await checked_address(request, user, config.home)
+    more = await checked_more(request, address, user, config.home)
+    # The team decides which settings hold, so it must be known before they are read.
+    owner = await team_for_start(session, user, address, [one.address for one in more])
     profile = await choose_profile(session, user.id, name=request.llm_profile, model=request.llm_model)
     if request.confirmation_mode is not None:
         await require_allowed(
             session, user.id, SettingName.CONFIRMATION_MODE, request.confirmation_mode.value
         )
-    request = await with_origin(session, user, request)
-    address = await checked_address(request, user, config.home)
-    more = await checked_more(request, address, user, config.home)
     secret_url = address.url if address and address.has_credentials else None
     if address and secret_url:
         request = request.model_copy(update={"selected_repository": address.public_url})
@@ -111,29 +116,30 @@ async def start(
         origin=origin,
         takes_any_image=takes_any_image,
         repository=address.identity if address else None,
+        team_id=owner.team.id if owner else None,
     )
     place = await place_of(session, config, newcomer, request)
     await require_start_quota(session, user.id, place.sandbox_id)
-    session.add(
-        Conversation(
-            id=conversation_id,
-            user_id=user.id,
-            sandbox_id=place.sandbox_id,
-            folder=place.folder,
-            selected_repository=request.selected_repository,
-            selected_branch=request.selected_branch,
-            git_provider=request.git_provider,
-            more_repositories=[one.model_dump() for one in more],
-            title=request.title or (title_of(message.model_dump()["content"]) if message else None),
-            trigger=request.trigger,
-            pr_number=request.pr_number or [],
-            parent_conversation_id=request.parent_conversation_id,
-            sub_conversation_ids=[],
-            llm_profile=profile.name,
-            llm_model=profile.model,
-            last_seq=0,
-        )
+    conversation = Conversation(
+        id=conversation_id,
+        user_id=user.id,
+        sandbox_id=place.sandbox_id,
+        folder=place.folder,
+        selected_repository=request.selected_repository,
+        selected_branch=request.selected_branch,
+        selected_directory=request.selected_directory,
+        git_provider=request.git_provider,
+        more_repositories=[one.model_dump() for one in more],
+        title=request.title or (title_of(message.model_dump()["content"]) if message else None),
+        trigger=request.trigger,
+        pr_number=request.pr_number or [],
+        parent_conversation_id=request.parent_conversation_id,
+        sub_conversation_ids=[],
+        llm_profile=profile.name,
+        llm_model=profile.model,
+        last_seq=0,
     )
+    session.add(conversation)
     task = StartTask(
         id=conversation_id,
         user_id=user.id,
@@ -149,6 +155,8 @@ async def start(
         await session.flush()
     except IntegrityError as error:
         raise _id_taken() from error
+    if owner is not None:
+        give_to_team(session, user, conversation, owner)
     await add_processors(session, user.id, conversation_id, request.processors or ())
     if request.parent_conversation_id is not None:
         await join_family(session, user.id, request.parent_conversation_id, conversation_id)
@@ -308,7 +316,9 @@ async def workplace(
         raise Conflict("The repository is not there yet.", code="repository_not_ready")
     is_own = conversation.user_id == user_id
     directory, began = conversation.working_dir, conversation.base_commit
-    return Workplace(client, directory, began, is_own, tuple(checkouts_of(conversation, directory)))
+    checkouts = checkouts_of(conversation, directory)
+    projects = projects_of(checkouts, conversation.selected_directory)
+    return Workplace(client, directory, began, is_own, tuple(checkouts), tuple(projects))
 
 
 async def _known_task(session: AsyncSession, user: User, task_id: UUID) -> StartTask | None:

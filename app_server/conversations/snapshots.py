@@ -63,8 +63,8 @@ async def _require_own_files(session: AsyncSession, conversation: Conversation) 
     residents = await residents_of(session, conversation.sandbox_id)
     if conversation.folder is None and len(residents) > 1:
         raise Conflict(
-            "Others have joined the sandbox that this conversation began alone: their files lie among its.",
+            "Other conversations have joined the sandbox of this conversation: the files of all are mixed.",
             code="sandbox_shared",
-            fix="Push the work, or download its changes. Conversations that begin while sandboxes are shared "
-            "have a directory each, which can be copied.",
+            fix="Push the work, or download its changes. Conversations that start while sandboxes are shared "
+            "have separate directories, and these can be copied.",
         )

@@ -12,7 +12,7 @@ from app_server.core.errors import NotFound
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
 
-_INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "git_provider")
+_INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "selected_directory", "git_provider")
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:

@@ -14,6 +14,7 @@ from app_server.core.encryption import Cipher
 from app_server.llm_gateway.proof import proof_of
 from app_server.settings.fallbacks import fallbacks_of
 from app_server.settings.profile_lookup import callable_profile
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 
 class SwitchProfile(BaseModel):
@@ -40,6 +41,7 @@ async def switch_profile(
     """
     async with database.read() as session:
         conversation = await service.require(session, user_id, conversation_id)
+        await put_team_of_sandbox_first(session, conversation.sandbox_id)
         profile = await callable_profile(session, user_id, profile_name)
         fallbacks = await fallbacks_of(session, user_id, profile)
     sandbox = viewer.sandboxes.running(conversation.sandbox_id)

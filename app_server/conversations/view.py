@@ -111,6 +111,7 @@ class Viewer:
             sandbox_id=conversation.sandbox_id,
             selected_repository=conversation.selected_repository,
             selected_branch=conversation.selected_branch,
+            selected_directory=conversation.selected_directory,
             git_provider=conversation.git_provider,
             more_repositories=KeptRepository.all_of(conversation.more_repositories),
             title=conversation.title,

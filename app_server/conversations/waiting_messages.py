@@ -35,7 +35,7 @@ async def take_back(
     """
     task = await locked_task(session, user_id, conversation_id)
     if not await pending.forget(session, conversation_id, message_id):
-        raise NotFound("No such message waits: the agent has it.", code="message_not_waiting")
+        raise NotFound("This message does not wait any more: the agent has it.", code="message_not_waiting")
     if task.status == StartStatus.STARTING_CONVERSATION:
         raise Conflict("The message is being handed to the agent.", code="message_on_its_way")
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)

@@ -125,7 +125,7 @@ def parse_host(text: str) -> str:
     except ValueError:
         return _parse_name(text)
     if isinstance(address, IPv6Address) and address.scope_id is not None:
-        raise BadHost("An address of one link alone cannot be called.")
+        raise BadHost("A link-local address cannot be called.")
     return str(address)
 
 
@@ -136,11 +136,11 @@ def parse_rule(text: str) -> HostRule:
     if (found := _PORT.search(rest)) and (rest.count(":") == 1 or "]:" in rest):
         rest, port = rest[: found.start()], int(found[1])
         if not 1 <= port <= 65535:
-            raise BadHost(f"{port} is no port.")
+            raise BadHost(f"{port} is not a port number.")
     is_wildcard = rest.startswith("*.")
     host = parse_host(rest.removeprefix("*.") if is_wildcard else rest)
     if is_wildcard and is_address(host):
-        raise BadHost("There is nothing below an address.")
+        raise BadHost("An IP address has no names below it.")
     return HostRule(host, port, is_wildcard)
 
 
@@ -185,7 +185,7 @@ def _is_public(address: Address) -> bool:
 def _parse_name(text: str) -> str:
     name = text.lower().removesuffix(".")
     if not _NAME.fullmatch(name):
-        raise BadHost("That is no name of a host.")
+        raise BadHost("This is not the name of a host.")
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         raise BadHost("An address has to be written in full, as four decimal numbers or as IPv6.")
     return name

@@ -27,10 +27,18 @@ class Background:
         return task
 
     def run_forever(
-        self, step: Callable[[], Awaitable[None]], *, name: str, interval_seconds: float
+        self,
+        step: Callable[[], Awaitable[None]],
+        *,
+        name: str,
+        interval_seconds: float,
+        pauses_first: bool = False,
     ) -> asyncio.Task[None]:
-        """Repeats `step` with a pause between; a failing step is logged and tried again."""
-        return self.start(_repeat(step, name, interval_seconds), name=name)
+        """Repeats `step` with a pause between; a failing step is logged and tried again.
+
+        `pauses_first`: the first step comes after a pause, not at once.
+        """
+        return self.start(_repeat(step, name, interval_seconds, pauses_first), name=name)
 
     async def close(self) -> None:
         tasks = list(self._tasks)
@@ -67,7 +75,11 @@ async def finish(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-async def _repeat(step: Callable[[], Awaitable[None]], name: str, interval_seconds: float) -> None:
+async def _repeat(
+    step: Callable[[], Awaitable[None]], name: str, interval_seconds: float, pauses_first: bool
+) -> None:
+    if pauses_first:
+        await asyncio.sleep(interval_seconds)
     while True:
         try:
             await step()

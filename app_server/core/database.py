@@ -174,8 +174,8 @@ async def on_database_error(request: Request, error: Exception) -> JSONResponse:
         request,
         status=503,
         code="database_unavailable",
-        detail="The database cannot do its work at the moment. Nothing was changed.",
-        fix="Look whether the server's disk is full and its database answers, then try again.",
+        detail="The database cannot work at the moment. Nothing was changed.",
+        fix="Check that the server's disk has space and that its database answers, then try again.",
         headers={"Retry-After": "5"},
     )
 

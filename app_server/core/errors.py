@@ -83,7 +83,10 @@ StartCode = Literal[
     "repository_not_found",
     "repository_not_allowed",
     "repository_clone_failed",
+    "certificate_not_trusted",
     "branch_not_found",
+    "directory_not_found",
+    "directory_outside_repository",
     "setup_script_failed",
     "llm_profile_not_found",
     "setting_enforced",
@@ -312,5 +315,5 @@ async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
         request,
         status=500,
         code="internal_error",
-        detail="Something went wrong on our side. The server's log has the cause under this request id.",
+        detail="Slipway had an internal error. The server's log has the cause under this request id.",
     )

@@ -232,7 +232,7 @@ class RedisPubSub:
         self._listening = asyncio.Event()
         self._tasks = [
             asyncio.create_task(self._stay_connected(), name="redis"),
-            asyncio.create_task(self._look_while_away(), name="redis is away"),
+            asyncio.create_task(self._look_while_away(), name="redis cannot be reached"),
         ]
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None:
@@ -276,7 +276,7 @@ class RedisPubSub:
                     group.create_task(self._send(client))
             except* (RedisError, OSError) as errors:
                 if not self._is_away:
-                    logger.warning("redis is away", extra={"error": str(errors.exceptions[0])})
+                    logger.warning("redis cannot be reached", extra={"error": str(errors.exceptions[0])})
             finally:
                 self._go_on_alone()
             await asyncio.sleep(RECONNECT_SECONDS)
@@ -367,7 +367,9 @@ async def require_redis(url: str) -> None:
     except (RedisError, OSError) as error:
         if isinstance(error.__context__, socket.gaierror) or isinstance(error.__cause__, socket.gaierror):
             raise ConfigurationError(wrong.format("its host has no address")) from None
-        logger.warning("redis is away; streams look into the database meanwhile", extra={"error": str(error)})
+        logger.warning(
+            "redis cannot be reached; streams read the database meanwhile", extra={"error": str(error)}
+        )
 
 
 def make_pubsub(redis_url: str | None) -> PubSub:

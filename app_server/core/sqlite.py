@@ -1,8 +1,9 @@
 """SQLite as this server uses it: waiting for the write lock, durability, and threads.
 
-The driver runs every step of a statement in a thread. This suits long statements. For a statement that finds
-a row by its index, the switch between threads costs much more than the statement itself. So there is a second
-kind of connection, which leaves the event loop's thread only where it may have to wait.
+The driver runs every step of a statement in a thread. This suits long statements, and only those of its steps
+that touch the data. For a statement that finds a row by its index, the switch between threads costs much more
+than the statement itself. So there is a second kind of connection, which leaves the event loop's thread only
+where it may have to wait.
 """
 
 import asyncio
@@ -17,14 +18,14 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-_BEGIN_TO_WRITE = "BEGIN IMMEDIATE"
+_BEGIN_TO_READ, _BEGIN_TO_WRITE = "BEGIN", "BEGIN IMMEDIATE"
 _TURN_SECONDS = 5.0
 """A writer that has waited for its turn for so long asks SQLite itself, as if there were no turns."""
 
 
 def create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """Creates an engine whose connections run all work in threads, and one whose connections use threads only
-    to wait for locks and disks. The writers of both wait in one queue.
+    """Creates an engine whose connections run all statements in threads, and one whose connections use
+    threads only to wait for locks and disks. The writers of both wait in one queue.
     """
     turns = WriteTurns()
     return _engine(url, _OrderedConnection, turns), _engine(url, _BriefConnection, turns)
@@ -105,6 +106,8 @@ class _OrderedConnection(aiosqlite.Connection):
         super().__init__(connector, iter_chunk_size=64)
         self._thread.daemon = True  # as the dialect has it for its own ones
         self._turns = turns
+        self._in_thread: set[object] = set()
+        self._is_writing = False
 
     async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         begins = _BEGIN_TO_WRITE in args[:1]
@@ -117,28 +120,11 @@ class _OrderedConnection(aiosqlite.Connection):
             if begins:
                 self._turns.give_back(self)
             raise
+        if begins or ends:
+            self._is_writing = begins
         if ends:
             self._turns.give_back(self)
         return result
-
-    async def _run(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return await super()._execute(fn, *args, **kwargs)  # type: ignore[no-untyped-call]
-
-    def stop(self) -> asyncio.Future[Any] | None:
-        self._turns.give_back(self)
-        return super().stop()
-
-
-class _BriefConnection(_OrderedConnection):
-    """A connection that runs most statements in the event loop's thread.
-
-    Readers and the holder of the write lock do not wait for others. Only getting the write lock and writing
-    to the disk may take long.
-    """
-
-    def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
-        super().__init__(connector, turns)
-        self._in_thread: set[object] = set()
 
     async def _run(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         # A cancelled step may still run in its thread. Then all further steps must wait behind it.
@@ -153,7 +139,26 @@ class _BriefConnection(_OrderedConnection):
             finally:
                 self._in_thread.discard(token)
 
-        return await super()._run(in_thread)
+        return await super()._execute(in_thread)  # type: ignore[no-untyped-call]
+
+    def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+        """Whether this step may take long. The steps that begin and end reading do not."""
+        if fn == self._conn.rollback:
+            return self._is_writing
+        is_instant = getattr(fn, "__name__", None) in {"cursor", "close"} or args[:1] == (_BEGIN_TO_READ,)
+        return fn == self._conn.close or not is_instant
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        self._turns.give_back(self)
+        return super().stop()
+
+
+class _BriefConnection(_OrderedConnection):
+    """A connection that runs most statements in the event loop's thread.
+
+    Readers and the holder of the write lock do not wait for others. Only getting the write lock and writing
+    to the disk may take long.
+    """
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
         return fn in (self._conn.commit, self._conn.close) or _BEGIN_TO_WRITE in args[:1]
@@ -179,4 +184,4 @@ def _begin(connection: Connection) -> None:
     # A deferred transaction that reads, then writes, fails at once with "database is locked" when another
     # wrote meanwhile; taking the write lock first makes it wait its turn instead.
     read_only = connection.get_execution_options().get("read_only", False)
-    connection.exec_driver_sql("BEGIN" if read_only else _BEGIN_TO_WRITE)
+    connection.exec_driver_sql(_BEGIN_TO_READ if read_only else _BEGIN_TO_WRITE)

@@ -52,7 +52,7 @@ def home_sentence(home: Path, error: OSError) -> str:
             f"{error.filename or home} cannot be written: give it to the user of Slipway, {_OR_ANOTHER_HOME}."
         )
     where = f" ({error.filename})" if error.filename else ""
-    return f"{home} cannot be used: {error.strerror or error}{where}. Repair that, {_OR_ANOTHER_HOME}."
+    return f"{home} cannot be used: {error.strerror or error}{where}. Fix that, {_OR_ANOTHER_HOME}."
 
 
 def database_sentence(config: Config, error: BaseException | None) -> str | None:
@@ -89,9 +89,9 @@ def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
             "user of Slipway."
         )
     if code == sqlite3.SQLITE_IOERR:
-        return f"The database {place} cannot be read or written ({error}): see to its disk."
+        return f"The database {place} cannot be read or written ({error}): check its disk."
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return f"The database {place} is locked by another program: end that."
+        return f"The database {place} is locked by another program: end that program."
     return None
 
 
@@ -117,6 +117,6 @@ def _is_understood(config: Config) -> bool:
 
 _OR_ANOTHER_HOME = "or choose another directory with --home or SLIPWAY_HOME"
 _WRONG_URL = (
-    "SLIPWAY_DATABASE_URL is no URL of a database that Slipway can use: write it like "
+    "SLIPWAY_DATABASE_URL is not a URL of a database that Slipway can use: write it like "
     "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, or unset it"
 )

@@ -29,8 +29,8 @@ def connect() -> "DockerClient":
             raise StartFailure(
                 "docker_not_permitted",
                 "The Docker engine refuses this user.",
-                fix="Add the user to the group `docker` (`usermod -aG docker NAME`) and sign in anew, or set "
-                "SLIPWAY_SANDBOX=process.",
+                fix="Add the user to the group `docker` (`usermod -aG docker NAME`) and sign in again, or "
+                "set SLIPWAY_SANDBOX=process.",
             ) from error
         raise unavailable(f"The Docker engine does not answer: {error}") from error
 
@@ -63,7 +63,7 @@ def _api_version() -> str:
 
 def unavailable(
     cause: str,
-    fix: str = "Start Docker and see that `docker info` works for this user, or set SLIPWAY_SANDBOX=process.",
+    fix: str = "Start Docker, check that `docker info` works for this user, or set SLIPWAY_SANDBOX=process.",
 ) -> StartFailure:
     return StartFailure("docker_unavailable", cause, fix=fix)
 

@@ -56,7 +56,7 @@ _MEANINGS = (
     _Meaning(
         ("is already in use by container", "marked for removal", "removal of container"),
         "sandbox_name_taken",
-        "A container that is not ours, or still goes, has the name of the sandbox's.",
+        "Another container, or one that is still being removed, has the name of the sandbox's container.",
         "Retry; if it persists, remove that container: docker rm -f NAME",
     ),
     _Meaning(
@@ -73,8 +73,8 @@ _MEANINGS = (
             "no such file or directory: unknown",
         ),
         "sandbox_image_wrong",
-        "The sandbox image has no agent server that could be started.",
-        "Name an image made from one of ours in SLIPWAY_SANDBOX_IMAGE, or unset it to have one built.",
+        "The sandbox image has no agent server that can be started.",
+        "Set SLIPWAY_SANDBOX_IMAGE to an image that is based on Slipway's, or unset it to have one built.",
     ),
     _Meaning(
         ("unknown runtime", "invalid runtime name"),
@@ -94,5 +94,5 @@ def explain(refusal: str) -> StartFailure:
     return StartFailure(
         "sandbox_start_failed",
         f"The Docker engine refused: {refusal}",
-        fix="Retry the start; if it persists, look into the log of the Docker engine.",
+        fix="Retry the start; if it persists, read the log of the Docker engine.",
     )

@@ -129,7 +129,7 @@ def _ask(
 
 def _check_git() -> Finding:
     if shutil.which("git"):
-        return well("git", "git is there.")
+        return well("git", "git is installed.")
     return failed("git", "git is not installed: no repository can be cloned.", "apt-get install git")
 
 
@@ -140,7 +140,7 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
         if not uses_processes or config.process_isolation == "none":
             return well("bubblewrap", f"{error.cause} It is not needed here.")
         report = failed if config.process_isolation == "bubblewrap" else warned
-        cause = f"{error.cause} Agents run without walls around them."
+        cause = f"{error.cause} Agents are not isolated."
         return report("bubblewrap", cause, error.fix, "bubblewrap_unavailable")
     if uses_processes and config.process_isolation == "none":
         return warned(
@@ -153,15 +153,15 @@ def _check_walls(config: Config, *, uses_processes: bool) -> Finding:
 
 def _check_policy(config: Config, *, is_walled: bool) -> Finding:
     if is_walled:
-        way = f"Commands have no way out but the app server's: SLIPWAY_EGRESS={config.egress} holds for all."
+        way = f"Commands reach the network only through the app server: SLIPWAY_EGRESS={config.egress}."
         return well("network", way)
     if config.egress == "open":
         return well("network", "Processes share this machine's network, and SLIPWAY_EGRESS=open.")
     return warned(
         "network",
-        f"Processes share this machine's network: SLIPWAY_EGRESS={config.egress} holds only for "
-        "programs that heed http_proxy.",
-        "Install bubblewrap, or use Docker sandboxes: these have no other way out.",
+        f"Processes share this machine's network: SLIPWAY_EGRESS={config.egress} applies only to "
+        "programs that use http_proxy.",
+        "Install bubblewrap, or use Docker sandboxes: all their traffic goes through the app server.",
     )
 
 
@@ -172,9 +172,9 @@ def _check_builders(config: Config) -> list[Finding]:
     return [
         warned(
             "image builds",
-            "SLIPWAY_SANDBOX_SPECS=everybody: every user may run commands in builds, which are "
-            "not walled in as sandboxes are: as root, with a network, beside the engine.",
-            "Unset SLIPWAY_SANDBOX_SPECS, so that only admins may, or see that you trust all users so far.",
+            "SLIPWAY_SANDBOX_SPECS=everybody: every user can run commands in builds. Builds are not isolated "
+            "like sandboxes: they run as root, with a network, on the machine of the engine.",
+            "Unset SLIPWAY_SANDBOX_SPECS to allow only admins, or make sure that all users are trusted.",
         )
     ]
 
@@ -226,16 +226,20 @@ async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
     except StartFailure as failure:
         return [fails_starts("probe sandbox", failure)]
     except AppError as error:
-        return [failed("probe sandbox", error.detail, error.fix or "Build the image anew.")]
+        return [failed("probe sandbox", error.detail, error.fix or "Build the image again.")]
     except OSError as error:
         return [
-            failed("probe sandbox", str(error), "See that SLIPWAY_HOME is a directory of yours with room.")
+            failed(
+                "probe sandbox",
+                str(error),
+                "Make sure that SLIPWAY_HOME is your directory and has free space.",
+            )
         ]
     finally:
         await backend.close()
     seconds = time.monotonic() - began
     return [
-        well("probe sandbox", f"One was up, answered and was removed in {seconds:.1f} s."),
+        well("probe sandbox", f"A test sandbox started, answered and was removed in {seconds:.1f} s."),
         _judge_browser(backend, config, has_one=_BROWSER in usable_tools),
         *(_judge_screen(one, backend, config) for one in plugins if one.port is not None),
     ]
@@ -250,7 +254,7 @@ def _judge_browser(backend: Backend, config: Config, *, has_one: bool) -> Findin
         fix = f"Put chromium into {config.sandbox_image}, or build it from an image of the flavour full."
     else:
         fix = "SLIPWAY_SANDBOX_FLAVOUR=full; slipway images build --flavour full makes its image."
-    return warned("browser", "Agents have none: they cannot look at the pages they make.", fix)
+    return warned("browser", "Agents have no browser: they cannot look at the pages that they make.", fix)
 
 
 def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -> Finding:

@@ -73,7 +73,11 @@ def check_image(client: "DockerClient", config: Config) -> list[Finding]:
         return [warned("image", f"{wanted} is not there; the first start has to wait for it.", fix)]
     if unfit := judge_image(client, wanted):
         return [warned("image", unfit.cause, unfit.fix, unfit.code)]
-    more = f" {len(left_over)} others that nothing needs can go: slipway images prune." if left_over else ""
+    more = (
+        f" {len(left_over)} other images are not used. To remove them: slipway images prune."
+        if left_over
+        else ""
+    )
     return [well("image", f"{wanted} is there.{more}")]
 
 
@@ -131,8 +135,8 @@ def _check_workspace_size(client: "DockerClient", config: Config) -> Finding:
     if limit.kept_by == "watch":
         return warned(
             "workspace size",
-            f"A sandbox is stopped when its workspace holds more than {size}, which is looked at now and "
-            f"then: it can overrun that for a moment. A separate disk is not possible here: {limit.reason}",
+            f"A sandbox is stopped when its workspace holds more than {size}, which is measured now and "
+            f"then: it can exceed that for a moment. A separate disk is not possible here: {limit.reason}",
             "Run Slipway as root beside its engine.",
         )
     if reason:

@@ -57,7 +57,7 @@ async def check_database(config: Config) -> list[Finding]:
     if damage:
         fix = "Restore it from a backup, or move it away to begin with an empty one."
         return [failed("database", f"The database {config.database_file} is damaged: {damage}.", fix)]
-    return [well("database", "It is whole." if config.database_file else "It answers.")]
+    return [well("database", "The database is intact." if config.database_file else "It answers.")]
 
 
 def _damage(file: Path) -> str | None:

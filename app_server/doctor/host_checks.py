@@ -44,18 +44,18 @@ async def _ask(name: str, host: Host) -> list[Finding]:
 
 def _judge_version(name: str, info: HostInfo) -> Finding:
     if info.version == VERSION:
-        return well(name, f"Slipway {info.version} with Docker {info.engine} answers, and takes the token.")
+        return well(name, f"Slipway {info.version} with Docker {info.engine} answers, and accepts the token.")
     cause = f"It runs Slipway {info.version}, this is {VERSION}."
-    return warned(name, cause, "Run the same version on both: sandboxes get that of their host.")
+    return warned(name, cause, "Run the same version on both: sandboxes use the version of their host.")
 
 
 def _judge_memory(name: str, info: HostInfo) -> Finding:
     slots = info.capacity_bytes // info.sandbox_memory_bytes
     room = f"{info.capacity_bytes / GIBIBYTE:.1f} GiB"
     if slots:
-        return well(name, f"Its sandboxes may fill {room} together: {slots} of them.")
+        return well(name, f"Its sandboxes may use {room} together, enough for {slots} sandboxes.")
     fix = "Raise SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES there, or lower SLIPWAY_SANDBOX_MEMORY_BYTES."
-    return failed(name, f"{room} do not hold one sandbox.", fix, "sandbox_larger_than_total")
+    return failed(name, f"{room} are not enough for one sandbox.", fix, "sandbox_larger_than_total")
 
 
 def _judge_image(name: str, info: HostInfo) -> Finding:
@@ -79,4 +79,6 @@ async def _probe(name: str, host: Host) -> Finding:
             await asyncio.sleep(POLL_SECONDS)
     finally:
         await host.delete(sandbox_id)
-    return well(name, f"A sandbox was up, answered and was removed in {time.monotonic() - began:.1f} s.")
+    return well(
+        name, f"A test sandbox started, answered and was removed in {time.monotonic() - began:.1f} s."
+    )

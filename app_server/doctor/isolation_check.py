@@ -19,7 +19,7 @@ _RUNTIME_ROOT = Path(__file__).resolve().parents[2]
 _FIX = (
     "Allow namespaces (sysctl user.max_net_namespaces, user.max_pid_namespaces, user.max_mnt_namespaces and "
     "user.max_ipc_namespaces above 0); in a container, leave /proc unmasked. Or set "
-    "SLIPWAY_PROCESS_ISOLATION=none, without any walls."
+    "SLIPWAY_PROCESS_ISOLATION=none, without isolation."
 )
 
 
@@ -28,7 +28,9 @@ def check_room() -> Finding:
     said = _try()
     if said:
         return failed(_NAME, f"No process sandbox starts here. {said}", _FIX, "agent_server_ended")
-    return well(_NAME, "Commands run apart from the agent server, in a network without a way out.")
+    return well(
+        _NAME, "Commands are isolated from the agent server, in a network without access to the outside."
+    )
 
 
 def _try() -> str:

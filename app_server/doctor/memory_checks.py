@@ -49,7 +49,7 @@ def _check_total(there: int, total: int | None, each: int) -> Finding:
             f"All sandboxes together may have {_gib(total)}, but the engine's machine has {_gib(there)}: "
             "when they fill it, the kernel ends processes, perhaps this server's.",
             f"Unset SLIPWAY_SANDBOX_MEMORY_TOTAL_BYTES ({OVERCOMMIT:g} times the memory then), or set "
-            f"{there}, with which nothing is promised twice.",
+            f"{there}, so that no memory is given out twice.",
         )
     return well("memory total", f"Sandboxes share {_gib(total)} of {_gib(there)}, further ones wait.")
 
@@ -72,7 +72,8 @@ def _check_pool(size: int, shared: int, config: Config) -> Finding:
 def _unenforced() -> Finding:
     return warned(
         "memory limit",
-        "The engine does not hold sandboxes to their memory: one of them can use up all of the machine's.",
+        "The engine does not enforce the memory limit of sandboxes: one of them can use up all of the "
+        "machine's memory.",
         "Boot the kernel with cgroup_enable=memory swapaccount=1, or use cgroup v2; where the engine runs "
         "rootless, have systemd delegate the memory controller to its user.",
     )

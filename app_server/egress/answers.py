@@ -22,7 +22,7 @@ NOT_A_SANDBOX = ProxyAnswer(
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
     "not_authenticated",
     "Slipway: only a sandbox may pass here",
-    "Only a sandbox's session key opens the way out.",
+    "This proxy needs the session key of a sandbox.",
 )
 KEY_EXPIRED = ProxyAnswer(
     HTTPStatus.SERVICE_UNAVAILABLE,
@@ -39,8 +39,8 @@ TOO_MANY = ProxyAnswer(
 BROKEN = ProxyAnswer(
     HTTPStatus.BAD_GATEWAY,
     "broken_answer",
-    "Slipway: the other side broke off",
-    "The host did not answer in HTTP, or broke off before it had.",
+    "Slipway: the host closed the connection",
+    "The host did not answer in HTTP, or closed the connection before its answer was complete.",
 )
 NO_TRACE = ProxyAnswer(
     HTTPStatus.METHOD_NOT_ALLOWED,
@@ -66,9 +66,7 @@ def answer_to(reason: Reason, host: str, port: int) -> ProxyAnswer:
     place = f"{host}:{port}"
     why, fix = (text.format(place=place, host=host) for text in _WORDS[reason])
     phrase = f"Slipway: {why}" + (", your user can allow it in the chat" if reason == "not_allowed" else "")
-    return ProxyAnswer(
-        _STATUS.get(reason, HTTPStatus.FORBIDDEN), reason, phrase, f"Not let through: {why}. {fix}"
-    )
+    return ProxyAnswer(_STATUS.get(reason, HTTPStatus.FORBIDDEN), reason, phrase, f"Refused: {why}. {fix}")
 
 
 _WORDS = {
@@ -85,7 +83,7 @@ _WORDS = {
         "The user can switch it on under Network in the settings.",
     ),
     Reason.BAD_HOST: (
-        "that is no name of a host",
+        "this is not the name of a host",
         "Write names in letters, addresses as four decimal numbers or as IPv6.",
     ),
     Reason.PRIVATE_ADDRESS: (
@@ -95,12 +93,12 @@ _WORDS = {
     Reason.UNKNOWN_HOST: ("{host} cannot be found in the DNS", "Check how the name is written."),
     Reason.UNREACHABLE: ("{place} does not answer", "Check the port, and that the host is up."),
     Reason.OTHER_NAME: (
-        "the connection to {place} asks for another name than that",
-        "Ask for the host that is meant.",
+        "the connection to {place} names another host",
+        "Use the same host name for the connection and the request.",
     ),
-    Reason.NOT_TLS: ("what was sent to {place} is no TLS", "Use https there."),
+    Reason.NOT_TLS: ("what was sent to {place} is not TLS", "Use https there."),
     Reason.NOT_TRUSTED: (
-        "TLS with {place} failed at this end",
+        "TLS with {place} failed in the sandbox",
         "Trust the certificates that SSL_CERT_FILE names: Slipway reads what goes to this host.",
     ),
     Reason.UPSTREAM_REFUSED: (
@@ -108,16 +106,16 @@ _WORDS = {
         "Ask the administrator of that proxy, or name the host in NO_PROXY.",
     ),
     Reason.GIT_WRITE: (
-        "{host} is a git host of the user, and is changed through Slipway's git proxy alone",
+        "{host} is a git host of the user, and changes there must go through Slipway's git proxy",
         "Push to the conversation's repository, at the address that git remote -v shows.",
     ),
     Reason.FOREIGN_CREDENTIAL: (
-        "{host} is a git host of the user, and takes no credential that the sandbox sends",
+        "{host} is a git host of the user, and Slipway does not pass on a credential of the sandbox to it",
         "Read without one. The user can add a credential for the host under Network in the settings.",
     ),
     Reason.BAD_CERTIFICATE: (
         "the certificate of {place} cannot be verified",
-        "Nothing was sent. Check the host's certificate, and what Slipway's machine trusts.",
+        "Nothing was sent. Check the host's certificate, and the certificates that Slipway's machine trusts.",
     ),
 }
 _STATUS = {

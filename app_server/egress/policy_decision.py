@@ -32,6 +32,7 @@ from app_server.http.outgoing_proxy import Scheme, Upstream, UpstreamProxy
 from app_server.mcp_servers.brokered_variables import BrokeredVariable, brokered_variables
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import authenticate_patiently, is_revoked
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
 """Returns the repository identity of each conversation in a sandbox; None for one without a repository."""
@@ -133,6 +134,7 @@ class PolicyDecisions:
         user_id = target.user_id
         async with self._decisions.of(target.sandbox_id), self._database.read() as session:
             repositories = await self._repositories_of(session, target.sandbox_id)
+            await put_team_of_sandbox_first(session, target.sandbox_id)
             variables = await brokered_variables(session, self._cipher, user_id)
             policy = await self._policy(session, user_id, target.sandbox_id, repositories, variables)
             if reason := policy.refusal(host, target.port):
@@ -169,6 +171,7 @@ class PolicyDecisions:
             if sandbox is None or sandbox.status not in _UP:
                 return set(targets)
             repositories = await self._repositories_of(session, sandbox_id)
+            await put_team_of_sandbox_first(session, sandbox_id)
             variables = await brokered_variables(session, self._cipher, sandbox.user_id)
             policy = await self._policy(session, sandbox.user_id, sandbox_id, repositories, variables)
         return {target for target in targets if policy.refusal(target.host, target.port)}

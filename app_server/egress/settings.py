@@ -169,7 +169,7 @@ async def _about(
 def _few(hosts: list[str]) -> list[str]:
     if len(hosts) > MAX_HOSTS:
         raise Conflict(
-            f"{MAX_HOSTS} hosts are as many as can be listed.",
+            f"{MAX_HOSTS} hosts are listed already, which is the limit.",
             code="too_many_hosts",
             fix="Use *.name for all hosts below a name, or remove some.",
         )

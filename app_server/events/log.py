@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app_server.core.errors import BadRequest, Conflict
 from app_server.core.pagination import decode_page_id, encode_page_id
 from app_server.core.pubsub import Frame
-from app_server.events import blobs
+from app_server.events import blobs, words
 from app_server.events.blobs import StoredForm
 from app_server.events.models import StoredEvent
 from app_server.events.schemas import DurableFrame, durable_frame
@@ -74,6 +74,7 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
         rows = [_row(conversation_id, *pair) for pair in zip(new, kept, strict=True)]
         await session.execute(insert(StoredEvent), rows)
         await blobs.add(session, conversation_id, (blob for one in kept for blob in one.blobs))
+        await words.add(session, conversation_id, new)
     return Appended(last + len(new), new)
 
 
@@ -145,7 +146,7 @@ async def search(
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
-    at = None if page_id is None else _page_position(page_id)
+    at = None if page_id is None else page_position(page_id)
     columns: list[InstrumentedAttribute[Any]]
     if criteria.timestamp_from is None and criteria.timestamp_before is None:
         columns = [StoredEvent.seq]
@@ -159,8 +160,8 @@ async def search(
     rows = (await session.execute(query)).all()
     shown = [(body, references if full else None) for _, body, references in rows[:limit]]
     items = ",".join(await blobs.whole(session, conversation_id, shown))
-    next_page_id = f'"{encode_page_id("events", str(rows[limit - 1][0]))}"' if len(rows) > limit else "null"
-    return f'{{"items":[{items}],"next_page_id":{next_page_id}}}'
+    following = next_page([seq for seq, *_ in rows], limit)
+    return f'{{"items":[{items}],"next_page_id":{following}}}'
 
 
 async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFilter) -> int:
@@ -190,6 +191,8 @@ async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> d
 
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
+    """Deletes all events. See `words.delete_some` for a long log."""
+    await words.delete_some(session, conversation_id)
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
     await blobs.delete_all(session, conversation_id)
 
@@ -236,14 +239,19 @@ def _row(conversation_id: UUID, frame: DurableFrame, kept: StoredForm) -> dict[s
 
 
 def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFilter) -> Select[*Columns]:
-    query = query.where(StoredEvent.conversation_id == conversation_id)
+    return query.where(StoredEvent.conversation_id == conversation_id, *conditions(criteria))
+
+
+def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
+    """Returns what the criteria require of an event."""
+    found: list[ColumnElement[bool]] = []
     if criteria.kind is not None:
-        query = query.where(StoredEvent.kind == criteria.kind)
+        found.append(StoredEvent.kind == criteria.kind)
     if criteria.timestamp_from is not None:
-        query = query.where(StoredEvent.timestamp >= criteria.timestamp_from)
+        found.append(StoredEvent.timestamp >= criteria.timestamp_from)
     if criteria.timestamp_before is not None:
-        query = query.where(StoredEvent.timestamp < criteria.timestamp_before)
-    return query
+        found.append(StoredEvent.timestamp < criteria.timestamp_before)
+    return found
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
@@ -256,7 +264,13 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
     return columns > known if ascending else columns < known
 
 
-def _page_position(page_id: str) -> int:
+def next_page(seqs: Sequence[int], limit: int) -> str:
+    """Returns the id of the page after one of `limit` events as JSON. `seqs`: one more, if there is one."""
+    return f'"{encode_page_id("events", str(seqs[limit - 1]))}"' if len(seqs) > limit else "null"
+
+
+def page_position(page_id: str) -> int:
+    """Returns the position of the last event before the page. Raises BadRequest `bad_page_id`."""
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:
         raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")

@@ -265,3 +265,26 @@ class EventWindow(BaseModel):
     log_seq: int
     state: list[WindowEvent] | None
     events: list[WindowEvent]
+
+
+class MatchPart(BaseModel):
+    """A part of a passage. `is_match`: whether it is a word that was searched for."""
+
+    text: str
+    is_match: bool
+
+
+class EventMatch(BaseModel):
+    """Where an event matches. `passage`: about 200 characters around the first match, in parts."""
+
+    event_id: str
+    seq: int
+    passage: list[MatchPart]
+
+
+class FoundEvents(BaseModel):
+    """A page of events. `matches`: only with `query`, one for each item."""
+
+    items: list[dict[str, Any]]
+    next_page_id: str | None = None
+    matches: list[EventMatch] = []

@@ -99,7 +99,7 @@ def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID 
 
 def ended() -> NotAuthenticated:
     return NotAuthenticated(
-        "This key does not open this agent server, or has ended.",
+        "This key is not valid for this agent server, or has expired.",
         code="session_key_invalid",
         fix="Read the conversation or the sandbox again: its session_api_key is a valid one.",
     )

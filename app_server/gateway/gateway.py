@@ -171,9 +171,9 @@ class Gateway:
         token = connection.cookies.get(self._cookie)
         if token is None:
             raise NotAuthenticated(
-                "This page is open to those who have a link to it.",
+                "This page can be opened only with a link.",
                 code="link_required",
-                fix="Open the port in Slipway, or ask its owner for a new link: an old one may have ended.",
+                fix="Open the port in Slipway, or ask its owner for a new link: an old one may have expired.",
             )
         _require_own_page(connection, place)
         return links.read(connection.state.cipher, token)
@@ -394,5 +394,5 @@ def _unreachable(reason: str) -> BadGateway:
     return BadGateway(
         f"The sandbox's agent server does not answer: {reason}",
         code="agent_server_error",
-        fix="Try again in a moment: a sandbox that stopped is started again by itself.",
+        fix="Try again in a moment: Slipway restarts a sandbox that has stopped.",
     )

@@ -62,7 +62,7 @@ def read(cipher: Cipher, token: str) -> PreviewGrant:
         try:
             claims = jwt.decode(token, key, algorithms=[_ALGORITHM], options={"require": ["exp"]})
         except jwt.ExpiredSignatureError:
-            raise expired("This link has come to its end.") from None
+            raise expired("This link has expired.") from None
         except jwt.InvalidTokenError:
             continue
         if "by" not in claims:
@@ -78,7 +78,7 @@ def read(cipher: Cipher, token: str) -> PreviewGrant:
             to_agent_server=claims.get("agent", False),
             conversation_id=UUID(claims["conversation"]) if "conversation" in claims else None,
         )
-    raise NotFound("This link is none of ours.", code="link_unknown", fix=_FIX)
+    raise NotFound("This is not a link of this server.", code="link_unknown", fix=_FIX)
 
 
 def expired(detail: str) -> Gone:

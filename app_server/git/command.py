@@ -5,11 +5,13 @@ import contextlib
 import os
 import signal
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app_server.git.certificate_authorities import authorities_file
 from app_server.git.pinned_git import GitConnectionOptions
+from app_server.http.additional_trust import AdditionalTrust
 
 OUTPUT_CHARACTERS = 8192
 _PASSED_ON = ("PATH", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
@@ -37,12 +39,19 @@ _ANSWER = (
 @dataclass(frozen=True)
 class Credentials:
     """A user name and a password. git sends them only to the server at `origin` (scheme, host and port), even
-    after a redirect.
+    after a redirect. `authorities`: certificates as PEM that vouch for this server, beside the usual
+    authorities.
     """
 
     origin: str
     username: str
     password: str
+    authorities: str | None = None
+
+    @property
+    def trust(self) -> AdditionalTrust | None:
+        """The authorities for HTTP clients. None if there are none."""
+        return AdditionalTrust(self.authorities, (self.origin,)) if self.authorities else None
 
 
 @dataclass(frozen=True)
@@ -77,25 +86,26 @@ async def run_git(
     Raises GitTimeout after `timeout_seconds`. No process of this git command is left at the end, also after
     an error.
     """
-    process = await asyncio.create_subprocess_exec(
-        *_program(largest_file_bytes),
-        *arguments,
-        cwd=directory,
-        env=_environment(directory, credentials, way or GitConnectionOptions()),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    tail = _Tail()
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            await _follow(process, tail, report)
-            return GitResult(await process.wait(), tail.text)
-    except TimeoutError:
-        raise GitTimeout(tail.text) from None
-    finally:
-        await _end(process)
+    with _trusted(credentials) as trusted:
+        process = await asyncio.create_subprocess_exec(
+            *_program(largest_file_bytes),
+            *arguments,
+            cwd=directory,
+            env=_environment(directory, credentials, way or GitConnectionOptions(), trusted),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+        tail = _Tail()
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await _follow(process, tail, report)
+                return GitResult(await process.wait(), tail.text)
+        except TimeoutError:
+            raise GitTimeout(tail.text) from None
+        finally:
+            await _end(process)
 
 
 def _program(largest_file_bytes: int | None) -> tuple[str, ...]:
@@ -145,8 +155,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _environment(home: Path, credentials: Credentials | None, way: GitConnectionOptions) -> dict[str, str]:
-    settings, secrets = {**_SETTINGS, **way.settings}, {}
+def _environment(
+    home: Path, credentials: Credentials | None, way: GitConnectionOptions, trusted: Mapping[str, str]
+) -> dict[str, str]:
+    settings, secrets = {**_SETTINGS, **way.settings, **trusted}, {}
     if credentials:
         settings = {**settings, f"credential.{credentials.origin}.helper": _ANSWER}
         secrets = {
@@ -157,7 +169,6 @@ def _environment(home: Path, credentials: Credentials | None, way: GitConnection
         **secrets,
         **_as_environment(settings),
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-        **_authorities(),
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -171,12 +182,18 @@ def _environment(home: Path, credentials: Credentials | None, way: GitConnection
     }
 
 
-def _authorities() -> dict[str, str]:
-    """Makes git trust the authorities that the HTTP clients of this server trust. git does not read the
-    variable of OpenSSL.
+@contextlib.contextmanager
+def _trusted(credentials: Credentials | None) -> Iterator[dict[str, str]]:
+    """Yields the git settings with which git trusts the authorities that the HTTP clients of this server
+    trust, and those of the credentials for their own server. git does not read the variable of OpenSSL.
     """
-    file = os.environ.get("GIT_SSL_CAINFO") or os.environ.get("SSL_CERT_FILE")
-    return {"GIT_SSL_CAINFO": file} if file else {}
+    usual = os.environ.get("GIT_SSL_CAINFO") or os.environ.get("SSL_CERT_FILE")
+    settings = {"http.sslCAInfo": usual} if usual else {}
+    if credentials is None or credentials.authorities is None:
+        yield settings
+        return
+    with authorities_file(credentials.authorities, usual) as file:
+        yield {**settings, f"http.{credentials.origin}.sslCAInfo": str(file)}
 
 
 def _as_environment(settings: dict[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from app_server.git.grants import forget_grant
 from app_server.git.models import GitCredential, PushScope
 from app_server.git.providers import GitProvider, provider_of
 from app_server.git.schemas import ChangeGitCredential, SaveGitCredential
+from app_server.http.additional_trust import AdditionalTrust
 
 MAX_CREDENTIALS = 50
 # Most hosts accept any user name with a token. Bitbucket does not:
@@ -46,7 +47,19 @@ def given_with(address: Address) -> Credentials | None:
 
 def credentials_of(row: GitCredential, token: str) -> Credentials:
     """Returns what git sends to the host of this row: the user name that the host wants, and the token."""
-    return Credentials(row.origin, _name_for(row.origin, row.username), token)
+    return Credentials(
+        row.origin, _name_for(row.origin, row.username), token, authorities=row.certificate_authorities
+    )
+
+
+def trust_in(row: GitCredential) -> AdditionalTrust | None:
+    """Returns the authorities that vouch for the host of this row and for its API. Returns None if the user
+    has stated none.
+    """
+    if row.certificate_authorities is None:
+        return None
+    origins = (row.origin, row.api_url) if row.api_url else (row.origin,)
+    return AdditionalTrust(row.certificate_authorities, origins)
 
 
 async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str) -> GitCredential | None:
@@ -97,6 +110,7 @@ async def save_credential(
         await forget_grant(session, row)
     row.username, row.push_scope = given.username or None, given.push_scope
     row.provider, row.api_url = given.provider, given.api_url
+    row.certificate_authorities = given.certificate_authorities or None
     row.token_encrypted = cipher.encrypt(given.token.get_secret_value())
     try:
         await session.flush()
@@ -144,6 +158,8 @@ async def change_credential(
         row.provider, row.api_url = changes.provider, None
     if changes.api_url is not None:
         row.api_url = changes.api_url
+    if changes.certificate_authorities is not None:
+        row.certificate_authorities = changes.certificate_authorities or None
     if changes.username is not None:
         row.username = changes.username or None
     if changes.push_scope is not None:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.jobs.queue import enqueue
-from app_server.git.models import GitCredential, GitGrant
+from app_server.git.models import GitCredential, GitGrant, GitOAuthApp
 from app_server.git.providers import GitProvider, provider_of
 
 REVOCATION_KIND = "git_token_revocation"
@@ -33,6 +33,18 @@ async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
     await revoke_later(session, row, grant, row.token_encrypted)
     session.expunge(grant)
     await session.execute(delete(GitGrant).where(GitGrant.credential_id == row.id))
+
+
+async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
+    """Gives the certificate authorities of an application to all connections that were made with it."""
+    granted = select(GitGrant.credential_id).where(GitGrant.app_id == app.id)
+    statement = update(GitCredential).where(GitCredential.id.in_(granted))
+    # The time of the last change tells of the token.
+    values = {
+        "certificate_authorities": app.certificate_authorities,
+        "updated_at": GitCredential.updated_at,
+    }
+    await session.execute(statement.values(**values).execution_options(synchronize_session=False))
 
 
 async def revoke_later(

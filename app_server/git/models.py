@@ -35,6 +35,8 @@ class GitCredential(Base):
     """What kind of host it is, as the user has stated it. None: the host's name decides (provider_of)."""
     api_url: Mapped[str | None] = mapped_column(String(500))
     """Where the host's API is. None: where its provider has it."""
+    certificate_authorities: Mapped[str | None] = mapped_column(Text)
+    """Certificates as PEM that vouch for this host, beside the usual authorities. None: there are none."""
     username: Mapped[str | None] = mapped_column(String(200))
     token_encrypted: Mapped[str] = mapped_column(Text)
     push_scope: Mapped[PushScope] = mapped_column(enum_column(PushScope))
@@ -47,7 +49,8 @@ class GitOAuthApp(Base):
     the host with it. `origin` is the host as a URL without a path.
 
     api_url, sign_in_url: None means the usual address. private_key_encrypted: PEM, only of a GitHub App.
-    scopes: separated by spaces; None means the usual ones of the provider.
+    scopes: separated by spaces; None means the usual ones of the provider. certificate_authorities: PEM; they
+    vouch for the host beside the usual authorities.
     """
 
     __tablename__ = "git_oauth_apps"
@@ -62,6 +65,7 @@ class GitOAuthApp(Base):
     client_secret_encrypted: Mapped[str | None] = mapped_column(Text)
     private_key_encrypted: Mapped[str | None] = mapped_column(Text)
     scopes: Mapped[str | None] = mapped_column(Text)
+    certificate_authorities: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 

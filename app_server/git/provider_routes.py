@@ -78,4 +78,4 @@ def checked_origin(host: str) -> str:
     try:
         return _ORIGIN.validate_python(host)
     except ValueError as error:
-        raise BadRequest("That is no name of a host.", code="git_host_wrong") from error
+        raise BadRequest("This is not the name of a host.", code="git_host_wrong") from error

@@ -7,8 +7,11 @@ from base64 import b64encode
 import httpx
 
 from app_server.git.command import Credentials
+from app_server.http.additional_trust import context_with
 from app_server.http.bounded_body import IDENTITY
-from app_server.http.guarded_client import Guard, GuardedTransport, is_same_origin
+from app_server.http.certificates import public_authorities
+from app_server.http.guarded_client import Guard, GuardedTransport
+from app_server.http.origins import is_same_origin
 
 MAX_REDIRECTS = 3
 _TIMEOUT_SECONDS = 20.0
@@ -21,13 +24,15 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
 
     `url`: the repository's address over http or https. `guard`: None means that the host may be private.
     """
-    transport = GuardedTransport(guard) if guard else None
+    trust = credentials.trust if credentials and is_same_origin(credentials.origin, url) else None
+    verify = context_with(trust.authorities) if trust else public_authorities()
+    transport = GuardedTransport(guard, verify=verify) if guard else None
     headers = {**IDENTITY, "user-agent": "git/slipway"}
     if credentials and is_same_origin(credentials.origin, url):
         pair = f"{credentials.username}:{credentials.password}"
         headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
     place = url
-    async with httpx.AsyncClient(transport=transport, timeout=_TIMEOUT_SECONDS) as client:
+    async with httpx.AsyncClient(transport=transport, verify=verify, timeout=_TIMEOUT_SECONDS) as client:
         for _ in range(MAX_REDIRECTS):
             try:
                 async with client.stream("GET", place + _REFS, headers=headers) as reply:

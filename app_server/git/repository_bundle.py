@@ -11,6 +11,13 @@ from pathlib import Path
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address, without_credentials
+from app_server.git.clone_failures import (
+    MAX_NAMED_BRANCHES,
+    REDIRECTED,
+    branch_not_found,
+    clone_failed,
+    clone_timed_out,
+)
 from app_server.git.command import Credentials, GitResult, GitTimeout, run_git
 from app_server.git.pinned_git import way_to
 from app_server.git.redirects import moved_address
@@ -18,20 +25,7 @@ from app_server.http.guarded_client import Guard
 
 _BUNDLE_TIMEOUT_SECONDS = 600.0
 _QUERY_TIMEOUT_SECONDS = 30.0
-_MAX_NAMED_BRANCHES = 20
 _BRANCHES = "refs/heads/"
-_ABSENT = (
-    "repository not found",
-    "does not exist",
-    "does not appear to be a git repository",
-    "not found",
-    "no such file or directory",
-    "not exported",
-)
-_REDIRECTED = "returned error: 30"
-_REFUSED = ("could not read username", "authentication failed", "permission denied", "returned error: 403")
-# In this line git names its target folder, whose name may contain any word.
-_GREETING = "cloning into"
 
 
 @dataclass(frozen=True)
@@ -61,12 +55,12 @@ async def pack(
     from reaching hosts in the server's private network, see `pinned_git.guard_for`.
 
     Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
-    `repository_clone_failed`.
+    `repository_clone_failed`, `certificate_not_trusted`.
     """
     clone = directory / "clone.git"
     await _clone(address, clone, timeout_seconds, report, credentials, guard)
     if branch is not None and not await _has_branch(clone, branch):
-        raise _branch_not_found(address, branch, await _first_branches(clone))
+        raise branch_not_found(address, branch, await _first_branches(clone))
     if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
         return PackedRepository(None, branch or await _head(clone) or "main")
     bundle = directory / "repository.bundle"
@@ -92,7 +86,7 @@ async def check_out(
     clone, tree = directory / "clone.git", directory / "tree"
     await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)
     if branch is not None and not await _has_branch(clone, branch):
-        raise _branch_not_found(address, branch, await _first_branches(clone))
+        raise branch_not_found(address, branch, await _first_branches(clone))
     at_branch = ["--branch", branch] if branch else []
     result = await run_git(
         "clone",
@@ -108,7 +102,7 @@ async def check_out(
         timeout_seconds=timeout_seconds,
     )
     if result.exit_code != 0:
-        raise _clone_failed(address, result.output)
+        raise clone_failed(address, result.output)
     # The .git folder differs from clone to clone, and refers to the other clone.
     await asyncio.to_thread(shutil.rmtree, tree / ".git")
     return tree
@@ -143,18 +137,13 @@ async def _clone(
 
     try:
         result = await attempt(url)
-        if result.exit_code != 0 and _REDIRECTED in result.output:
+        if result.exit_code != 0 and REDIRECTED in result.output:
             moved = await moved_address(url, credentials, guard)
             result = result if moved is None else await attempt(moved)
     except GitTimeout as timeout:
-        raise StartFailure(
-            "repository_clone_failed",
-            f"Cloning {address.public_url} took longer than {timeout_seconds:g} seconds.",
-            fix="Retry, or raise SLIPWAY_CLONE_TIMEOUT_SECONDS.",
-            output=without_credentials(timeout.output),
-        ) from timeout
+        raise clone_timed_out(address, timeout_seconds, timeout.output) from timeout
     if result.exit_code != 0:
-        raise _clone_failed(address, without_credentials(result.output))
+        raise clone_failed(address, without_credentials(result.output))
 
 
 async def _bundle(clone: Path, bundle: Path) -> None:
@@ -220,7 +209,7 @@ async def _first_branches(clone: Path) -> list[str]:
     """Returns the first branches in alphabetical order: one more than the error message names, so that it can
     say "and more".
     """
-    count = f"--count={_MAX_NAMED_BRANCHES + 1}"
+    count = f"--count={MAX_NAMED_BRANCHES + 1}"
     return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)
 
 
@@ -234,44 +223,3 @@ async def _head(clone: Path) -> str | None:
 async def _lines(clone: Path, *arguments: str) -> list[str]:
     result = await run_git(*arguments, directory=clone, timeout_seconds=_QUERY_TIMEOUT_SECONDS)
     return result.output.split()
-
-
-def _clone_failed(address: Address, output: str) -> StartFailure:
-    said = "\n".join(line for line in output.lower().splitlines() if not line.startswith(_GREETING))
-    if _REDIRECTED in said:
-        return StartFailure(
-            "repository_not_found",
-            f"{address.public_url} redirects to another address.",
-            fix="Give the address that it redirects to, often the same with .git at its end.",
-            output=output,
-        )
-    if any(words in said for words in _REFUSED):
-        return StartFailure(
-            "repository_not_found",
-            f"{address.public_url} does not exist, or it is private.",
-            fix="Check the address; for a private repository, add a token under Settings, Git hosts.",
-            output=output,
-        )
-    if any(words in said for words in _ABSENT):
-        return StartFailure(
-            "repository_not_found",
-            f"There is no repository at {address.public_url}.",
-            fix="Check the address, then retry.",
-            output=output,
-        )
-    return StartFailure(
-        "repository_clone_failed",
-        f"{address.public_url} could not be cloned.",
-        fix="Read git's output; retry when its cause is gone.",
-        output=output,
-    )
-
-
-def _branch_not_found(address: Address, branch: str, branches: list[str]) -> StartFailure:
-    named = ", ".join(branches[:_MAX_NAMED_BRANCHES]) or "none"
-    others = " and more" if len(branches) > _MAX_NAMED_BRANCHES else ""
-    return StartFailure(
-        "branch_not_found",
-        f"{address.public_url} has no branch {branch!r}. Its branches: {named}{others}.",
-        fix="Start again with one of these branches, or push the missing one and retry.",
-    )

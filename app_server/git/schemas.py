@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstrai
 
 from app_server.core.database import Id, Timestamp
 from app_server.git.address import origin_of
+from app_server.git.certificate_authorities import CertificateAuthorities
 from app_server.git.models import GitCredential, GitGrant, PushScope
 from app_server.git.providers import GitProvider, provider_of
 
@@ -27,7 +28,7 @@ def _origin(host: str) -> str:
 def _printable(token: SecretStr) -> SecretStr:
     value = token.get_secret_value()
     if not value.isascii() or not value.isprintable() or " " in value:
-        raise ValueError("this is no token: it has characters that none can have")
+        raise ValueError("this is not a token: it has characters that a token cannot have")
     return token
 
 
@@ -54,13 +55,15 @@ class SaveGitCredential(BaseModel):
     """A new token for a git host. `username`: only for hosts that require a certain user name.
 
     `provider`: the kind of the host; null means that the host's name decides. `api_url`: the address of the
-    host's API; null means the usual address for hosts of this kind.
+    host's API; null means the usual address for hosts of this kind. `certificate_authorities`: certificates
+    in PEM form, at most 64 KiB, that vouch for this host only, beside the usual authorities; null means none.
     """
 
     host: Origin
     token: Token
     provider: GitProvider | None = None
     api_url: ApiUrl | None = None
+    certificate_authorities: CertificateAuthorities | None = None
     username: Username | None = None
     push_scope: PushScope = PushScope.OWN
 
@@ -68,12 +71,14 @@ class SaveGitCredential(BaseModel):
 class ChangeGitCredential(BaseModel):
     """Changes to a stored token. Fields that are left out stay as they are. `provider`, `api_url`: allowed
     only together with a new token, because the stored token must not be sent to another address. A new
-    provider without an `api_url` removes the stored address.
+    provider without an `api_url` removes the stored address. `certificate_authorities`: an empty text removes
+    the stored ones.
     """
 
     token: Token | None = None
     provider: GitProvider | None = None
     api_url: ApiUrl | None = None
+    certificate_authorities: CertificateAuthorities | None = None
     username: Username | None = None
     push_scope: PushScope | None = None
 
@@ -91,7 +96,7 @@ class GitCredentialInfo(BaseModel):
     is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
     installation of a GitHub App whose tokens are used. scopes, expires_at: what the host stated at the
     sign-in; null if it stated nothing, or if the token does not expire. needs_reconnect: the host no longer
-    renews the token, so the user must connect again.
+    renews the token, so the user must connect again. certificate_authorities: PEM; null if there are none.
     """
 
     id: Id
@@ -99,6 +104,7 @@ class GitCredentialInfo(BaseModel):
     provider: GitProvider
     has_stated_provider: bool
     api_url: str | None
+    certificate_authorities: str | None
     username: str | None
     push_scope: PushScope
     updated_at: Timestamp
@@ -116,6 +122,7 @@ class GitCredentialInfo(BaseModel):
             provider=provider_of(row.origin, row.provider)[0],
             has_stated_provider=row.provider is not None,
             api_url=row.api_url,
+            certificate_authorities=row.certificate_authorities,
             username=row.username,
             push_scope=row.push_scope,
             updated_at=row.updated_at,

@@ -37,7 +37,7 @@ class UserGitInfo(BaseModel):
 @router.get(
     "/git-info",
     responses={
-        400: {"description": "The host does not tell whose a token is"},
+        400: {"description": "The host does not tell which user a token belongs to"},
         403: {"description": "There is no token of a git host"},
         502: {"description": "The host refuses the token, or did not answer"},
     },

@@ -23,6 +23,7 @@ from app_server.git_hosts.github.installation import github_of_token
 from app_server.git_hosts.gitlab.client import gitlab
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.rate_limits import RateLimits
+from app_server.http.additional_trust import trusting
 
 _FACTORIES: dict[GitProvider, Callable[[HostAccess], GitHostClient]] = {
     GitProvider.AZURE_DEVOPS: azure_devops,
@@ -91,9 +92,10 @@ class GitHosts:
         provider = provider_of(row.origin, row.provider)[0]
         host = row.origin.removeprefix("https://")
         stored = self.cipher.decrypt(row.token_encrypted)
+        http = trusting(self.http, credentials.trust_in(row))
 
         def with_token(token: str) -> GitHostClient:
-            access = HostAccess(row.origin, token, self.http, self.limits, row.username, row.api_url)
+            access = HostAccess(row.origin, token, http, self.limits, row.username, row.api_url)
             return _FACTORIES[provider](access)
 
         async def valid(refused: str | None, repository: str | None) -> str:

@@ -19,6 +19,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 from app_server.git_hosts import errors
 from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import HostUser, RateLimit
+from app_server.http.additional_trust import certificate_problem
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
 from app_server.http.guarded_client import bound_to
 
@@ -70,6 +71,16 @@ class HostReply:
 
 
 @dataclass(frozen=True)
+class FormFile:
+    """A file to send as the only field of a form (multipart/form-data)."""
+
+    form_field: str
+    name: str
+    media_type: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class HostConnection:
     """The settings for calls to a host. `api_url`: the beginning of all paths, without a slash at the end.
     `headers`: contain the token. `reason_of`: returns the host's message in an error reply.
@@ -116,8 +127,8 @@ class HostConnection:
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
     async def send(self, method: str, path: str, body: Any = None, query: Query | None = None) -> HostReply:
-        """Sends a request that changes something. `body`: sent as JSON. It is never repeated, because a host
-        may have carried out a request that it did not answer.
+        """Sends a request that changes something. `body`: a FormFile, or what is sent as JSON. It is never
+        repeated, because a host may have carried out a request that it did not answer.
         """
         try:
             return await self._once(method, path, query, body, None, MAX_REPLY_BYTES)
@@ -209,8 +220,12 @@ class HostConnection:
         headers = {**IDENTITY, "User-Agent": "slipway", **(self.headers if is_own else {})}
         if accept:
             headers["Accept"] = accept
-        if body is not None:
+        content, files = None, None
+        if isinstance(body, FormFile):
+            files = {body.form_field: (body.name, body.content, body.media_type)}
+        elif body is not None:
             headers.setdefault("Content-Type", "application/json")
+            content = orjson.dumps(body)
         params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         try:
             call = self.http.stream(
@@ -218,18 +233,20 @@ class HostConnection:
                 url,
                 params=params or None,
                 headers=headers,
-                content=None if body is None else orjson.dumps(body),
+                content=content,
+                files=files,
                 timeout=TIMEOUT_SECONDS,
                 follow_redirects=False,
                 extensions=bound_to(self.api_url),
             )
             async with call as reply:
                 limit = max_bytes if reply.is_success else _REASON_BYTES
-                content = await whole_body(reply, limit, TIMEOUT_SECONDS)
-                return reply, content
+                return reply, await whole_body(reply, limit, TIMEOUT_SECONDS)
         except BodyTooLong as error:
             raise errors.failed(self.host, "its answer is too long") from error
         except httpx.HTTPError as error:
+            if problem := certificate_problem(error):
+                raise errors.untrusted(self.host, problem) from error
             raise _TryAgain(str(error) or type(error).__name__) from error
 
     def _check(self, reply: httpx.Response, content: bytes, *, wants_json: bool) -> None:

@@ -10,6 +10,7 @@ status at the host          error                        code
 423                         Conflict 409                 git_host_archived
 429, 503 with a wait        TooManyRequests 429          git_rate_limited
 others, no answer           BadGateway 502               git_host_failed
+(certificate not trusted)   BadGateway 502               git_host_untrusted
 (no such feature)           BadRequest 400               git_host_cannot
 """
 
@@ -30,6 +31,11 @@ _MAX_REASON_CHARACTERS = 500
 
 TOKEN_REFUSED = "git_token_refused"  # noqa: S105 (the code of an error)
 """The code of the error for a token that the host does not accept."""
+
+TRUST_FIX = (
+    "If a private authority has signed it, paste the certificate of that authority in the settings, under "
+    "Git hosts, into the field Certificate authorities. Otherwise the host needs a valid certificate."
+)
 
 _Refusal = tuple[type[AppError], str, str, str | None]
 _NOT_TAKEN: _Refusal = (BadRequest, "git_host_refused", "{} refuses this", None)
@@ -58,6 +64,17 @@ def token_refused(host: str) -> AppError:
 
 def failed(host: str, why: str) -> AppError:
     return BadGateway(f"{host} could not be asked: {_short(why)}.", code="git_host_failed")
+
+
+def untrusted(host: str, problem: str) -> AppError:
+    """Returns the error for a host whose certificate was not accepted. `problem`: the reason of the TLS
+    library.
+    """
+    return BadGateway(
+        f"The certificate of {host} is not trusted: {_short(problem)}.",
+        code="git_host_untrusted",
+        fix=TRUST_FIX,
+    )
 
 
 def cannot(host: str, what: str) -> AppError:

@@ -5,13 +5,14 @@ does not know conversations. All methods raise the errors of `errors.py`.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.schemas import (
     Check,
     Comment,
     HostBranch,
+    HostImage,
     HostRepository,
     HostTask,
     HostUser,
@@ -164,3 +165,21 @@ class GitHostClient(Protocol):
         failing checks or unresolved comments, and open issues that are assigned to the user.
         """
         ...
+
+
+class ImageHost(Protocol):
+    """A client of a git host that takes images for descriptions of pull requests by its API."""
+
+    async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
+        """Uploads an image for a pull request, and returns the address for the Markdown of its description.
+        People who may read the repository can see the image.
+        """
+        ...
+
+
+_IMAGE_HOSTS = frozenset((GitProvider.GITLAB, GitProvider.FORGEJO))
+
+
+def image_host(client: GitHostClient) -> ImageHost | None:
+    """Returns the client if its host takes images by its API, else None."""
+    return cast("ImageHost", client) if client.provider in _IMAGE_HOSTS else None

@@ -5,6 +5,7 @@ GitLab, `PROJECT/name` at Bitbucket Data Center, `organization/project/name` at 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Generic, TypeVar
@@ -282,3 +283,12 @@ class HostTask(Value):
 def by_name(values: Sequence[HostBranch], query: str) -> tuple[HostBranch, ...]:
     """Returns the branches whose name contains `query`, for hosts that cannot search. Ignores case."""
     return tuple(branch for branch in values if query.casefold() in branch.name.casefold())
+
+
+@dataclass(frozen=True)
+class HostImage:
+    """An image to upload. `name`: a file name with the ending of its type."""
+
+    name: str
+    media_type: str
+    content: bytes = field(repr=False)

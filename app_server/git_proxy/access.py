@@ -19,6 +19,7 @@ from app_server.git_proxy import push_log as pushes
 from app_server.git_proxy.commands import Command
 from app_server.git_proxy.refusal import Refusal
 from app_server.git_proxy.upstream import UpstreamRepository
+from app_server.http.additional_trust import trusting
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import sandbox_of
 from app_server.users.models import User
@@ -33,11 +34,14 @@ MAX_MOVES = 1000
 @dataclass(frozen=True)
 class ConversationRepository:
     """A repository that a conversation works on. `base_branch`: the branch that the user chose to begin from;
-    None if no branch was chosen.
+    None if no branch was chosen. `is_submodule`: it can only be read. `uses_token`: whether the user's token
+    may open it.
     """
 
     address: Address
     base_branch: str | None
+    is_submodule: bool = False
+    uses_token: bool = True
 
 
 WorkOf = Callable[[AsyncSession, Cipher, Sandbox], Awaitable[Sequence[ConversationRepository]]]
@@ -91,15 +95,22 @@ class RepositoryAccess:
             except Unavailable as error:
                 raise Refusal(f"{error.detail} {error.fix}") from error
             if sandbox is None:
-                raise Refusal("This sandbox's key does not hold, or not any more. Its user can restart it.")
+                raise Refusal(
+                    "The key of this sandbox is wrong or has expired. The user can restart the sandbox."
+                )
             work = await state.git_work_of(session, state.cipher, sandbox)
-            target, address = await _target(session, sandbox, work, name)
+            target, found = await _target(session, sandbox, work, name)
             http = http_of(request, await session.get_one(User, sandbox.user_id))
         try:  # outside of the session: an expired token is renewed at its host
-            credentials = await state.git_tokens.credentials(sandbox.user_id, address)
+            credentials = (
+                await state.git_tokens.credentials(sandbox.user_id, found.address)
+                if found.uses_token
+                else None
+            )
         except AppError as error:
             raise Refusal(f"{error.detail} {error.fix or ''}".strip()) from error
         target = replace(target, credentials=credentials)
+        http = trusting(http, credentials.trust if credentials else None)
         return cls(sandbox, target, state.database, state.background, state.git_moves, http)
 
     @property
@@ -109,6 +120,14 @@ class RepositoryAccess:
 
     def remember(self, place: str) -> None:
         self.moves.remember(self.sandbox.id, self.target.url, place)
+
+    def require_writable(self) -> None:
+        """Raises Refusal if the repository is only a submodule."""
+        if self.target.is_read_only:
+            raise Refusal(
+                f"{self.target.name} is a submodule, which agents may only read. The user can name it as a "
+                "further repository of the conversation."
+            )
 
     async def own_refs(self, commands: Iterable[Command]) -> frozenset[str]:
         refs = [command.ref for command in commands]
@@ -141,8 +160,10 @@ def proxied_name(address: Address) -> str | None:
 
 async def _target(
     session: AsyncSession, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
-) -> tuple[UpstreamRepository, Address]:
-    """Returns the repository, still without credentials, and its address. Raises Refusal."""
+) -> tuple[UpstreamRepository, ConversationRepository]:
+    """Returns the repository, still without credentials, and how the conversation names it. Raises
+    Refusal.
+    """
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]
     alike = [one for one in work if proxied_name(one.address) == wanted]
@@ -150,6 +171,8 @@ async def _target(
         allowed = ", ".join(dict.fromkeys(names)) or "none"
         raise Refusal(f"From here, git reaches the conversation's own repository only ({allowed}).")
     # One of the addresses may contain a password that the others do not have.
+    # A repository that is named itself has more rights than a submodule.
+    alike.sort(key=lambda one: (one.is_submodule, not one.uses_token))
     found = next((one for one in alike if one.address.has_credentials), alike[0])
     if found.address.local_path is not None:
         raise Refusal(
@@ -163,5 +186,6 @@ async def _target(
         credentials=None,
         scope=await push_scope_of(session, sandbox.user_id, address),
         kept=frozenset(one.base_branch for one in alike if one.base_branch),
+        is_read_only=found.is_submodule,
     )
-    return target, address
+    return target, found

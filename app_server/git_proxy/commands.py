@@ -78,7 +78,7 @@ async def read_commands(reader: Reader) -> CommandList:
         if zero and not commands:
             capabilities = frozenset(told.split())
         elif zero:
-            raise ProtocolError("Capabilities stand at the first command alone.")
+            raise ProtocolError("Only the first command may have capabilities.")
         if not commands and _SHALLOW.fullmatch(text.rstrip("\n")):
             # Thousands of these lines are usual. Read one by one they would hold the event loop for long.
             shallow_lines += 1 + reader.take(_SHALLOW_LINES).count(b"shallow")
@@ -91,7 +91,7 @@ async def read_commands(reader: Reader) -> CommandList:
     if len({command.ref for command in commands}) != len(commands):
         raise ProtocolError("A ref is named twice in one push.")
     if commands and capabilities.isdisjoint({"report-status", "report-status-v2"}):
-        raise ProtocolError("Only pushes that want a report can be passed on.")
+        raise ProtocolError("A push must ask for a report (report-status).")
     return CommandList(tuple(commands), capabilities)
 
 
@@ -121,7 +121,7 @@ def _command(text: str) -> Command:
         raise ProtocolError("Signed pushes cannot be passed on. Push without --signed.")
     match = _COMMAND.fullmatch(text)
     if match is None or _AMBIGUOUS.search(match[3]):
-        raise ProtocolError("The push names a ref that cannot be one.")
+        raise ProtocolError("The push contains an invalid ref name.")
     if len(match[1]) != len(match[2]):
         raise ProtocolError("The push mixes two kinds of object names.")
     return Command(ref=match[3], old=match[1], new=match[2])

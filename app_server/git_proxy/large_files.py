@@ -22,7 +22,8 @@ from app_server.git.address import origin_of
 from app_server.git_proxy.access import RepositoryAccess
 from app_server.git_proxy.refusal import Refusal
 from app_server.git_proxy.streams import bytes_of
-from app_server.git_proxy.upstream import basic_of, explained
+from app_server.git_proxy.upstream import basic_of, explained, untrusted
+from app_server.http.additional_trust import certificate_problem
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
 from app_server.http.guarded_client import bound_to
 from app_server.http.reply_streaming import Passing
@@ -90,6 +91,8 @@ async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: 
         raise Refusal(
             f"The request of git-lfs cannot be read, or names more than {MAX_FILES} files."
         ) from error
+    if batch.operation == "upload":
+        access.require_writable()
     for file in batch.objects:
         if file.size > MAX_FILE_BYTES:
             raise Refusal(f"Files of more than {MAX_FILE_BYTES // 1024**3} GiB are not passed on.")
@@ -193,10 +196,10 @@ def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action
     try:
         ticket = Ticket.model_validate_json(cipher.decrypt(text))
     except (ConfigurationError, ValidationError, ValueError):
-        raise Refusal("This address of a large file does not hold. Run the command again.") from None
+        raise Refusal("This address of a large file is not valid. Run the command again.") from None
     is_own = ticket.sandbox_id == access.sandbox.id and ticket.action in actions
     if not is_own or ticket.ends_at < time.time():
-        raise Refusal("This address of a large file does not hold any more. Run the command again.")
+        raise Refusal("This address of a large file is not valid, or has expired. Run the command again.")
     return ticket
 
 
@@ -279,6 +282,8 @@ async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Respo
     except Forbidden as error:
         raise Refusal(f"{error.detail} {error.fix}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
+        if problem := certificate_problem(error):
+            raise Refusal(untrusted(request.url.host, problem)) from error
         raise Refusal(
             f"{request.url.host} did not answer ({type(error).__name__}). Try again later."
         ) from error

@@ -39,7 +39,7 @@ def to_nobody() -> Response:
 
 
 def dumb_protocol() -> Response:
-    return PlainTextResponse("Only git's smart HTTP protocol is spoken here.\n", 403)
+    return PlainTextResponse("This address supports only git's smart HTTP protocol.\n", 403)
 
 
 def to_large_files(refusal: Refusal) -> Response:
@@ -49,7 +49,7 @@ def to_large_files(refusal: Refusal) -> Response:
 
 def no_locks() -> Response:
     """Returns a refusal of file locks. After its status, git-lfs continues without locks."""
-    message = "Slipway does not pass on locks of large files (Git LFS)."
+    message = "Slipway does not support locks of large files (Git LFS)."
     return JSONResponse({"message": message}, 501, media_type="application/vnd.git-lfs+json")
 
 

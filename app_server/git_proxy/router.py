@@ -38,6 +38,8 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
         return refusal.dumb_protocol()
     try:
         access = await RepositoryAccess.of(request, name)
+        if wanted == "git-receive-pack":
+            access.require_writable()
         target, given = access.target, request.headers
         reply, place = await upstream.advertised(access.http, target, wanted, given)
     except Refusal as no:
@@ -150,6 +152,7 @@ async def push(name: str, request: Request) -> Response:
 
 async def _judge(name: str, request: Request, reader: Reader) -> Response:
     access = await RepositoryAccess.of(request, name)
+    access.require_writable()
     if "content-encoding" in request.headers:
         raise Refusal("The request of a push must not be packed once more.")
     pushed = await read_commands(reader)

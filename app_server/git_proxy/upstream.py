@@ -15,6 +15,7 @@ from app_server.git.address import origin_of
 from app_server.git.command import Credentials
 from app_server.git.models import PushScope
 from app_server.git_proxy.refusal import Refusal, Service
+from app_server.http.additional_trust import certificate_problem
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class UpstreamRepository:
 
     `url`: the address without credentials. `credentials`: the user's credentials; None means that the host is
     called without any. `scope`: which branches agents may push to. `kept`: the branches that the work began
-    from.
+    from. `is_read_only`: nothing may be pushed.
     """
 
     name: str
@@ -46,6 +47,7 @@ class UpstreamRepository:
     credentials: Credentials | None
     scope: PushScope
     kept: frozenset[str]
+    is_read_only: bool = False
 
     @property
     def host(self) -> str:
@@ -128,6 +130,8 @@ async def _send(
     except Forbidden as error:
         raise Refusal(f"{error.detail} {error.fix}") from error
     except httpx.HTTPError as error:
+        if problem := certificate_problem(error):
+            raise Refusal(untrusted(target.host, problem)) from error
         logger.info("a git host did not answer", extra={"host": target.host, "cause": type(error).__name__})
         raise HostSilent(
             f"{target.host} did not answer ({type(error).__name__}). Try again later."
@@ -150,7 +154,7 @@ def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> st
             "The user can start a conversation on the repository's new address."
         )
     if not place.endswith(ending) or "@" in urlsplit(place).netloc:
-        raise Refusal(f"{target.host} redirects to a page that is no git repository. {_sign_in(target)}")
+        raise Refusal(f"{target.host} redirects to a page that is not a git repository. {_sign_in(target)}")
     return place.removesuffix(ending)
 
 
@@ -164,6 +168,16 @@ async def _check(
     extra = {"host": target.host, "status": reply.status_code}
     logger.info("a git host refused", extra=extra)
     raise Refusal(explained(target, reply.status_code, service))
+
+
+def untrusted(host: str, problem: str) -> str:
+    """Returns what a certificate that was not accepted means for the user. `problem`: the reason of the TLS
+    library.
+    """
+    return (
+        f"The certificate of {host} is not trusted ({problem}). If a private authority has signed it, the "
+        "user can paste the certificate of that authority under Settings, Git hosts."
+    )
 
 
 def explained(target: UpstreamRepository, status: int, service: Service) -> str:

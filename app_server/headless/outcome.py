@@ -48,8 +48,8 @@ class HeadlessOutcome:
         """
         self.refused += 1
         if self.refused > MAX_REFUSALS:
-            cause = f"The agent goes on asking for what needs a user's word: {self.wanted}"
-            fix = "Run the task where a user can answer, or word it so that this is not needed."
+            cause = f"The agent keeps asking for actions that need a user's approval: {self.wanted}"
+            fix = "Run the task where a user can answer, or change the task so that they are not needed."
             self.failure = {"code": "confirmation_needed", "cause": cause, "fix": fix}
         # The status stays until the log reports another one.
         self.status = "refused"

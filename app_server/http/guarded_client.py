@@ -20,12 +20,13 @@ from anyio import from_thread
 
 from app_server.core.addresses import BadHost, Named, is_address, is_refused, parse_host
 from app_server.core.errors import Forbidden
+from app_server.http.additional_trust import SingleUseTransport, trust_of
 from app_server.http.certificates import public_authorities
+from app_server.http.origins import is_at, is_same_origin
 from app_server.http.outgoing_proxy import Upstream, UpstreamProxy
 
 RESOLVE_SECONDS = 10.0
 _NO_LIMITS = httpx.Limits(max_connections=None)
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOME = "slipway.home"
 
 Resolver = Callable[[str], Awaitable[list[str]]]
@@ -115,7 +116,7 @@ class Guard:
         If only the proxy can resolve the name, the name is left to the proxy to check. Raises Forbidden
         `private_address`, OSError and TimeoutError.
         """
-        if self._home is not None and _is_same(self._home, scheme, host, port):
+        if self._home is not None and is_at(self._home, scheme, host, port):
             return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))
         name = _name_of(host)
         proxy = self._upstream.proxy_for(name, "http" if scheme == "http" else "https")
@@ -159,6 +160,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             route = await self._guard.route_to(host, request.url.scheme, request.url.port)
         except (OSError, TimeoutError) as error:
             raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
+        if trust := trust_of(request):
+            single = SingleUseTransport(trust, route.proxy.url if route.proxy else None)
+            direct = request if route.proxy else _pinned(request, route.address or host)
+            return await single.handle_async_request(direct)
         if route.proxy:
             return await self._through(route.proxy).handle_async_request(request)
         return await self._inner.handle_async_request(_pinned(request, route.address or host))
@@ -177,15 +182,20 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 class BoundClient(httpx.AsyncClient):
     """An HTTP client that calls any address, for administrators. A request with the extensions of `bound_to`
-    that leads to another origin goes through `guarded` instead.
+    that leads to another origin goes through `guarded` instead. `guard`: the guard of that client.
     """
 
-    def __init__(self, guarded: httpx.AsyncClient, **options: Any) -> None:
+    def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:
         super().__init__(**options)
         self._guarded = guarded
+        self._guard = guard
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         home = request.extensions.get(_HOME)
+        if trust_of(request):
+            # The transport checks again where the request leads, so a redirect elsewhere is guarded.
+            transport = GuardedTransport(self._guard.trusting(str(request.url)))
+            return await httpx.AsyncClient(transport=transport, timeout=self.timeout).send(request, **options)
         if home is None or is_same_origin(home, str(request.url)):
             return await super().send(request, **options)
         return await self._guarded.send(request, **options)
@@ -197,12 +207,6 @@ def bound_to(home: str) -> dict[str, Any]:
     origin only, see BoundClient.
     """
     return {_HOME: home}
-
-
-def is_same_origin(one: str, other: str) -> bool:
-    """Returns whether two addresses have the same scheme, host and port. Raises httpx.InvalidURL."""
-    url = httpx.URL(other)
-    return _is_same(httpx.URL(one), url.scheme, url.host, url.port)
 
 
 class GuardedSyncTransport(httpx.BaseTransport):
@@ -250,11 +254,6 @@ def _pinned(request: httpx.Request, address: str) -> httpx.Request:
         stream=request.stream,
         extensions={**request.extensions, **pinned_extensions(request.url.host)},
     )
-
-
-def _is_same(url: httpx.URL, scheme: str, host: str, port: int | None) -> bool:
-    usual = _DEFAULT_PORTS.get(scheme)
-    return (url.scheme, url.host, url.port or usual) == (scheme, host.lower(), port or usual)
 
 
 def _name_of(host: str) -> str:

@@ -26,7 +26,7 @@ ten times as long, so nine tenths of the event loop's time remain for other user
 Identify = Callable[[HTTPConnection], Awaitable[Hashable | None]]
 """Returns the sender of a request. Returns None if the sender is not known."""
 
-_DETAIL = f"A body of more than {MAX_ANONYMOUS_BYTES} bytes is read from users only."
+_DETAIL = f"A body of more than {MAX_ANONYMOUS_BYTES} bytes is accepted only from users."
 _FIX = "Sign in, or send an API key."
 
 

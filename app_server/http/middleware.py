@@ -265,7 +265,7 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
             async with asyncio.timeout(None if is_whole else piece_seconds):
                 message = await receive()
         except TimeoutError:
-            raise HTTPException(408, f"Nothing of the body came for {piece_seconds:g} seconds.") from None
+            raise HTTPException(408, f"No data of the body arrived for {piece_seconds:g} seconds.") from None
         is_whole = not message.get("more_body", False)
         seen += len(message.get("body", b""))
         if seen > max_bytes:

@@ -31,7 +31,7 @@ exists.
 """
 
 _MAY_BE_THERE = frozenset({"server.lock"})
-_DAMAGED = "The backup is damaged: {}. Take another one."
+_DAMAGED = "The backup is damaged: {}. Use another one."
 
 
 def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
@@ -115,7 +115,7 @@ def _path_of(member: tarfile.TarInfo, staging: Path) -> Path:
     path = staging.joinpath(*parts)
     is_inside = bool(parts) and ".." not in parts and not PurePosixPath(member.name).is_absolute()
     if not is_inside or path.parent.resolve() != staging.resolve().joinpath(*parts[:-1]):
-        raise ConfigurationError(_DAMAGED.format(f"{member.name} leads out of it"))
+        raise ConfigurationError(_DAMAGED.format(f"{member.name} has a path outside of it"))
     if len(parts) > 1:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path

@@ -41,7 +41,9 @@ def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manife
     if target.exists():
         raise ConfigurationError(f"{target} exists already. Choose another name.")
     if target.resolve().is_relative_to(config.home.resolve()):
-        raise ConfigurationError("A backup cannot lie in the home that it is made of. Choose another place.")
+        raise ConfigurationError(
+            "A backup cannot be written into the home that it contains. Choose another directory."
+        )
     descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
     try:
         with os.fdopen(descriptor, "wb") as file:

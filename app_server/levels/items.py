@@ -20,6 +20,7 @@ from app_server.levels.models import Level, LevelItemKind, LevelSetting
 from app_server.levels.resolution import LevelValue, in_order
 from app_server.levels.service import LevelOwner, as_value, is_in, rows_for, rows_with_team, setting_enforced
 from app_server.teams.models import Team
+from app_server.teams.repositories.first_team import first_team
 
 MAX_ITEMS = 100
 """The limit for the items of one kind that the organisation or a team has."""
@@ -56,7 +57,7 @@ async def items_for(
     """
     found: defaultdict[tuple[LevelItemKind, str], list[LevelItem]] = defaultdict(list)
     for row, team_name in await session.execute(rows_for(user_id).where(_is_of(*kinds))):
-        item = _item(row, team_name)
+        item = _item(row, team_name, first_team(session))
         found[item.kind, item.name].append(item)
     return {key: _strongest_first(items) for key, items in found.items()}
 
@@ -172,13 +173,13 @@ def _strongest_first(items: Sequence[LevelItem]) -> Sequence[LevelItem]:
     return [value.value for value in values]
 
 
-def _item(row: LevelSetting, team_name: str | None) -> LevelItem:
+def _item(row: LevelSetting, team_name: str | None, first_team_id: UUID | None = None) -> LevelItem:
     kind, _, name = row.name.partition(":")
     return LevelItem(
         id=uuid5(row.owner_id, row.name),
         kind=LevelItemKind(kind),
         name=name,
-        level_value=as_value(row, team_name),
+        level_value=as_value(row, team_name, first_team_id),
         set_by=row.set_by,
         updated_at=row.updated_at,
         sealed=row.sealed_encrypted,

@@ -2,7 +2,8 @@
 
 A person's value overrides the value of a team, and a team's value overrides the value of the organisation. An
 enforced value cannot be overridden by lower levels. If several teams of a person set the same setting, the
-team whose name comes first in the alphabet counts.
+team counts that owns the repository of the conversation, else the team whose name comes first in the
+alphabet.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,8 @@ from app_server.levels.models import Level
 @dataclass(frozen=True)
 class LevelValue:
     """One value of a setting. team_id and team_name: for the level TEAM, else None. owner_id: the id of the
-    organisation, team or user; None for a value that is not stored.
+    organisation, team or user; None for a value that is not stored. comes_first: it is the value of the team
+    that owns the repository.
     """
 
     level: Level
@@ -25,6 +27,7 @@ class LevelValue:
     team_id: UUID | None = None
     team_name: str | None = None
     owner_id: UUID | None = None
+    comes_first: bool = False
 
     @property
     def whose(self) -> str:
@@ -43,9 +46,9 @@ def in_order(values: Iterable[LevelValue]) -> list[LevelValue]:
     return sorted(values, key=_rank)
 
 
-def _rank(value: LevelValue) -> tuple[int, str]:
+def _rank(value: LevelValue) -> tuple[int, bool, str]:
     if value.enforced:
         rank = 0 if value.level is Level.ORGANISATION else 1
     else:
         rank = {Level.USER: 2, Level.TEAM: 3, Level.ORGANISATION: 4}[value.level]
-    return rank, (value.team_name or "").casefold()
+    return rank, not value.comes_first, (value.team_name or "").casefold()

@@ -14,6 +14,7 @@ from app_server.levels.models import Level, LevelSetting, SettingName
 from app_server.levels.resolution import LevelValue, in_order
 from app_server.teams.membership import teams_of
 from app_server.teams.models import Team
+from app_server.teams.repositories.first_team import first_team
 from app_server.users.colleagues import members_of, organisation_of
 from app_server.users.models import User
 
@@ -48,7 +49,7 @@ async def values_for(
     query = rows_for(user_id).where(LevelSetting.name.in_(names or SettingName))
     found: defaultdict[SettingName, list[LevelValue]] = defaultdict(list)
     for row, team_name in await session.execute(query):
-        found[SettingName(row.name)].append(as_value(row, team_name))
+        found[SettingName(row.name)].append(as_value(row, team_name, first_team(session)))
     return {name: in_order(values) for name, values in found.items()}
 
 
@@ -122,8 +123,10 @@ async def all_values(
     return [(row, team_name) for row, team_name in rows]
 
 
-def as_value(row: LevelSetting, team_name: str | None) -> LevelValue:
-    return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id)
+def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | None = None) -> LevelValue:
+    """Returns the row as a value. first_team_id: the team whose values come first among those of teams."""
+    comes_first = first_team_id is not None and row.team_id == first_team_id
+    return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id, comes_first)
 
 
 def setting_enforced(name: str, value: LevelValue) -> Forbidden:

@@ -48,6 +48,6 @@ async def require_caller(
         raise Forbidden(
             "This call of a model does not prove for which conversation of the shared sandbox it is.",
             code="conversation_proof_missing",
-            fix="Choose the conversation's model anew: it gets an address with a proof then.",
+            fix="Choose the conversation's model again: the new address contains the proof.",
         )
     return caller

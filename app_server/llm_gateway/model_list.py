@@ -118,7 +118,7 @@ def _models(content: bytes) -> list[ServerModel]:
         listed = None
     if not isinstance(listed, list):
         raise BadGateway(
-            "What the server sent is no list of models.",
+            "The reply of the server is not a list of models.",
             code="model_list_refused",
             fix="Check the base URL, or type the model's name.",
         )

@@ -24,10 +24,12 @@ from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.protocols.messages_reply import error_reply
+from app_server.llm_gateway.room import CallCapacity
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import callable_profile
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 from app_server.users.tokens import token_hash
 
 
@@ -124,7 +126,9 @@ async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
 async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Response:
     program, profile, quota = await _program(sandbox, request)
     payer = Payer(sandbox.user_id, program.conversation_id, is_program=True)
-    return await calls.in_turn(paid, profile, payer, program.caller, sandbox, request, quota)
+    room: CallCapacity = request.state.room_for_models
+    async with room.slot(sandbox.id, sandbox.user_id, quota) as slot:
+        return slot.left_after(await paid(slot, payer, profile, program.caller, request))
 
 
 async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile, LevelValue | None]:
@@ -139,9 +143,10 @@ async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProf
         program = await find(session, sandbox, token_hash(key))
         if program is None:
             raise NotAuthenticated(
-                "This model key is wrong, has ended or was taken away.",
+                "This model key is wrong, has expired or was revoked.",
                 code="model_key_invalid",
                 fix="Make a new model key for the conversation.",
             )
+        await put_team_of_sandbox_first(session, sandbox.id)
         profile = await callable_profile(session, sandbox.user_id, program.profile_name)
         return program, profile, await quota_of_calls(session, sandbox.user_id, program.caller, profile)

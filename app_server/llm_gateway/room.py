@@ -57,6 +57,18 @@ class CallCapacity:
         self._decoding = asyncio.Lock()
         self._decoding_share = decoding_share
 
+    @asynccontextmanager
+    async def slot(
+        self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
+    ) -> AsyncIterator["CallSlot"]:
+        """Waits for the slot of one call, as `enter` does, and frees it if the block fails."""
+        slot = await self.enter(sandbox_id, user_id, quota)
+        try:
+            yield slot
+        except BaseException:
+            slot.leave()
+            raise
+
     async def enter(
         self, sandbox_id: UUID | None, user_id: UUID, quota: LevelValue | None = None
     ) -> "CallSlot":
@@ -142,15 +154,6 @@ class CallSlot:
 
     def left_after(self, response: Response) -> Response:
         return _LeavingAfter(response, self)
-
-    @asynccontextmanager
-    async def unless_left(self) -> AsyncIterator[None]:
-        """Frees the place if the block fails."""
-        try:
-            yield
-        except BaseException:
-            self.leave()
-            raise
 
 
 class _Share:

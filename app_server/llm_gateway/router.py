@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse
 
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
-from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller, require_caller
@@ -29,6 +28,7 @@ from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.effective import effective
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import callable_profile
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 router = APIRouter(prefix="/llm", tags=["LLM gateway"])
 
@@ -84,36 +84,21 @@ async def _call(
     *,
     is_proven: bool = False,
 ) -> Response:
-    """Checks the conversation, waits for a place, and makes the call. `paid`: sends the call in its protocol
+    """Checks the conversation, waits for a slot, and makes the call. `paid`: sends the call in its protocol
     and measures its cost.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
     async with database.brief_read() as session:
+        await put_team_of_sandbox_first(session, sandbox.id)
         profile = await callable_profile(session, sandbox.user_id, profile_name)
         find = request.state.llm_caller_of
         caller = await require_caller(find, session, sandbox, conversation_id, is_proven=is_proven)
         quota = await quota_of_calls(session, sandbox.user_id, caller, profile)
     payer = Payer(sandbox.user_id, conversation_id)
-    return await in_turn(paid, profile, payer, caller, sandbox, request, quota)
-
-
-async def in_turn(
-    paid: Paid,
-    profile: LLMProfile,
-    payer: Payer,
-    caller: Caller,
-    sandbox: Sandbox,
-    request: Request,
-    quota: LevelValue | None,
-) -> Response:
-    """Waits for a place among the calls of the sandbox and makes the call. `quota`: of the user's calls at a
-    time.
-    """
     room: CallCapacity = request.state.room_for_models
-    place = await room.enter(sandbox.id, sandbox.user_id, quota)
-    async with place.unless_left():
-        return place.left_after(await paid(place, payer, profile, caller, request))
+    async with room.slot(sandbox.id, sandbox.user_id, quota) as slot:
+        return slot.left_after(await paid(slot, payer, profile, caller, request))
 
 
 async def completion(

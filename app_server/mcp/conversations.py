@@ -251,6 +251,7 @@ async def _latest_events(conversation_id: UUID) -> list[dict[str, Any]]:
         f"/api/v1/conversation/{conversation_id}/events/search",
         sort_order="TIMESTAMP_DESC",
         limit=_EVENTS_LOOKED_AT,
+        full=False,
     )
     events: list[dict[str, Any]] = page["items"]
     return events

@@ -117,7 +117,7 @@ def _require_own_origin(request: Request, config: Config) -> None:
         name = None
     if name not in allowed_host_names(config):
         raise Forbidden(
-            "The MCP server answers no pages of other addresses.",
+            "The MCP server does not answer pages of other addresses.",
             code="origin_not_allowed",
             fix="Call it from a program. An administrator can add a name to SLIPWAY_ALLOWED_HOSTS.",
         )

@@ -170,7 +170,7 @@ def _refusal(target: UpstreamServer, reply: httpx.Response) -> BadGateway:
         )
     logger.warning("an MCP server refused", extra={"server": target.name, "status": reply.status_code})
     return BadGateway(
-        f"The MCP server {target.name!r} does not let us in (HTTP {reply.status_code}).",
+        f"The MCP server {target.name!r} refuses the sign-in (HTTP {reply.status_code}).",
         code="mcp_credentials_refused",
         fix="The user must correct its headers, or connect it again, in the settings.",
     )

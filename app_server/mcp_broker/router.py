@@ -19,6 +19,7 @@ from app_server.mcp_servers.in_effect import server_for
 from app_server.mcp_servers.schemas import ServerNameInPath
 from app_server.mcp_servers.service import definition_of
 from app_server.sandboxes.auth import CurrentSandbox
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
@@ -48,6 +49,7 @@ async def exchange(
     """
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:
+        await put_team_of_sandbox_first(session, sandbox.id)
         server = await server_for(session, sandbox.user_id, name)
         user = await session.get_one(User, sandbox.user_id)
     definition = definition_of(cipher, server)

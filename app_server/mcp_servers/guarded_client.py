@@ -64,7 +64,7 @@ def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
     async def bound(response: httpx2.Response) -> None:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise httpx2.DecodingError(
-                "The reply is packed: it could be of any size.", request=response.request
+                "The reply is compressed, so its size is not known.", request=response.request
             )
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = Bounded(response.stream, response.request)

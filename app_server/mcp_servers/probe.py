@@ -105,7 +105,7 @@ def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestR
     if last.status_code in _CREDENTIALS_REFUSED:
         return _trouble(
             "refused",
-            f"It does not let us in ({status}).",
+            f"It refuses the sign-in ({status}).",
             fix="Check its headers: a token may be missing or wrong. If it wants a sign-in, connect it.",
         )
     return _trouble("unknown", f"{said} ({status})", fix="Check that the URL is that of its MCP endpoint.")

@@ -159,7 +159,7 @@ def can_be_brokered(value: str) -> bool:
 
 def _check_variable(name: str, value: str | None, hosts: list[str]) -> None:
     if value is None:
-        raise ValueError(f"`env_hosts` names {name}, which is no variable in `env`")
+        raise ValueError(f"`env_hosts` names {name}, which is not a variable in `env`")
     if hosts and not can_be_brokered(value):
         raise ValueError(
             f"{name} cannot stay in the app server: its value needs at least {MIN_CHARACTERS} characters of"

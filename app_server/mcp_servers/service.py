@@ -239,7 +239,7 @@ def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
         kept, wanted = before.env_hosts.get(name), given.env_hosts.get(name, [])
         if value == MASK and kept and (not wanted or set(wanted) - set(kept)):
             raise Conflict(
-                f"The stored value of {name} was given for other hosts and is sent to no new ones.",
+                f"The stored value of {name} was given for other hosts and is not sent to new ones.",
                 code="mcp_variables_needed",
                 fix="Enter its value again.",
             )

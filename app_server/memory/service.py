@@ -68,7 +68,7 @@ async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -
     known = await find_note(session, accepted.user_id, accepted.repository, accepted.name)
     if known is None and await _is_full(session, accepted.user_id, accepted.repository):
         raise Conflict(
-            f"There are {MAX_NOTES_KEPT} notes about this repository, which is as many as there can be.",
+            f"There are {MAX_NOTES_KEPT} notes about this repository, which is the limit.",
             code="too_many_notes",
             fix="Delete one that is no longer needed.",
         )

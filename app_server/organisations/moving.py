@@ -15,6 +15,7 @@ from app_server.conversations.sharing.models import ConversationShare, Conversat
 from app_server.core.errors import Conflict, Forbidden, NotFound
 from app_server.settings.models import LLMProfile, UserSettings
 from app_server.teams.models import TeamMember
+from app_server.teams.repositories.models import ConversationTeam
 from app_server.users.models import Role, User
 from app_server.users.organisations import Organisation
 from app_server.users.provisioning import ProvisionedPerson
@@ -81,6 +82,7 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
         Conversation.user_id == person_id, Conversation.everyone_role.is_not(None)
     )
     await session.execute(shared.values(everyone_role=None))
+    await session.execute(delete(ConversationTeam).where(ConversationTeam.conversation_id.in_(own)))
     await session.execute(delete(TeamMember).where(TeamMember.user_id == person_id))
     return told
 

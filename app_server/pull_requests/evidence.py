@@ -50,9 +50,8 @@ def summary_of(events: Sequence[dict[str, Any]]) -> str:
 
 
 def _commands_after_last_edit(events: Sequence[dict[str, Any]]) -> list[tuple[str, int | None]]:
-    last = max((at for at, event in enumerate(events) if _is_edit(event)), default=-1)
     found: list[tuple[str, int | None]] = []
-    for event in events[last + 1 :]:
+    for event in after_last_edit(events):
         observation = event.get("observation") or {}
         command = observation.get("command")
         if observation.get("kind") != "TerminalObservation" or not isinstance(command, str) or not command:
@@ -60,6 +59,12 @@ def _commands_after_last_edit(events: Sequence[dict[str, Any]]) -> list[tuple[st
         code = observation.get("exit_code")
         found.append((_one_line(command), code if isinstance(code, int) else None))
     return found[-MAX_COMMANDS:]
+
+
+def after_last_edit(events: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Returns the events after the agent's last change of a file; all events if it has changed none."""
+    last = max((at for at, event in enumerate(events) if _is_edit(event)), default=-1)
+    return events[last + 1 :]
 
 
 def _is_edit(event: dict[str, Any]) -> bool:

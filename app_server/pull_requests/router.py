@@ -27,7 +27,7 @@ from app_server.git_hosts.schemas import CheckState, NewPullRequest, PullRequest
 from app_server.pull_requests import messages, refresh, service, working_tree
 from app_server.pull_requests.models import ConversationPullRequest
 from app_server.pull_requests.opening import open_pull_request
-from app_server.pull_requests.proposing import proposal_of
+from app_server.pull_requests.proposing import link_to, proposal_of
 from app_server.pull_requests.repository_of import repository_of
 from app_server.pull_requests.schemas import (
     AgentAsked,
@@ -37,6 +37,7 @@ from app_server.pull_requests.schemas import (
     PullRequestInfo,
     PullRequestProposal,
 )
+from app_server.pull_requests.screenshots import ChosenScreenshots, chosen_of
 from app_server.pull_requests.template import template_of
 from app_server.users.models import User
 
@@ -118,18 +119,23 @@ async def create_pull_request(
     viewer: Viewer,
     body: CreatePullRequest,
     database: ServerDatabase,
+    config: ServerConfig,
 ) -> CreatedPullRequest:
     """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox must
-    run. A repeated call returns the open pull request of the branch.
+    run. A repeated call returns the open pull request of the branch, and does not change its text.
 
     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
-    `repository_not_in_conversation`.
+    `repository_not_in_conversation`, `screenshot_not_found`.
     """
     async with database.read() as session:
         repository = await repository_of(session, hosts, conversation, body.repository)
+        events = await service.latest_events(session, conversation.id) if body.screenshots else []
+    link = link_to(config.base_url, conversation)
+    shots = ChosenScreenshots(chosen_of(events, body.screenshots), link)
+    client = repository.host.client
     new = NewPullRequest(
         title=body.title,
-        body=body.body,
+        body=shots.in_new(client, body.body),
         head=body.head,
         base=body.base,
         is_draft=body.draft,
@@ -141,8 +147,8 @@ async def create_pull_request(
         place = await conversations.workplace(session, viewer, user.id, conversation.id)
     await working_tree.push(repository.place(place), body.head, body.title)
     row, opened = await open_pull_request(database, conversation, repository, new, trail)
-    shown = PullRequestInfo.of(row)
-    return CreatedPullRequest(pull_request=shown, is_new=opened.is_new, left_out=list(opened.left_out))
+    left_out = [*opened.left_out, *await shots.in_opened(client, repository.name, opened, body.body)]
+    return CreatedPullRequest(pull_request=PullRequestInfo.of(row), is_new=opened.is_new, left_out=left_out)
 
 
 @router.post("/{pull_request_id}/refresh")

@@ -8,6 +8,7 @@ from app_server.core.database import Id, Timestamp
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.schemas import Check, Mergeability, PullRequestState, Review, Title
 from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.screenshots import MAX_SCREENSHOTS
 
 MAX_BODY_CHARACTERS = 60_000
 
@@ -56,12 +57,24 @@ class PullRequestInfo(BaseModel):
         )
 
 
+class ProposedScreenshot(BaseModel):
+    """A screenshot that the agent took after its last edit. id: of its event. title: of the page. url: the
+    image: a `data:` URL, or the path of a route of this server.
+    """
+
+    id: str
+    title: str
+    url: str
+
+
 class PullRequestProposal(BaseModel):
     """A draft of a pull request, made from the work in the conversation, for the user to edit.
 
     uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
     created. is_pushed: whether the host has the branch at its current commit. commits: subjects of the
-    commits since the base, the newest first, at most 20.
+    commits since the base, the newest first, at most 20. screenshots: at most 6, the oldest first.
+    takes_screenshots: whether the host takes images by its API; otherwise chosen screenshots become links to
+    the conversation.
     """
 
     repository: str
@@ -73,12 +86,15 @@ class PullRequestProposal(BaseModel):
     uncommitted_files: int
     commits: list[str]
     is_pushed: bool
+    screenshots: list[ProposedScreenshot]
+    takes_screenshots: bool
 
 
 class CreatePullRequest(BaseModel):
     """A pull request to open. repository: the directory, name or URL of one of the conversation's
     repositories; null for the first one. head: the branch to push to; it is created if it does not exist.
-    Uncommitted changes are committed with the title as the message.
+    Uncommitted changes are committed with the title as the message. screenshots: ids of screenshots of the
+    draft; they are uploaded to the host and shown in the text, or linked where the host takes no images.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -91,6 +107,9 @@ class CreatePullRequest(BaseModel):
     draft: bool = True
     labels: Names = []
     reviewers: Names = []
+    screenshots: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=MAX_SCREENSHOTS)
+    ] = []
 
 
 class CreatedPullRequest(BaseModel):

@@ -84,7 +84,7 @@ class LastWords:
     cause: str
     output: str
     code: StartCode = "sandbox_start_failed"
-    fix: str = "Read the output; retry the start when its cause is gone."
+    fix: str = "Read the output; fix the cause, then retry the start."
 
 
 class Backend(Protocol):
@@ -272,6 +272,6 @@ class OneMachine:
 def workspace_missing() -> StartFailure:
     return StartFailure(
         "workspace_missing",
-        "The workspace of the sandbox is not there: it was removed by something other than Slipway.",
+        "The workspace of the sandbox is missing: another program has removed it.",
         fix="Start a new conversation.",
     )

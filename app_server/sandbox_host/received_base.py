@@ -28,7 +28,7 @@ def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseIma
     `packed`: the gzipped tar of the files that it is built from; None if it is not built here.
     """
     if asked.name.partition(":")[0] == REPOSITORY:
-        raise BadRequest(f"{asked.name} is no base image.", code="image_not_allowed")
+        raise BadRequest(f"{asked.name} is not a base image.", code="image_not_allowed")
     if (asked.dockerfile is None) != (packed is None):
         raise BadRequest(
             "A Dockerfile and what it is built with belong together.", code="build_context_missing"

@@ -293,7 +293,7 @@ def _follow(
         except Exception:
             told = HostFailure(
                 code="internal_error",
-                cause="Something went wrong on the sandbox host.",
+                cause="The sandbox host had an internal error.",
                 fix="The log of the sandbox host has the cause.",
             )
             steps.put_nowait(Step(failure=told))

@@ -79,7 +79,7 @@ def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
                 else:
                     count, size = count + 1, size + member.size
     except (tarfile.TarError, EOFError) as error:
-        raise ValueError(f"It is no tar: {error}") from error
+        raise ValueError(f"It is not a tar file: {error}") from error
     if not has_dockerfile:
         raise ValueError("The Dockerfile is not among the files.")
     source.seek(0)
@@ -91,7 +91,7 @@ def _require_inside(member: tarfile.TarInfo) -> None:
     if path.is_absolute() or ".." in path.parts or "\0" in member.name:
         raise ValueError(f"{member.name!r} leads out of the files.")
     if not (member.isreg() or member.isdir() or member.issym()):
-        raise ValueError(f"{member.name!r} is no file, no folder and no link.")
+        raise ValueError(f"{member.name!r} is not a file, a folder or a link.")
 
 
 def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:

@@ -54,7 +54,7 @@ def resolved_source(
     folder = context or dockerfile.parent
     if not folder.is_dir():
         raise BadRequest(
-            f"The build context {shown(folder)} is no folder.",
+            f"The build context {shown(folder)} is not a folder.",
             code="build_context_missing",
             fix="Name the folder from which the Dockerfile copies.",
         )
@@ -130,7 +130,7 @@ async def build_base(
 
 
 async def _not_built(docker: str, files: BuildFiles, output: str, limits: BuildLimits) -> StartFailure:
-    fix = "Fix what the output names; `docker build` says the same."
+    fix = "Fix the problem that the output names. `docker build` shows the same."
     if limits.network:
         fix += " Its commands have no network here (SLIPWAY_SANDBOX_BUILD_NETWORK)."
     if not await has_buildx(docker):

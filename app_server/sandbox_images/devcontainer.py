@@ -25,10 +25,10 @@ PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json", "devcontainer
 _SET_UP = (
     "what prepares a project belongs into .agents/setup.sh, which runs in the sandbox once a user allows it"
 )
-_PORTS = "whatever listens in a sandbox is found and shown in the browser"
+_PORTS = "ports of a sandbox are found and shown in the browser"
 _USER = "agents work as the user agent (uid 10001)"
 _VARIABLES = "set variables with ENV in the Dockerfile; secrets are kept in Slipway"
-_WALLS = "how a sandbox is walled in is not a repository's choice"
+_WALLS = "a repository cannot choose the isolation of a sandbox"
 _HOST = "a sandbox sees no folder of this machine; its project is at /workspace/project"
 _PLACE = "limits and life of a sandbox are settings of Slipway"
 _EDITOR = "it is meant for an editor"
@@ -179,7 +179,7 @@ def _text(file: Path) -> str:
     with file.open(encoding="utf-8-sig") as opened:
         text = opened.read(MAX_CHARACTERS + 1)
     if len(text) > MAX_CHARACTERS:
-        raise ValueError("it is far too long")
+        raise ValueError("it is too long")
     return text
 
 
@@ -192,7 +192,7 @@ def _image(file: Path, content: _Content, plain: Callable[[str], str]) -> str:
         )
     name = plain(content.image)
     if not re.fullmatch(IMAGE_NAME, name):
-        raise _unreadable(file, f"image: {shown(name)} is no name of an image")
+        raise _unreadable(file, f"image: {shown(name)} is not the name of an image")
     return name
 
 

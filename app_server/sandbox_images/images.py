@@ -135,7 +135,7 @@ async def _build_layer(
         raise StartFailure(
             "sandbox_image_build_failed",
             "Building the sandbox image failed.",
-            fix="Read the output; retry the start when its cause is gone.",
+            fix="Read the output; fix the cause, then retry the start.",
             output=output,
         )
 

@@ -73,7 +73,7 @@ async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
     try:
         while not (await asyncio.wait({task}, timeout=ROOM_SECONDS))[0]:
             if root and shutil.disk_usage(root).free < KEPT_BYTES:
-                raise _no_room(f"The build was ended: it had all but filled the disk at {root}.")
+                raise _no_room(f"Slipway ended the build, because it had almost filled the disk at {root}.")
         return task.result()
     finally:
         task.cancel()

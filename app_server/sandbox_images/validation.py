@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 _ENTRYPOINT = "/opt/slipway/bin/entrypoint"
-_FIX = "Name an image made from one of ours in SLIPWAY_SANDBOX_IMAGE, or unset it to have one built."
+_FIX = "Set SLIPWAY_SANDBOX_IMAGE to an image that is based on Slipway's, or unset it to have one built."
 
 
 def judge_image(client: "DockerClient", name: str) -> StartFailure | None:

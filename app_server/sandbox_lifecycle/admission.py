@@ -228,7 +228,8 @@ class Admission:
         for position, waiting in enumerate(queue, start=1):
             outlook = _outlook(position, idle, self._queue.seconds_per_admission())
             waiting.tell(
-                f"Number {position} of {len(queue)} in line: all memory for sandboxes is in use. {outlook}"
+                f"Number {position} of {len(queue)} in the queue: "
+                f"all memory for sandboxes is in use. {outlook}"
             )
 
     async def _replenish(self) -> None:
@@ -244,11 +245,11 @@ class Admission:
 
 def _outlook(position: int, idle: int, seconds_per_admission: float | None) -> str:
     if position <= idle:
-        return f"An idle one makes room within {IDLE_SECONDS / 60:g} minutes."
+        return f"An idle sandbox makes room within {IDLE_SECONDS / 60:g} minutes."
     if seconds_per_admission is None:
-        return "One starts when another is done, or is stopped."
+        return "A sandbox starts when another one ends."
     minutes = max(1, round(position * seconds_per_admission / 60))
-    return f"As of late that takes about {minutes} minute{'' if minutes == 1 else 's'}."
+    return f"Recently that took about {minutes} minute{'' if minutes == 1 else 's'}."
 
 
 def _since(sandbox: Sandbox) -> datetime:

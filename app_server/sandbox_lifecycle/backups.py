@@ -84,7 +84,7 @@ class Backups:
             raise Conflict(
                 f"{lost} There is no backup of this conversation.",
                 code="sandbox_host_lost",
-                fix="Bring the host back: the conversation goes on by itself then. For the next time: "
+                fix="Start the host again: the conversation then continues. To have backups, set "
                 "SLIPWAY_SANDBOX_BACKUP_MINUTES.",
             )
         later = await self._position(sandbox.id) - (backup.position or 0)
@@ -93,11 +93,11 @@ class Backups:
         made = f"{backup.created_at:%Y-%m-%d %H:%M} UTC"
         await self._keep_files(sandbox, backup, f"Backup of {made}")
         raise Conflict(
-            f"{lost} The conversation went on after its last backup, of {made}: what {later} later "
-            f"event{'s' * (later != 1)} did to files is lost with the host.",
+            f"{lost} The last backup is of {made}. Changes to files by {later} later "
+            f"event{'s' * (later != 1)} are lost with the host.",
             code="backup_outdated",
-            fix="Bring the host back: the conversation goes on by itself then, with all its files. Or let it "
-            "go on from the backup (`from_backup`): all that was said stays, the files are as they were. "
+            fix="Start the host again: the conversation then continues with all its files. Or continue it "
+            "from the backup (`from_backup`): the log stays complete, the files are those of the backup. "
             f"Or start a new conversation from its snapshot “Backup of {made}”.",
             backup_at=backup.created_at.isoformat(),
             later_events=later,

@@ -211,7 +211,7 @@ class Machines:
         if running is None:
             raise StartFailure(
                 "sandbox_start_failed",
-                "The agent server does not take the session key it was started with.",
+                "The agent server does not accept the session key that it was started with.",
                 fix="See that it runs the agent server of this version: `slipway images build`.",
                 output=(await self.why_dead(sandbox_id)).output,
             )
@@ -265,8 +265,8 @@ class Machines:
             await finish(self.backend.stop(running.id))
             raise StartFailure(
                 "log_not_restored",
-                f"The conversation cannot be brought to where it was: {error.detail}",
-                fix="Resume it to try again: it begins from the backup once more.",
+                f"The conversation cannot be restored: {error.detail}",
+                fix="Resume it to try again: it starts from the backup again.",
             ) from error
         await self._archives.take_up(running.id, backup)
 

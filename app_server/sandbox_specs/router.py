@@ -137,7 +137,7 @@ async def _new(request: Request, user: User, body: CreateSandboxSpec) -> NewSpec
     packed = await _pack(request, user, body.repository)
     if packed.base != body.base:
         raise Conflict(
-            "The repository holds something else by now than what was looked at.",
+            "The repository has changed since it was looked at.",
             code="repository_base_changed",
             fix="Look at it again.",
         )

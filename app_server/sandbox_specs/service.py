@@ -61,7 +61,7 @@ async def create(
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
     if (count or 0) >= MAX_SPECS:
         raise Conflict(
-            f"{MAX_SPECS} sandbox images are as many as one can have.",
+            f"{MAX_SPECS} sandbox images are the limit for one user.",
             code="too_many_sandbox_specs",
             fix="Delete one that is not needed.",
         )
@@ -221,7 +221,7 @@ def spec_not_found() -> NotFound:
     return NotFound(
         "No such sandbox image.",
         code="sandbox_spec_not_found",
-        fix="See which there are: GET /api/v1/sandbox-specs/search.",
+        fix="List them: GET /api/v1/sandbox-specs/search.",
     )
 
 

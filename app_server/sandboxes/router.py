@@ -73,7 +73,7 @@ async def get_sandboxes(
 @router.post(
     "/{sandbox_id}/resume",
     responses={
-        409: {"description": "Its host is lost, and there is no backup, or one that the log went on after"}
+        409: {"description": "Its host is lost, and there is no backup, or the log is newer than the backup"}
     },
 )
 async def resume_sandbox(

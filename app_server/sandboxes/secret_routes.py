@@ -15,6 +15,7 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.secrets.in_effect import secret_for, secrets_for
 from app_server.secrets.schemas import SecretNameInPath
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
@@ -38,6 +39,7 @@ class SecretNames(BaseModel):
 
 async def names_for(session: AsyncSession, sandbox: Sandbox) -> SecretNames:
     """Returns the names of the secrets that the sandbox may look up."""
+    await put_team_of_sandbox_first(session, sandbox.id)
     found = await secrets_for(session, sandbox.user_id)
     return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
 
@@ -63,6 +65,7 @@ async def look_up(
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
     async with database.read() as session:
+        await put_team_of_sandbox_first(session, sandbox.id)
         secret = await secret_for(session, sandbox.user_id, name)
     await record_first_use(database, sandbox.user_id, sandbox.id, name)
     return PlainTextResponse(cipher.decrypt(secret.value_encrypted), headers={"Cache-Control": "no-store"})

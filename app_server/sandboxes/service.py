@@ -205,7 +205,7 @@ class Sandboxes:
         raise Conflict(
             "The sandbox does not run at the moment.",
             code="sandbox_not_running",
-            fix="If it sleeps, send a message: that wakes it. Else it is on its way: try again in a moment.",
+            fix="If it sleeps, send a message to wake it. If it is starting, try again in a moment.",
         )
 
     async def delete(self, sandbox_id: UUID) -> None:
@@ -252,7 +252,7 @@ class Sandboxes:
         except NoCapacityError as crowded:
             await self.resume(sandbox_id)
             raise Unavailable(
-                str(crowded), code="sandbox_waits", fix="It starts in its turn. Try again then."
+                str(crowded), code="sandbox_waits", fix="It is in the queue. Try again when it has started."
             ) from crowded
 
     async def is_awake(self, sandbox_id: UUID) -> bool:

@@ -74,7 +74,7 @@ async def reply_to(
         return _error(Error(status=error.status, detail=error.detail, scim_type=scim_type))
     except IntegrityError:
         # Another request has created the same one at the same moment.
-        return _error(UniquenessException(detail="There is such a resource already.").to_error())
+        return _error(UniquenessException(detail="This resource exists already.").to_error())
     except json.JSONDecodeError:
         return _error(Error(status=400, detail="The body is not JSON.", scim_type="invalidSyntax"))
 

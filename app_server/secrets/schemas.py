@@ -19,7 +19,7 @@ _TAKEN = re.compile(r"PATH|HOME|SHELL|USER|PWD|IFS|ENV|BASH_ENV|PROMPT_COMMAND|P
 
 def _is_free(name: str) -> str:
     if _TAKEN.fullmatch(name.upper()):
-        raise ValueError("this name means something to every program; choose another one")
+        raise ValueError("many programs use this name; choose another one")
     return name
 
 

@@ -119,7 +119,7 @@ async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_na
 def _add(session: AsyncSession, user_id: UUID, name: str, profiles: Sequence[LLMProfile]) -> LLMProfile:
     if len(profiles) >= MAX_PROFILES:
         raise Conflict(
-            f"You have {MAX_PROFILES} model profiles, which is as many as there can be.",
+            f"You have {MAX_PROFILES} model profiles, which is the limit.",
             code="too_many_llm_profiles",
             fix="Delete one that is no longer used.",
         )

@@ -130,7 +130,7 @@ async def stop_sharing_profile(
     """
     row = await sharing.stop_sharing_profile(session, user.organisation_id, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
-    return _changed(row, user, "shared no more")
+    return _changed(row, user, "not shared any more")
 
 
 @facts_router.get("")

@@ -30,7 +30,7 @@ def read_key(text: str) -> ServiceAccount:
     try:
         content = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise _invalid("is no JSON") from error
+        raise _invalid("is not JSON") from error
     if not isinstance(content, dict) or content.get("type") != "service_account":
         raise _invalid("is not of the type service_account")
     names = ("project_id", "client_email", "private_key_id", "private_key")

@@ -12,8 +12,8 @@ from app_server.core.database import now
 from app_server.core.errors import Conflict
 from app_server.core.mail.server import require_mail_server
 from app_server.settings.sharing import add_first_profiles
-from app_server.sign_in.invitation_mail.service import store
-from app_server.sign_in.service import LINK_LIFETIME, create_link
+from app_server.sign_in.invitation_mail.service import store, take_out
+from app_server.sign_in.service import LINK_LIFETIME, create_link, end_links
 from app_server.users.models import Role, User
 from app_server.users.service import create_user, find_owner
 
@@ -88,6 +88,35 @@ async def invite(
         await store(session, person, inviter_id=trail.actor.user_id, address=email)
         return person, None
     return person, await new_link(session, config, person, trail)
+
+
+async def send_again(session: AsyncSession, config: Config, trail: AuditTrail, person: User) -> str:
+    """Sends the invitation of a person by e-mail once more, to the same address, and returns the address. All
+    earlier links of the person end at once. The actor of `trail` becomes the inviter.
+
+    Raises Conflict `no_mail_server`, `already_signed_in`, `not_invited_by_mail`.
+    """
+    require_mail_server(config.mail)
+    # Two requests at once come one after the other, and the second one ends the link of the first.
+    await session.refresh(person, with_for_update=True)
+    if person.signed_in_at is not None:
+        raise Conflict(
+            "This person has signed in already.",
+            code="already_signed_in",
+            fix="Create a sign-in link for another browser.",
+        )
+    address = await take_out(session, person)
+    if address is None:
+        raise Conflict(
+            "This person was not invited by e-mail.",
+            code="not_invited_by_mail",
+            fix="Create a sign-in link and send it yourself.",
+        )
+    await end_links(session, person.id)
+    await store(session, person, inviter_id=trail.actor.user_id, address=address)
+    target = (AuditTarget.USER, person.id)
+    trail.record(session, AuditAction.INVITATION_SENT_AGAIN, target, name=person.name, email=address)
+    return address
 
 
 async def new_owner_link(session: AsyncSession, config: Config) -> str:

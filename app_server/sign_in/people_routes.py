@@ -12,7 +12,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.invitation_mail import service as invitation_mails
-from app_server.sign_in.invitations import invite, new_link
+from app_server.sign_in.invitations import invite, new_link, send_again
 from app_server.sign_in.passwords import totp
 from app_server.users.models import User
 
@@ -94,3 +94,20 @@ async def create_sign_in_link(
     person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)
     return await new_link(session, config, person, trail)
+
+
+@router.post("/{person_id}/invitation-mail", status_code=202)
+async def send_invitation_again(
+    manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, config: ServerConfig
+) -> Person:
+    """Sends the invitation of a person by e-mail once more, to the same address, with a new link. The earlier
+    links of the person end at once. The list of people shows whether the message is sent.
+
+    403 `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
+    `not_invited_by_mail`.
+    """
+    person = await people.find(session, person_id, manager.organisation_id)
+    people.require_can_manage(manager, person.role)
+    await send_again(session, config, trail, person)
+    mails = await invitation_mails.by_person(session)
+    return Person.model_validate(person).model_copy(update={"invitation_mail": mails[person.id]})

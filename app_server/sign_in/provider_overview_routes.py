@@ -21,10 +21,10 @@ class RegisteredAddress(BaseModel):
     """An address of this server that is registered at the provider.
 
     `redirect_uri`, `logout_uri`: of OpenID Connect. `metadata`: of SAML; it is also our entity ID. `acs`: the
-    assertion consumer service of SAML.
+    assertion consumer service of SAML. `slo`: the single logout service of SAML, if we have a key to sign.
     """
 
-    purpose: Literal["redirect_uri", "logout_uri", "metadata", "acs"]
+    purpose: Literal["redirect_uri", "logout_uri", "metadata", "acs", "slo"]
     url: str
 
 
@@ -96,6 +96,7 @@ async def _of_saml(providers: SamlProviders, provider: SamlProvider) -> Provider
         addresses=[
             RegisteredAddress(purpose="metadata", url=ours.entity_id),
             RegisteredAddress(purpose="acs", url=ours.acs),
+            *([RegisteredAddress(purpose="slo", url=ours.slo)] if provider.signing_key_file else []),
         ],
         problem=problem,
     )

@@ -3,18 +3,23 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from app_server.access.audit_trail import address_of
 from app_server.access.web_sessions import end_of_session
 from app_server.audit.actions import ActorMeans
 from app_server.core.database import Session, now
+from app_server.core.encryption import ServerCipher
 from app_server.core.server_objects import ServerConfig
 from app_server.http.middleware import page_proof_of, session_cookie
 from app_server.sign_in import service
 from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in_browser
 from app_server.sign_in.passwords.accounts import may_choose_password
 from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
+from app_server.sign_in.saml import provider_sessions
+from app_server.sign_in.saml.logout import address_to_end_session, find_way_out
+from app_server.sign_in.saml.providers import ServerSamlProviders
 
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 
@@ -50,11 +55,32 @@ async def sign_in_with_link(
     return SignedInByLink(**told.model_dump(), may_choose_password=offer)
 
 
-@router.delete("/session", status_code=204)
-async def sign_out(session: Session, config: ServerConfig, request: Request, response: Response) -> None:
+class SignOutGoesOn(BaseModel):
+    """`url`: the address to which the browser goes, so that the session at the provider ends, too."""
+
+    url: str
+
+
+@router.delete("/session", status_code=204, responses={200: {"model": SignOutGoesOn}})
+async def sign_out(
+    session: Session,
+    config: ServerConfig,
+    request: Request,
+    saml_providers: ServerSamlProviders,
+    cipher: ServerCipher,
+) -> Response:
+    """Ends the browser session. If the browser has signed in by a SAML provider with single logout, the
+    reply is 200 with the address to which the browser goes next.
+    """
+    way = await find_way_out(saml_providers, cipher, provider_sessions.COOKIE.read(request, config))
     name = session_cookie(config)
+    ended: service.SignedOut | None = None
     if (cookie := request.cookies.get(name)) and (proof := page_proof_of(request)):
-        await service.sign_out(session, cookie, proof, address=address_of(request))
+        ended = await service.sign_out(session, cookie, proof, address=address_of(request))
+    url = await address_to_end_session(way, ended)
+    response = JSONResponse({"url": url}) if url else Response(status_code=204)
+    provider_sessions.COOKIE.forget(response, config)
     response.delete_cookie(
         name, httponly=True, samesite="strict", secure=config.base_url.startswith("https:")
     )
+    return response

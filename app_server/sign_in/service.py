@@ -56,6 +56,12 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
     return token
 
 
+async def end_links(session: AsyncSession, user_id: UUID) -> None:
+    """Ends all one-time links of a person that are not used yet."""
+    unused = update(SignInLink).where(SignInLink.user_id == user_id, SignInLink.used_at.is_(None))
+    await session.execute(unused.where(SignInLink.expires_at > now()).values(expires_at=now()))
+
+
 @dataclass(frozen=True)
 class NewBrowserSession:
     """A new browser session: its cookie, and the proof for its pages.
@@ -143,18 +149,29 @@ async def open_session(
     return signed_in
 
 
-async def sign_out(session: AsyncSession, cookie: str, page_proof: str, *, address: str | None) -> None:
-    """Ends the session. `page_proof`: the secret of the page. Does nothing if it is wrong, because the cookie
-    alone must not end a session.
+@dataclass(frozen=True)
+class SignedOut:
+    """A session that has ended. `provider_session`: see LinkOrigin."""
+
+    provider_session: str | None
+
+
+async def sign_out(
+    session: AsyncSession, cookie: str, page_proof: str, *, address: str | None
+) -> SignedOut | None:
+    """Ends the session. `page_proof`: the secret of the page. Does nothing and returns None if it is wrong,
+    because the cookie alone must not end a session.
     """
     ended = delete(WebSession).where(
         WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)
     )
-    found = (await session.execute(ended.returning(WebSession.id, WebSession.user_id))).one_or_none()
-    if found is not None:
-        user = await session.get_one(User, found.user_id)
-        actor = _actor(user, ActorMeans.SESSION, found.id, address)
-        record(session, _about_session(actor, AuditAction.SIGN_OUT, found.id))
+    found = (await session.execute(ended.returning(WebSession))).scalar_one_or_none()
+    if found is None:
+        return None
+    user = await session.get_one(User, found.user_id)
+    actor = _actor(user, ActorMeans.SESSION, found.id, address)
+    record(session, _about_session(actor, AuditAction.SIGN_OUT, found.id))
+    return SignedOut(found.provider_session)
 
 
 def _actor(user: User, means: ActorMeans, session_id: UUID, address: str | None) -> Actor:

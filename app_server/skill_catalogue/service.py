@@ -180,7 +180,7 @@ async def install(
     count = select(func.count()).select_from(InstalledSkill).where(_belongs_to(user_id))
     if (await session.scalar(count) or 0) >= MAX_INSTALLED:
         raise Conflict(
-            f"{MAX_INSTALLED} skills are installed, which is as many as there can be.",
+            f"{MAX_INSTALLED} skills are installed, which is the limit.",
             code="too_many_skills",
             fix="Remove skills that are no longer needed.",
         )

@@ -33,7 +33,7 @@ async def choose(
         count = select(func.count()).select_from(SkillChoice).where(SkillChoice.user_id == user_id)
         if (await session.scalar(count) or 0) >= MAX_CHOICES:
             raise Conflict(
-                f"You have {MAX_CHOICES} choices about skills, which is as many as there can be.",
+                f"You have {MAX_CHOICES} choices about skills, which is the limit.",
                 code="too_many_skill_choices",
                 fix="Remove choices that you no longer need.",
             )

@@ -14,6 +14,7 @@ from app_server.core.database import ReadSession, Session
 from app_server.core.pubsub import LOOK, publish_after_commit
 from app_server.teams import service
 from app_server.teams.models import Team
+from app_server.teams.repositories.service import set_maintainer
 from app_server.teams.schemas import SaveTeam, TeamDetails, TeamInfo
 
 router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
@@ -97,6 +98,32 @@ async def remove_team_member(
     """
     await service.remove_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
+    return await _show(principal, session, team_id)
+
+
+@router.put("/{team_id}/maintainers/{user_id}")
+async def add_team_maintainer(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
+) -> TeamDetails:
+    """Lets a member change the list of the team's repositories. 404 `team_not_found`,
+    `team_member_not_found`.
+    """
+    await set_maintainer(
+        session, trail, await _find(principal, session, team_id), user_id, is_maintainer=True
+    )
+    return await _show(principal, session, team_id)
+
+
+@router.delete("/{team_id}/maintainers/{user_id}")
+async def remove_team_maintainer(
+    principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
+) -> TeamDetails:
+    """Takes this right from a member, who stays in the team. 404 `team_not_found`,
+    `team_member_not_found`.
+    """
+    await set_maintainer(
+        session, trail, await _find(principal, session, team_id), user_id, is_maintainer=False
+    )
     return await _show(principal, session, team_id)
 
 

@@ -11,7 +11,8 @@ class TeamMemberInfo(BaseModel):
 
     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
     `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service
-    account, whose keys have what the team gives.
+    account, whose keys have what the team gives. `is_maintainer`: the person may change the list of the
+    team's repositories.
     """
 
     user_id: Id
@@ -19,6 +20,7 @@ class TeamMemberInfo(BaseModel):
     provider: str | None
     is_disabled: bool
     is_service: bool
+    is_maintainer: bool
     created_at: Timestamp
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import and_, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -12,6 +12,7 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.errors import Conflict, NotFound
 from app_server.teams.membership import member_count, teams_of, visible_teams
 from app_server.teams.models import Team, TeamMember, name_key_of
+from app_server.teams.repositories.models import TeamMaintainer
 from app_server.teams.schemas import TeamDetails, TeamInfo, TeamMemberInfo
 from app_server.users.models import User
 
@@ -56,7 +57,7 @@ async def create_team(session: AsyncSession, trail: AuditTrail, name: str, organ
     count = select(func.count()).where(Team.organisation_id == organisation_id)
     if (await session.scalar(count) or 0) >= MAX_TEAMS:
         raise Conflict(
-            f"There are {MAX_TEAMS} teams, which is as many as there can be.",
+            f"There are {MAX_TEAMS} teams, which is the limit.",
             code="too_many_teams",
             fix="Delete a team that is no longer used.",
         )
@@ -104,9 +105,7 @@ async def add_member(
         return
     count = await session.scalar(select(func.count()).where(TeamMember.team_id == team.id))
     if (count or 0) >= MAX_MEMBERS:
-        raise Conflict(
-            f"The team has {MAX_MEMBERS} members, which is as many as there can be.", code="too_many_members"
-        )
+        raise Conflict(f"The team has {MAX_MEMBERS} members, which is the limit.", code="too_many_members")
     try:
         async with session.begin_nested():
             session.add(TeamMember(team_id=team.id, user_id=person_id, provider=provider))
@@ -164,8 +163,12 @@ def _record_member(
 
 async def _members(session: AsyncSession, team_id: UUID) -> Sequence[TeamMemberInfo]:
     query = (
-        select(TeamMember, User)
+        select(TeamMember, User, TeamMaintainer.user_id.is_not(None))
         .join(User, User.id == TeamMember.user_id)
+        .outerjoin(
+            TeamMaintainer,
+            and_(TeamMaintainer.team_id == TeamMember.team_id, TeamMaintainer.user_id == User.id),
+        )
         .where(TeamMember.team_id == team_id)
         .order_by(User.name, User.id)
     )
@@ -176,9 +179,10 @@ async def _members(session: AsyncSession, team_id: UUID) -> Sequence[TeamMemberI
             provider=member.provider,
             is_disabled=person.disabled_at is not None,
             is_service=person.is_service,
+            is_maintainer=is_maintainer,
             created_at=member.created_at,
         )
-        for member, person in await session.execute(query)
+        for member, person, is_maintainer in await session.execute(query)
     ]
 
 

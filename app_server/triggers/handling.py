@@ -41,7 +41,7 @@ class _Work:
 
 class _NoRoomError(Exception):
     def __init__(self, at_work: int) -> None:
-        self.reason = f"It waits for room. Conversations at work about this repository: {at_work}."
+        self.reason = f"It waits, because conversations about this repository are at work: {at_work}."
 
 
 class Handling:
@@ -105,7 +105,7 @@ class Handling:
             if outcome.state is not DeliveryResult.IGNORED:
                 return outcome
             first = first or outcome
-        return first or Outcome.ignored("It tells nothing.")
+        return first or Outcome.ignored("The message has no event for a trigger.")
 
     async def _of_event(self, work: _Work, event: HostEvent, index: int, *, is_late: bool) -> Outcome:
         trigger, setting = work.trigger, self._setting
@@ -188,4 +188,4 @@ def _why_not(event: HostEvent, known: Known) -> str:
         return "An agent has pushed this commit."
     if known.has_conversation:
         return "A conversation about it is already there."
-    return "It is nothing that this trigger waits for."
+    return "The event does not match this trigger."

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "add_organisations"
-down_revision = "add_names_of_web_sessions"
+down_revision = "add_team_repositories"
 branch_labels = None
 depends_on = None
 
@@ -37,12 +37,14 @@ def upgrade() -> None:
     op.create_index("ix_users_organisation_id", "users", ["organisation_id"])
     op.add_column("audit_entries", sa.Column("organisation_id", sa.Uuid(), nullable=True))
     op.create_index("ix_audit_entries_organisation_id", "audit_entries", ["organisation_id", "id"])
+    _keep_team_repositories(in_organisations=True)
     _share_profiles_in_organisations()
     _widen_keys("administer", "installation")
 
 
 def downgrade() -> None:
     _narrow_keys("installation")
+    _keep_team_repositories(in_organisations=False)
     op.add_column(
         "llm_profiles", sa.Column("is_shared", sa.Boolean(), nullable=False, server_default=sa.false())
     )
@@ -67,6 +69,39 @@ def downgrade() -> None:
     op.drop_column("users", "organisation_id")
     op.drop_column("teams", "organisation_id")
     op.drop_table("organisations")
+
+
+def _keep_team_repositories(*, in_organisations: bool) -> None:
+    """Makes the table anew, because its primary key changes. No other table refers to it."""
+    known = sa.table(
+        "team_repositories",
+        sa.column("key", sa.String()),
+        sa.column("team_id", sa.Uuid()),
+        sa.column("name", sa.String()),
+        sa.column("created_at", sa.DateTime(timezone=True)),
+    )
+    query = sa.select(known)
+    if not in_organisations:
+        query = query.where(sa.column("organisation_id", sa.Uuid()) == _DEFAULT)
+    rows = [row._asdict() for row in op.get_bind().execute(query)]
+    op.drop_table("team_repositories")
+    keys = [sa.Column("organisation_id", sa.Uuid(), nullable=False)] if in_organisations else []
+    made = op.create_table(
+        "team_repositories",
+        *keys,
+        sa.Column("key", sa.String(500), nullable=False),
+        sa.Column("team_id", sa.Uuid(), nullable=False),
+        sa.Column("name", sa.String(500), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["team_id"], ["teams.id"], name="fk_team_repositories_team_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint(*(column.name for column in keys), "key", name="pk_team_repositories"),
+    )
+    op.create_index("ix_team_repositories_team_id", "team_repositories", ["team_id"])
+    if rows:
+        added = {"organisation_id": _DEFAULT} if in_organisations else {}
+        op.bulk_insert(made, [{**row, **added} for row in rows])
 
 
 def _share_profiles_in_organisations() -> None:

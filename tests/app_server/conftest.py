@@ -113,7 +113,8 @@ def http_client(app: ASGIApp, **options: object) -> httpx.AsyncClient:
 @asynccontextmanager
 async def listening(app: ASGIApp) -> AsyncIterator[str]:
     """`app` behind a real socket, for what only a real connection shows; yields its URL."""
-    with socket.socket() as listener:
+    # Only for such a socket asyncio turns Nagle's algorithm off, which holds replies back for 40 ms.
+    with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()  # a connection that comes before the server is ready waits
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))

@@ -198,7 +198,7 @@ async def test_a_field_that_is_not_known_is_named(
     assert name in reply.json()["detail"]
 
 
-async def test_nobody_fetches_what_a_message_names(
+async def test_addresses_in_messages_are_not_fetched(
     app: App,  # noqa: F811
     owner: User,  # noqa: F811
     sandbox: httpx.AsyncClient,

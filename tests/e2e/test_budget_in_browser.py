@@ -103,7 +103,7 @@ def test_a_user_sets_a_limit_meets_it_in_a_conversation_and_goes_on(
         assert someone.complaints == []
 
 
-def test_a_call_that_a_killed_server_had_reserved_stands_in_nobodys_way(
+def test_the_reservation_of_a_killed_server_blocks_no_other_call(
     server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     prices = {"input_cost_per_token": 0, "output_cost_per_token": 0.01}

@@ -1,8 +1,11 @@
 """Command-line agents of other makers work in a sandbox with a model key, through the gateway.
 
-They are large, so the test runs only where they are installed, on the disk of temporary files:
+They are large, so the test runs only where they are installed, on the disk of temporary files. PYTHON_3.12 is
+the folder of an installed Python:
 
     npm install --prefix FOLDER @anthropic-ai/claude-code @openai/codex opencode-ai
+    cp -r PYTHON_3.12 FOLDER/aider
+    LD_LIBRARY_PATH=FOLDER/aider/lib FOLDER/aider/bin/python3 -m pip install aider-chat
     SLIPWAY_TEST_AGENTS=FOLDER make test-python ARGS=tests/e2e/test_command_line_agents.py
 """
 
@@ -42,12 +45,15 @@ OPENCODE_SETTINGS = (
 
 @dataclass(frozen=True)
 class Agent:
-    """`tools`: names that its tool for commands may have. `path`: what the vendor is asked at."""
+    """`tools`: names that its tool for commands may have. An agent without tools writes files from the
+    model's text. `path`: what the vendor is asked at. `packages`: its folder below FOLDER.
+    """
 
     name: str
     run: str
     tools: tuple[str, ...]
     path: str
+    packages: str = "node_modules"
 
 
 AGENTS = (
@@ -74,6 +80,15 @@ AGENTS = (
         ("bash", "shell"),
         "/chat/completions",
     ),
+    Agent(
+        "aider",
+        "LD_LIBRARY_PATH=$PACKAGES/lib $PACKAGES/bin/python3 -m aider --model openai/any --no-git"
+        " --yes-always --no-check-update --analytics-disable --no-show-model-warnings"
+        " --message 'Make the file.' </dev/null",
+        (),
+        "/chat/completions",
+        packages="aider",
+    ),
 )
 
 
@@ -88,11 +103,15 @@ def test_it_runs_a_command_and_answers(
         wait_for_status(client, conversation_id, "finished")
         made = client.post(f"/app-conversations/{conversation_id}/model-key", json={"hours": 1}).json()
         scripted_llm.fallback = lambda request: _reply(request, agent)
+        if not agent.tools:
+            # Its calls are not those for a title.
+            scripted_llm.aside = None
         # A sandbox sees its workspace and not the folder.
         workspace = scripted_server.home / "sandboxes" / conversation_id / "workspace"
-        packages = workspace / "node_modules"
-        shutil.copytree(f"{FOLDER}/node_modules", packages, symlinks=True, copy_function=os.link)
-        shown = f"export PATH={packages}/.bin:$PATH\n{made['shell']}\n{agent.run}\ncat made.txt"
+        packages = workspace / agent.packages
+        shutil.copytree(f"{FOLDER}/{agent.packages}", packages, symlinks=True, copy_function=os.link)
+        paths = f"export PACKAGES={packages} PATH={packages}/.bin:$PATH"
+        shown = f"{paths}\n{made['shell']}\n{agent.run}\ncat made.txt"
 
         ran = client.post(
             f"/app-conversations/{conversation_id}/execute-bash-command",
@@ -112,7 +131,11 @@ def test_it_runs_a_command_and_answers(
 
 
 def _reply(request: Request, agent: Agent) -> Turn:
-    """Asks for one command, and has the last word after its result."""
+    """Asks for one command, and has the last word after its result. If the agent has no tools, the file is in
+    the text.
+    """
+    if not agent.tools:
+        return say(f"made.txt\n```\nmade by a tool\n```\n\n{ANSWER}")
     tool = next((name for name in agent.tools if name in request.tool_names), None)
     sent = str(request.body.get("messages") or request.body.get("input"))
     if tool is None or "made by a tool" in sent:

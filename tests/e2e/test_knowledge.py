@@ -22,7 +22,7 @@ NOTE = {
 }
 
 
-def test_skills_are_explained_and_called_and_notes_are_mended(
+def test_skills_are_explained_and_called_and_notes_are_edited(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM, repository: Path
 ) -> None:
     files = {

@@ -59,7 +59,7 @@ def test_a_server_is_added_tested_and_used_and_its_key_is_nowhere_to_be_seen(
         someone.photograph("settings-mcp-servers-form")
         page.get_by_role("button", name="Save").click()
         page.get_by_role("button", name="Test sums").click()
-        expect(page.get_by_text("It does not let us in (HTTP 401 Unauthorized).")).to_be_visible()
+        expect(page.get_by_text("It refuses the sign-in (HTTP 401 Unauthorized).")).to_be_visible()
         someone.photograph("settings-mcp-servers-refused")
 
         page.get_by_role("button", name="Actions for sums").click()

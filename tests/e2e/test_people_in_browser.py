@@ -1,5 +1,6 @@
 """The owner invites people, who sign in with a link in another browser and work with the shared model."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import DESKTOP, Visitor, visitor
+from tests.support.mail_receiver import MailReceiver
 from tests.support.scripted_llm import ScriptedLLM, say
 from tests.support.server import AppServerProcess
 
@@ -15,7 +17,11 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp_path: Path) -> None:
-    with AppServerProcess(tmp_path / "home", sandbox="process") as server, visitor() as owner:
+    with (
+        MailReceiver() as mail,
+        AppServerProcess(tmp_path / "home", sandbox="process", environment=mailing(mail)) as server,
+        visitor() as owner,
+    ):
         owner.sign_in(server)
         owner.page.goto(f"{server.url}/settings/people")
         owner.page.get_by_role("textbox", name="Name").fill("Ada Lovelace")
@@ -26,6 +32,7 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         owner.page.get_by_role("button", name="Done").click()
         expect(owner.page.get_by_text("Never signed in")).to_be_visible()
         owner.photograph("people")
+        invite_by_mail(owner, mail, server.url)
 
         browser = owner.page.context.browser
         assert browser is not None
@@ -65,6 +72,21 @@ def test_a_person_is_invited_signs_in_and_is_disabled_while_the_page_is_open(tmp
         expect(ada.page.get_by_text("Your account is disabled.")).to_be_visible()
         ada.photograph("people-disabled")
         assert owner.complaints == []
+
+
+def invite_by_mail(owner: Visitor, mail: MailReceiver, url: str) -> None:
+    owner.page.get_by_role("textbox", name="Name").fill("Grace Hopper")
+    owner.page.get_by_role("textbox", name="E-mail address").fill("grace@harbour.dev")
+    owner.page.get_by_role("button", name="Create an account").click()
+    expect(owner.page.get_by_text("The invitation is sent to grace@harbour.dev")).to_be_visible()
+    [(recipients, message)] = mail.messages
+    assert recipients == ["grace@harbour.dev"]
+    assert f"{url}/sign-in#token=" in message.get_content()
+
+
+def mailing(mail: MailReceiver) -> dict[str, str]:
+    server = {"host": "127.0.0.1", "port": mail.port, "security": "none", "sender": "slipway@acme.dev"}
+    return {"SLIPWAY_MAIL": json.dumps(server)}
 
 
 def test_an_invited_person_works_with_the_model_that_the_owner_shares(

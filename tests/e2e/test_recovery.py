@@ -148,7 +148,7 @@ def test_a_set_up_script_that_died_with_the_app_server_is_said_to_and_can_be_all
         server.start()
 
         _wait_for_setup(client, conversation_id, "failed", output="begun\n")
-        assert "died while it ran" in _setup(client, conversation_id)["detail"]
+        assert "ended while the script ran" in _setup(client, conversation_id)["detail"]
         (server.home / "sandboxes" / conversation_id / "workspace/project/go").touch()
         wait_until(
             lambda: client.post(consent, json=allow).is_success,

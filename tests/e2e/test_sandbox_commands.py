@@ -119,7 +119,7 @@ def test_a_devcontainer_tells_what_it_leaves_out_and_its_image_is_looked_into(tm
     with closing(docker.from_env(version="auto")) as engine:
         engine.images.remove(base, force=True)
 
-    assert built.stdout.startswith("Not used: runArgs (how a sandbox is walled in")
+    assert built.stdout.startswith("Not used: runArgs (a repository cannot choose the isolation")
     assert built.returncode == 2
     assert "Code: sandbox_base_no_shell" in built.stderr
 

@@ -175,7 +175,7 @@ def test_the_browser_of_the_desktop_makes_no_calls_by_itself(inside: Inside) -> 
 
 @pytest.mark.docker
 @pytest.mark.timeout(1800)
-def test_whoever_is_started_twice_runs_once_and_comes_back_when_it_was_killed(inside: Inside) -> None:
+def test_a_program_that_is_started_twice_runs_once_and_restarts_after_a_kill(inside: Inside) -> None:
     with ThreadPoolExecutor() as pool:
         both = list(pool.map(inside.start, ["vscode", "vscode"]))
     assert [one.json()["status"] for one in both] == ["running", "running"], both[0].text
@@ -196,7 +196,7 @@ def stopped(inside: Inside) -> set[str]:
 
 @pytest.mark.docker
 @pytest.mark.timeout(1800)
-def test_they_work_behind_the_walls_of_every_container_and_open_no_port(inside: Inside) -> None:
+def test_screens_work_in_every_isolated_container_and_open_no_port(inside: Inside) -> None:
     walls = inside.run("id -u; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status; touch /x 2>&1")
     assert walls.split()[0] == "10001"
     assert "CapEff:\t0000000000000000" in walls
@@ -206,7 +206,7 @@ def test_they_work_behind_the_walls_of_every_container_and_open_no_port(inside: 
     assert listening == []
 
 
-def test_where_there_is_none_the_page_offers_none_and_the_server_says_how_to_get_it(
+def test_a_missing_program_is_not_offered_and_the_server_says_how_to_install_it(
     server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     for inside in bring_up(server, scripted_llm):

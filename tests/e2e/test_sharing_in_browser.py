@@ -3,6 +3,9 @@
 A link shows it to people without an account.
 """
 
+import re
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
@@ -22,6 +25,8 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         invited = client.post("/people", json={"name": "Ada Lovelace", "role": "member"}).json()
         conversation_id = start_conversation(client, "Begin", title="The shared one")
         wait_for_status(client, conversation_id, "finished")
+        place = {"selected_repository": "https://git.harbour.dev/team/crane", "selected_branch": "repairs"}
+        client.patch(f"/app-conversations/{conversation_id}", json=place).raise_for_status()
         address = f"{server.url}/conversations/{conversation_id}"
         browser = owner.page.context.browser
         assert browser is not None
@@ -43,11 +48,13 @@ def test_a_person_reads_then_steers_then_loses_a_conversation_of_another(
         ada.page.get_by_role("radio", name="Shared with me").click()
         expect(ada.page.get_by_text("Shared by Owner")).to_be_visible()
         ada.photograph("shared-list")
+        filter_the_list(ada)
         ada.page.get_by_role("link", name="The shared one").first.click()
         expect(ada.page.get_by_text("The first answer.")).to_be_visible()
         expect(ada.page.get_by_text("Owner shares this conversation with you to read.")).to_be_visible()
         expect(ada.page.get_by_role("textbox", name="Message to the agent")).to_have_count(0)
         ada.photograph("shared-to-read")
+        find_in_the_conversation(ada)
 
         access.select_option("steer")
         expect(access).to_have_value("steer")
@@ -89,3 +96,36 @@ def read_by_a_link(owner: Visitor, dialog: Locator, browser: Browser) -> None:
     expect(reader.page.get_by_role("heading", name="This link has ended")).to_be_visible()
     reader.photograph("link-ended")
     assert reader.complaints == []
+
+
+def filter_the_list(ada: Visitor) -> None:
+    """Chooses each of the filters. The conversation stays until the days leave it out."""
+    main = ada.page.get_by_role("main")
+    for name, choice in (
+        ("Model", {"index": 1}),
+        ("Branch", {"label": "repairs"}),
+        ("Owner", {"label": "Owner"}),
+    ):
+        main.get_by_role("combobox", name=name, exact=True).select_option(**choice)
+    before = (datetime.now(UTC) - timedelta(days=3)).date().isoformat()
+    main.get_by_label("Created from").fill(before)
+    expect(ada.page).to_have_url(re.compile(f"branch=repairs.*from={before}|from={before}.*branch=repairs"))
+    expect(main.get_by_role("link", name="The shared one")).to_be_visible()
+    main.get_by_label("Created until").fill(before)
+    expect(main.get_by_role("link", name="The shared one")).to_have_count(0)
+    main.get_by_label("Created until").fill("")
+    expect(main.get_by_role("link", name="The shared one")).to_be_visible()
+    ada.photograph("filtered-list")
+
+
+def find_in_the_conversation(ada: Visitor) -> None:
+    ada.page.get_by_role("log", name="Conversation").focus()
+    ada.page.keyboard.press("Control+f")
+    ada.page.keyboard.type("first answ")
+    bar = ada.page.get_by_role("search", name="Find in conversation")
+    expect(bar.get_by_text("1 of 1, newest first")).to_be_visible()
+    expect(bar.locator("mark")).to_have_text(["first", "answer"])
+    expect(ada.page.locator("[aria-current=location]")).to_contain_text("The first answer.")
+    ada.photograph("found-in-conversation")
+    ada.page.keyboard.press("Escape")
+    expect(bar).to_have_count(0)

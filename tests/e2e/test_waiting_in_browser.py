@@ -74,7 +74,7 @@ def test_a_message_to_a_sleeping_sandbox_waits_for_memory_and_outlives_the_serve
         expect(page.get_by_role("button", name="Take back")).to_have_count(0)
 
 
-def test_a_new_task_shows_its_place_in_line_and_starts_when_another_ends(
+def test_a_new_task_shows_its_position_in_the_queue_and_starts_when_another_ends(
     scripted_server: AppServerProcess, scripted_llm: ScriptedLLM
 ) -> None:
     server = scripted_server

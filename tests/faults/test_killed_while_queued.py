@@ -58,9 +58,7 @@ async def key_of_another(home: Path) -> str:
     return key
 
 
-def test_a_line_outlives_servers_that_are_killed_and_nobody_loses_a_place(
-    site: Site, of_another: Site
-) -> None:
+def test_the_queue_survives_killed_servers_and_keeps_its_order(site: Site, of_another: Site) -> None:
     began = datetime.now(UTC)
     first = site.begin()
     assert site.wait_for_end(first)["status"] == "READY"
@@ -83,7 +81,6 @@ def test_a_line_outlives_servers_that_are_killed_and_nobody_loses_a_place(
     wait_for_places(line, since=began_again)
 
     site.client.delete(f"/app-conversations/{first}").raise_for_status()
-    kill_and_start(site)
     wait_until(lambda: was_let_in(site, theirs), lambda: of_another.story(theirs))
     kill_and_start(site)
     assert_seen_through(of_another, {"as it was let in": theirs})

@@ -138,7 +138,7 @@ async def test_a_hundred_readers_of_one_conversation_all_get_all_of_it(
         assert [frame["event"] for frame in frames] == log
 
 
-async def test_a_reader_that_never_reads_holds_up_nobody_and_is_sent_away(
+async def test_a_reader_that_never_reads_delays_no_other_reader_and_is_disconnected(
     own_server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
     own_server.start()

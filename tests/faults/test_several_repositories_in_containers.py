@@ -1,4 +1,4 @@
-"""Several repositories of a conversation in a container: they survive an archive and a snapshot."""
+"""Several repositories of a conversation in a container: they survive an archive, and a fork has them."""
 
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.docker
 
 TOKEN = "canary-token-several"
 CHECKOUTS = {"harbour": "team/harbour", "lamp": "crew/lamp", "harbour-2": "other/harbour"}
+MESSAGE = {"role": "user", "content": [{"type": "text", "text": "Light it."}], "run": False}
 WORK = (
     "echo first > notes && cd ../lamp && git switch -qc light && echo on > lamp.txt && git add -A && "
     "git commit -qm Light && cd ../harbour-2 && echo 5 > depth.txt"
@@ -24,7 +25,7 @@ SEEN = (
 )
 
 
-def test_their_directories_survive_an_archive_and_a_snapshot_and_can_be_pushed(tmp_path: Path) -> None:
+def test_their_directories_survive_an_archive_and_a_fork_and_can_be_pushed(tmp_path: Path) -> None:
     sandbox_image()
     with (
         GitHost(tmp_path / "host") as host,
@@ -38,7 +39,7 @@ def test_their_directories_survive_an_archive_and_a_snapshot_and_can_be_pushed(t
         client.post("/settings/git-credentials", json=credential).raise_for_status()
         first, *others = (host.url(name) for name in CHECKOUTS.values())
         more = [{"repository": url} for url in others]
-        started = ready(client, selected_repository=first, more_repositories=more)
+        started = ready(client, selected_repository=first, more_repositories=more, initial_message=MESSAGE)
         directories = [one["directory"] for one in conversation(client, started)["more_repositories"]]
         assert ["harbour", *directories] == list(CHECKOUTS)
         says(client, started, WORK)
@@ -46,13 +47,18 @@ def test_their_directories_survive_an_archive_and_a_snapshot_and_can_be_pushed(t
         assert worked.splitlines()[1] == "lamp light Light 0"
         assert [line.split()[-1] for line in worked.splitlines()] == ["1", "0", "1"]
 
-        snapshot = client.post(f"/sandboxes/{started}/snapshots", json={}).raise_for_status().json()["id"]
         client.post(f"/sandboxes/{started}/archive").raise_for_status()
         client.post(f"/sandboxes/{started}/resume").raise_for_status()
         until_ready(client, started)
         assert says(client, started, SEEN) == worked
 
-        fork = ready(client, snapshot_id=snapshot)
+        fork = client.post(f"/app-conversations/{started}/fork", json={}).raise_for_status().json()["id"]
+        until_ready(client, fork)
+        assert conversation(client, fork)["forked_from_conversation_id"] == started
+        said = client.get(f"/conversation/{fork}/events/search", params={"kind__eq": "MessageEvent"})
+        texts = [one["llm_message"]["content"][0]["text"] for one in said.json()["items"]]
+        assert texts[0] == "Light it."
+        assert texts[1].startswith("This conversation is a copy of another one.")
         assert says(client, fork, SEEN) == worked
         kept = conversation(client, fork)["more_repositories"]
         assert [one["directory"] for one in kept] == directories

@@ -73,7 +73,7 @@ def test_a_malformed_list_is_one_sentence_without_its_value(tmp_path: Path) -> N
     assert "abc" not in line
 
 
-def test_a_key_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+def test_an_invalid_key_is_reported_in_one_sentence(tmp_path: Path) -> None:
     line = refusal(tmp_path / "home", SLIPWAY_ENCRYPTION_KEYS='["abc"]')
     assert "SLIPWAY_ENCRYPTION_KEYS: each key must be 32 url-safe base64-encoded bytes" in line
 
@@ -140,7 +140,7 @@ def test_a_postgresql_that_is_down_is_one_sentence_without_the_password(tmp_path
 
 @pytest.mark.parametrize("url", ["nonsense", "postgresql://127.0.0.1/slipway", "oracle+magic://there"])
 def test_a_wrong_database_url_is_one_sentence(url: str, tmp_path: Path) -> None:
-    assert "SLIPWAY_DATABASE_URL is no URL" in refusal(tmp_path / "home", SLIPWAY_DATABASE_URL=url)
+    assert "SLIPWAY_DATABASE_URL is not a URL" in refusal(tmp_path / "home", SLIPWAY_DATABASE_URL=url)
 
 
 def test_a_home_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:

@@ -1,7 +1,11 @@
 """Campaigns that are left out when they were green with the same inputs."""
 
+import re
 from pathlib import Path
 
+import pytest
+
+from tests.support.running import steps
 from tests.support.running.campaigns import (
     Campaign,
     read_campaigns,
@@ -9,6 +13,7 @@ from tests.support.running.campaigns import (
     to_leave_out,
     tracked_files,
 )
+from tests.support.running.durations import ROOT
 from tests.support.running.lanes import lane_of
 
 
@@ -21,11 +26,29 @@ def test_each_module_of_the_product_is_an_input_of_a_campaign() -> None:
     assert orphans == []
 
 
-def test_each_campaign_has_tests_and_they_are_in_the_campaigns_lane() -> None:
+def test_each_set_has_tests_and_each_campaign_is_in_a_set() -> None:
     for campaign in read_campaigns():
-        tests = [file for file in tracked_files() if campaign.holds(f"{file}::test")]
-        assert tests, campaign.name
-        assert {lane_of(file).name for file in tests} == {"campaigns"}, campaign.name
+        assert [file for file in tracked_files() if campaign.holds(f"{file}::test")], campaign.name
+    tests = [file for file in tracked_files() if re.fullmatch(r"tests/.*/test_[^/]*\.py", file)]
+    assert len(tests) > 500
+    in_lane = [file for file in tests if lane_of(file).name == "campaigns"]
+    in_no_set = [file for file in in_lane if not any(each.holds(file) for each in read_campaigns())]
+    assert in_no_set == []
+
+
+def test_no_test_of_a_set_imports_a_part_of_the_product_that_is_none_of_its_inputs() -> None:
+    for campaign in read_campaigns():
+        for file in tracked_files():
+            if campaign.holds(file) and file.endswith(".py"):
+                found = re.findall(
+                    r"^\s*(?:from|import) (agent_runtime|app_server)\b", _read(file), re.MULTILINE
+                )
+                parts = {each.partition("/")[0] for each in campaign.inputs}
+                assert {*found} <= parts, (campaign.name, file)
+
+
+def _read(file: str) -> str:
+    return (ROOT / file).read_text()
 
 
 def test_a_campaign_is_left_out_once_it_was_green(tmp_path: Path) -> None:
@@ -46,6 +69,17 @@ def test_a_campaign_with_a_failure_is_not_remembered(tmp_path: Path) -> None:
 def test_another_input_is_another_key() -> None:
     file = tracked_files()[0]
     assert Campaign("x", (), ()).key() != Campaign("x", (), (file,)).key()
+
+
+@pytest.mark.parametrize("step", ["front-end", "compatibility"])
+def test_a_step_is_left_out_once_it_was_green_with_the_same_inputs(tmp_path: Path, step: str) -> None:
+    counter = tmp_path / "runs"
+    command = ["sh", "-c", f"echo run >> {counter}"]
+    green = tmp_path / "green"
+    assert steps.run(green, step, ["false"]) == 1
+    assert steps.run(green, step, []) == 1, "one that failed has to run"
+    assert [steps.run(green, step, each) for each in (command, command, [])] == [0, 0, 0]
+    assert counter.read_text() == "run\n"
 
 
 def _test_file(campaign: Campaign) -> str:

@@ -16,7 +16,7 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.server import AppServerProcess
 
 
-def test_a_forked_server_is_a_process_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_server_is_a_separate_process(tmp_path: Path) -> None:
     first = AppServerProcess(tmp_path / "first", sandbox="process")
     with first:
         assert first.pid != os.getpid()
@@ -54,7 +54,7 @@ def test_an_interpreter_that_is_named_is_used(tmp_path: Path) -> None:
         assert b"-m\0app_server\0serve" in Path(f"/proc/{server.pid}/cmdline").read_bytes()
 
 
-def test_a_forked_agent_server_is_a_process_of_its_own_with_its_key_and_log(tmp_path: Path) -> None:
+def test_a_forked_agent_server_is_a_separate_process_with_its_key_and_log(tmp_path: Path) -> None:
     server = AgentServer(tmp_path)
     server.start()
     assert server.process is not None

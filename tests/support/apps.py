@@ -9,8 +9,10 @@ from fastapi import APIRouter, FastAPI
 
 from app_server.core.config import Config
 from app_server.main import create_app, create_inner_app
+from tests.support.shared_demo import share_demo
 
 _ROUTES: dict[str, APIRouter] = {}
+share_demo()
 
 
 def public_app(config: Config) -> FastAPI:

@@ -8,7 +8,11 @@ from typing import Any
 from tests.support.host_contract import Answer, HostContract, Seen
 from tests.support.standing_host import LOGIN, OpenPull, OpenThread, StandingHost
 
-ALSO = {"GET /repos/{owner}/{repo}/collaborators/{login}/permission": ()}
+ALSO = {
+    "GET /repos/{owner}/{repo}/collaborators/{login}/permission": (),
+    # The operation issueCreateIssueAttachment of the whole document.
+    "POST /repos/{owner}/{repo}/issues/{index}/assets": ("?name", "@attachment!"),
+}
 """What the document leaves out."""
 
 Json = dict[str, Any]
@@ -34,6 +38,7 @@ class ForgejoHost(StandingHost):
     """Each review thread is one review, whose number is its place in the list."""
 
     provider = "forgejo"
+    takes_images = True
     scheme = "token"
     base = "/api/v1"
 
@@ -58,7 +63,7 @@ class ForgejoHost(StandingHost):
             return 404, {"message": "The target couldn't be found."}, {}
         return self._of_repository(name, seen.path.removeprefix("/repos/{owner}/{repo}"), seen)
 
-    def _of_repository(self, name: str, route: str, seen: Seen) -> Answer:  # noqa: C901, PLR0911
+    def _of_repository(self, name: str, route: str, seen: Seen) -> Answer:  # noqa: C901, PLR0911, PLR0912
         match route, seen.method:
             case "", "GET":
                 return 200, self._repository(name), {}
@@ -79,6 +84,11 @@ class ForgejoHost(StandingHost):
             case "/issues/{index}/comments", "POST":
                 added = self.issues.say(int(seen.values["index"]), LOGIN, seen.body["body"])
                 return 201, self._comment(added), {}
+            case "/issues/{index}/assets", "POST" if self.pull(seen.values["index"]):
+                if not self.takes_images:
+                    return 422, {"message": "File type is not allowed"}, {}
+                self.uploads.append(seen.body["attachment"])
+                return 201, self._attachment(len(self.uploads)), {}
             case "/issues/comments/{id}", "PATCH":
                 self.issues.edit(int(seen.values["id"]), seen.body["body"])
                 return 200, self._comment(int(seen.values["id"])), {}
@@ -185,6 +195,11 @@ class ForgejoHost(StandingHost):
             "assignees": None,
             "repository": _named(name),
         }
+
+    def _attachment(self, number: int) -> Json:
+        file = self.uploads[number - 1]
+        place = f"{self.git.origin}/attachments/{number}"
+        return {"id": number, "name": file.name, "size": len(file.content), "browser_download_url": place}
 
     def _comment(self, comment_id: int) -> Json:
         _, author, text = self.issues.comments[comment_id]

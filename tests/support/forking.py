@@ -33,6 +33,8 @@ from typing import IO, Any
 
 from tests.support.patience import PATIENCE_SECONDS
 
+REST_SECONDS = "SLIPWAY_TEST_REST_SECONDS"
+"""A variable for a forked app server: how many seconds pass between its looks for what rests."""
 MODULES = ("app_server.cli.main", "app_server.serve", "app_server.core.logs")
 _LARGEST_MESSAGE = 1024**2
 _MOST_FILES = 8
@@ -280,8 +282,11 @@ def _load() -> None:
 
 def _main(orders: socket.socket) -> None:
     if (arguments := load_and_fork(orders, _load)) is not None:
+        from app_server import lifespan
         from app_server.cli.main import app
 
+        if seconds := os.environ.pop(REST_SECONDS, None):
+            vars(lifespan)["_REST_INTERVAL_SECONDS"] = float(seconds)
         sys.argv = ["slipway", *arguments]
         app()
 

@@ -59,6 +59,7 @@ class GitHost:
         self.verified: list[str] = []
         self.store: str | None = None
         self.finished = threading.Semaphore(0)
+        self._scheme = "https" if tls else "http"
         self._server = _Server((address, port), _Handler)
         self._server.host = self
         if tls:
@@ -84,7 +85,7 @@ class GitHost:
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     def url(self, name: str) -> str:
         return f"{self.origin}/{name}.git"
@@ -147,6 +148,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: _Server
 
     def do_GET(self) -> None:

@@ -16,6 +16,8 @@ ALSO = {
     "PUT /projects/{id}/merge_requests/{number}/discussions/{discussion_id}": ("resolved!",),
     "GET /projects/{id}/merge_requests/{number}/reviewers": ("per_page",),
     "GET /projects/{id}/merge_requests/{number}/approvals": (),
+    # https://docs.gitlab.com/api/project_markdown_uploads
+    "POST /projects/{id}/uploads": ("@file!",),
 }
 """What the document leaves out."""
 
@@ -89,6 +91,10 @@ class GitLabHost(StandingHost):
                 return 200, [self._pull(one) for one in self._matching(name, seen.query)], {}
             case "/merge_requests", "POST":
                 return self._add_pull(name, seen.body)
+            case "/uploads", "POST":
+                self.uploads.append(seen.body["file"])
+                place = f"/uploads/66dbcd21{len(self.uploads)}/{self.uploads[-1].name}"
+                return 201, {"id": 5, "alt": "shot", "url": place, "full_path": f"/-/project/1{place}"}, {}
             case "/repository/commits/{sha}/statuses", "GET":
                 return 200, [], {}
             case "/pipelines/{pipeline_id}/jobs", "GET":

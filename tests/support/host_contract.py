@@ -12,17 +12,19 @@ Where a document leaves an operation out, or may not be copied, `also` states th
     also={"PUT /projects/{id}/issues/{number}/notes/{note_id}": ("body!",), "GET /user": ()}
 
 The names are the parameters of a GET and the fields of other bodies; `!` marks those that are required.
-Parameters in the query of other calls begin with `?`.
+Parameters in the query of other calls begin with `?`. Files of a form (multipart/form-data) begin with `@`.
 """
 
 import copy
+import email.policy
 import functools
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from email.parser import BytesParser
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import unquote
 
 import httpx
@@ -30,6 +32,14 @@ import jsonschema
 
 DOCUMENTS = Path(__file__).parent.parent / "fixtures" / "git_hosts"
 _METHODS = frozenset(("get", "post", "put", "patch", "delete"))
+
+
+class FormFile(NamedTuple):
+    """A file of a form that arrived."""
+
+    name: str
+    media_type: str
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -154,7 +164,7 @@ class HostContract(httpx.MockTransport):
         assert wanted, f"{operation.path} takes no body"
         kind = request.headers["content-type"].split(";")[0]
         assert kind in wanted["content"] or kind.endswith("json"), f"{operation.path}: {kind}"
-        body = json.loads(request.content)
+        body = _form(request) if kind == "multipart/form-data" else json.loads(request.content)
         schema = next(iter(wanted["content"].values())).get("schema", {})
         self._check(schema, body, f"{request.method} {operation.path} request")
         return body
@@ -195,7 +205,8 @@ class HostContract(httpx.MockTransport):
 def _stated(method: str, names: Collection[str]) -> dict[str, Any]:
     """Returns an operation with these parameters or fields, and with any answer."""
     in_query = [name.removeprefix("?") for name in names if method == "GET" or name.startswith("?")]
-    fields = [name for name in names if method != "GET" and not name.startswith("?")]
+    fields = [name.removeprefix("@") for name in names if method != "GET" and not name.startswith("?")]
+    kind = "multipart/form-data" if any(name.startswith("@") for name in names) else "application/json"
     parameters = [
         {"name": name.rstrip("!"), "in": "query", "required": name.endswith("!")} for name in in_query
     ]
@@ -205,8 +216,20 @@ def _stated(method: str, names: Collection[str]) -> dict[str, Any]:
         "required": [name[:-1] for name in fields if name.endswith("!")],
         "additionalProperties": False,
     }
-    body = {"content": {"application/json": {"schema": schema}}}
+    body = {"content": {kind: {"schema": schema}}}
     return {"parameters": parameters, "responses": {}, **({"requestBody": body} if fields else {})}
+
+
+def _form(request: httpx.Request) -> dict[str, FormFile]:
+    """Returns the files of a form by the names of their fields."""
+    head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
+    parts = BytesParser(policy=email.policy.HTTP).parsebytes(head + request.content).iter_parts()
+    return {
+        str(part.get_param("name", header="content-disposition")): FormFile(
+            str(part.get_filename()), part.get_content_type(), part.get_payload(decode=True)
+        )
+        for part in parts
+    }
 
 
 def _pattern(path: str, greedy: Collection[str]) -> re.Pattern[str]:

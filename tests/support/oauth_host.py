@@ -13,6 +13,7 @@ import base64
 import hashlib
 import json
 import secrets
+import ssl
 import threading
 import time
 from collections.abc import Mapping
@@ -65,12 +66,17 @@ class OAuthHost:
     """Of the GitHub App that may ask for tokens of its installation. It has team/harbour."""
     of_repository: dict[str, str | None] = field(default_factory=dict)
     """By token of the installation: the only repository that it is for."""
+    tls: ssl.SSLContext | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __enter__(self) -> Self:
         self.may_renew.set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
         self._server.daemon_threads = True
+        if self.tls:
+            self._server.socket = self.tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="oauth host")
         self._thread.start()
         return self
@@ -84,7 +90,7 @@ class OAuthHost:
 
     @property
     def origin(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self._server.server_port}"
 
     def allow(self, url: str) -> dict[str, str]:
         """Does what the page of the host does when the user agrees. Returns what the browser brings back."""
@@ -214,6 +220,7 @@ class OAuthHost:
 def _handler_of(host: OAuthHost) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()

@@ -26,8 +26,11 @@ from cryptography.x509.oid import NameOID
 from saml2 import BINDING_HTTP_REDIRECT
 from saml2.config import IdPConfig
 from saml2.metadata import entity_descriptor
+from saml2.s_utils import decode_base64_and_inflate
 from saml2.saml import NAMEID_FORMAT_PERSISTENT, NameID
+from saml2.samlp import logout_request_from_string, logout_response_from_string
 from saml2.server import Server
+from saml2.sigver import verify_redirect_signature
 from saml2.xmldsig import DIGEST_SHA256, SIG_RSA_SHA256
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -73,6 +76,18 @@ class Person:
     name_id: str
     attributes: Mapping[str, list[str]] = field(default_factory=dict)
     name_id_format: str = NAMEID_FORMAT_PERSISTENT
+
+
+@dataclass(frozen=True)
+class LogoutAtProvider:
+    """A request or an answer of ours, as the provider reads it."""
+
+    destination: str
+    name_id: str | None = None
+    indexes: list[str] = field(default_factory=list)
+    in_response_to: str | None = None
+    status: str | None = None
+    relay_state: str | None = None
 
 
 class SamlIdentityProvider:
@@ -153,6 +168,67 @@ class SamlIdentityProvider:
             )
         )
 
+    @property
+    def slo(self) -> str:
+        """The address for messages of single logout."""
+        return f"{self.url}/slo"
+
+    def logout_request(
+        self, sp_metadata: str, name_id: str, *indexes: str, by_form: bool = False, **changed: str
+    ) -> str:
+        """Returns a signed request to end the sessions of a person: its address, or with `by_form` the field
+        of the form. `indexes`: of the sessions; none for all. `changed`: attributes of the message.
+        """
+        server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
+        ours = server.metadata.with_descriptor("spsso")
+        (sp_entity_id,) = ours
+        (service,) = server.metadata.single_logout_service(sp_entity_id, BINDING_HTTP_REDIRECT, "spsso")
+        destination = service["location"]
+        _, message = server.create_logout_request(
+            destination,
+            sp_entity_id,
+            name_id=NameID(format=NAMEID_FORMAT_PERSISTENT, text=name_id),
+            session_indexes=list(indexes),
+            sign=False,
+        )
+        for name, value in changed.items():
+            setattr(message, name, value)
+        if by_form:
+            signed = server.sign(message, sign_alg=SIG_RSA_SHA256, digest_alg=DIGEST_SHA256)
+            return encoded(str(signed))
+        made = server.apply_binding(
+            BINDING_HTTP_REDIRECT,
+            str(message),
+            destination,
+            relay_state="state of the provider",
+            sign=True,
+            sigalg=SIG_RSA_SHA256,
+        )
+        return str(dict(made["headers"])["Location"])
+
+    def read_logout(self, sp_metadata: str, address: str) -> LogoutAtProvider:
+        """Checks the signature of our request or answer in an address, and returns what it says."""
+        server = Server(config=IdPConfig().load(self._configuration(sp_metadata)))
+        query = {name: value for name, (value,) in parse_qs(urlsplit(address).query).items()}
+        (certificate,) = {
+            text for _, text in server.metadata.certs(next(iter(server.metadata.keys())), "spsso", "signing")
+        }
+        message = {name: query[name] for name in query}
+        assert verify_redirect_signature(message, server.sec.sec_backend, certificate)
+        kind = "SAMLRequest" if "SAMLRequest" in query else "SAMLResponse"
+        text = decode_base64_and_inflate(query[kind])
+        if kind == "SAMLRequest":
+            request = logout_request_from_string(text)
+            indexes = [index.text for index in request.session_index]
+            return LogoutAtProvider(request.destination, request.name_id.text, indexes)
+        response = logout_response_from_string(text)
+        return LogoutAtProvider(
+            response.destination,
+            in_response_to=response.in_response_to,
+            status=response.status.status_code.value,
+            relay_state=query.get("RelayState"),
+        )
+
     @contextmanager
     def listening(self, read_sp_metadata: Callable[[], str]) -> Iterator[None]:
         """Serves its metadata, and a page that signs `person` in at once. `read_sp_metadata`: returns
@@ -173,7 +249,7 @@ class SamlIdentityProvider:
 
         app = Starlette(routes=[Route("/metadata", metadata), Route("/sso", sign_in)])
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
-        with socket.socket() as listener:
+        with socket.socket(proto=socket.IPPROTO_TCP) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((self.host, self.port))
             listener.listen()
@@ -195,7 +271,10 @@ class SamlIdentityProvider:
             "service": {
                 "idp": {
                     "name": "Acme",
-                    "endpoints": {"single_sign_on_service": [(f"{self.url}/sso", BINDING_HTTP_REDIRECT)]},
+                    "endpoints": {
+                        "single_sign_on_service": [(f"{self.url}/sso", BINDING_HTTP_REDIRECT)],
+                        "single_logout_service": [(self.slo, BINDING_HTTP_REDIRECT)],
+                    },
                     "policy": {
                         "default": {"name_form": _URI_NAMES, "lifetime": {"minutes": self.lifetime_minutes}}
                     },

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import httpx
 
 from tests.support.git_host import GitHost, git
-from tests.support.host_contract import HostContract
+from tests.support.host_contract import FormFile, HostContract
 from tests.support.patience import PATIENCE_SECONDS
 
 LOGIN = "ada"
@@ -102,6 +102,7 @@ class StandingHost(ABC):
         self.pulls: list[OpenPull] = []
         self.violations: list[str] = []
         self.revoked = False
+        self.uploads: list[FormFile] = []
         self.lock = threading.RLock()
         self.contract = self._contract()
         self.issues = Items()
@@ -208,6 +209,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: _Server
 
     def do_GET(self) -> None:

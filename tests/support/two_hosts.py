@@ -14,6 +14,7 @@ import httpx
 from agent_runtime.wire import API_KEY_HEADER
 from app_server.core.config import Config
 from app_server.core.encryption import load_cipher
+from tests.support.forking import REST_SECONDS
 from tests.support.sandbox_host import SANDBOX_BYTES, SandboxHostMachine, environment_for
 from tests.support.scripted_llm import ScriptedLLM, call, say
 from tests.support.server import (
@@ -128,9 +129,6 @@ class Site:
     def statuses(self, *conversation_ids: str) -> list[str]:
         return [str(conversation(self.client, each)["sandbox_status"]) for each in conversation_ids]
 
-    def wait_for_backups(self, count: int) -> None:
-        wait_until(lambda: self.log().count("a backup was made") >= count, self.story)
-
     def story(self) -> str:
         return "\n".join(part.output()[-6000:] for part in (self.server, self.big, self.small))
 
@@ -146,7 +144,11 @@ def two_hosts(tmp_path: Path, scripted_llm: ScriptedLLM) -> Iterator[Site]:
             stack.push(host)
         with ThreadPoolExecutor() as side_by_side:
             list(side_by_side.map(SandboxHostMachine.come_up, (big, small)))
-        environment = {**environment_for([big, small], tmp_path), "SLIPWAY_SANDBOX_BACKUP_MINUTES": "0.01"}
+        environment = {
+            **environment_for([big, small], tmp_path),
+            "SLIPWAY_SANDBOX_BACKUP_MINUTES": "0.01",
+            REST_SECONDS: "1",
+        }
         server = AppServerProcess(tmp_path / "home", sandbox="remote", environment=environment)
         stack.enter_context(server)
         client = stack.enter_context(server.client())

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import orjson
-
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.events.base import Event, JsonObject
 from agent_runtime.events.content import ImageContent, TextContent
@@ -80,21 +78,8 @@ def _field(name: str, value: Any, masker: Masker) -> Any:
         return _with_words(hidden, value)
     kept = {one: value[one] for one in _INNER.get(name, ()) if one in value}
     if name == "tool_call":
-        kept["arguments"] = _arguments(value["arguments"], masker)
+        kept["arguments"] = masker.json_text(value["arguments"])
     return {**_with_words(hidden, value), **kept}
-
-
-def _arguments(encoded: str, masker: Masker) -> str:
-    """Masks the arguments of a call. They stay valid JSON, because they go back to the vendor with every
-    later request.
-    """
-    hidden: JsonObject = masker.value(orjson.loads(encoded))
-    text = masker.text(orjson.dumps(hidden).decode())
-    try:
-        orjson.loads(text)
-    except ValueError:
-        return "{}"  # the secret contained a part of the JSON syntax
-    return text
 
 
 def _with_words(hidden: Any, original: Any) -> Any:

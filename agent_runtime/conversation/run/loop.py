@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
 
 from agent_runtime.agent import stuck
 from agent_runtime.agent.execute import ready
-from agent_runtime.agent.step import ModelTurn, step
 from agent_runtime.agent.stuck import Loop
+from agent_runtime.agent.turn import ModelTurn, turn_of
 from agent_runtime.context.condense import (
     CondensationPlan,
     reads_same_cache,
@@ -39,8 +39,6 @@ from agent_runtime.wire import StuckDetectionThresholds
 
 logger = logging.getLogger(__name__)
 
-ResultT = TypeVar("ResultT")
-
 _DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
 _SPENT = {ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED, LLMSpendingLimitError.__name__}
 
@@ -55,7 +53,9 @@ async def run(context: RunContext) -> None:
             return
         context.emit(status_update(ExecutionStatus.RUNNING), *renewed(context))
     while True:
-        failures, status = await _outcome(_work(context))
+        status: ExecutionStatus | None = None
+        with _failures() as failures:
+            status = await _work(context)
         # The checkpoint is made before the end is reported, because a client may start the next run as soon
         # as it knows the end.
         await context.checkpoint_triggers.end()
@@ -70,7 +70,8 @@ async def condense(context: RunContext) -> None:
     """Makes the requested condensation. Logs its failures. Raises only what `run` raises."""
     plan = context.model_input.plan_condensation(context.agent)
     if plan is not None:
-        failures, _ = await _outcome(_condense(context, plan))
+        with _failures() as failures:
+            await _condense(context, plan)
         context.emit(*failures, *([status_update(ExecutionStatus.ERROR)] if failures else []))
 
 
@@ -91,27 +92,28 @@ def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus
     return ExecutionStatus.PAUSED if may_go_on else ExecutionStatus.ERROR
 
 
-async def _outcome(work: Awaitable[ResultT]) -> tuple[list[ConversationErrorEvent], ResultT | None]:
-    """Runs the loop. Returns an event that says what went wrong, or the result."""
+@contextmanager
+def _failures() -> Iterator[list[ConversationErrorEvent]]:
+    """Yields an empty list. An error in the block ends the block and adds an event about it to the list."""
+    failures: list[ConversationErrorEvent] = []
     try:
-        return [], await work
+        yield failures
     except LLMError as error:
-        failure = ConversationErrorEvent(
-            code=error.code, detail=str(error), classification=error.classification
+        failures.append(
+            ConversationErrorEvent(code=error.code, detail=str(error), classification=error.classification)
         )
     except RunError as error:
-        failure = error.event
+        failures.append(error.event)
     except Exception as error:
         logger.exception("run failed")
-        failure = unexpected(error)
-    return [failure], None
+        failures.append(unexpected(error))
 
 
 def unexpected(error: BaseException) -> ConversationErrorEvent:
     """Returns the event for an unexpected error."""
     return ConversationErrorEvent(
         code=type(error).__name__,
-        detail=f"Something went wrong in the agent server: {error}",
+        detail=f"The agent server had an internal error: {error}",
         classification=ErrorClassification(kind="internal", retryable=True, user_action="retry"),
     )
 
@@ -233,21 +235,16 @@ async def _ask(context: RunContext) -> ModelTurn | None:
     seen_seq = context.state.last_seq
     item_id = new_id()
     stream = ReplyStream(item_id, context.history.publish, context.secrets.masker)
+    prompt = context.model_input.prompt()
     try:
-        turn = await step(
-            context.agent,
-            context.tools,
-            context.model_input.prompt(),
-            context.llm_client,
-            item_id=item_id,
-            listener=stream,
-        )
+        reply = await context.llm_client.complete(context.agent.llm, prompt, stream)
     except LLMContextWindowError:
         # If nothing can be condensed, the error ends the run, so that the user sees it.
         if context.model_input.plan_condensation(context.agent, is_requested=True) is None:
             raise
         context.emit(CondensationRequest())
         return None
+    turn = turn_of(reply, context.tools, prompt.messages, item_id=item_id)
     if turn.was_empty:
         stream.drop("empty")
     else:

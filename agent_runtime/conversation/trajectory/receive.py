@@ -86,7 +86,7 @@ def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSea
             raise NotATrajectoryError("The file is too large.")
         meta = orjson.loads(_content(archive, archive.getinfo(META)))
         if not isinstance(meta, dict):
-            raise NotATrajectoryError(f"{META} holds no object.")
+            raise NotATrajectoryError(f"{META} is not a JSON object.")
         numbered = [(int(match[1]), one) for one in entries if (match := EVENT.fullmatch(one.filename))]
         found = (_content(archive, one) for _, one in sorted(numbered, key=lambda pair: pair[0]))
         events = (_parsed(body) for body in found)
@@ -163,7 +163,7 @@ def _records(events: Iterable[Event]) -> Iterator[Record]:
     seen = ModelInputCursor()
     for seq, event in enumerate(events, start=1):
         if event.id in known:
-            raise NotATrajectoryError(f"There are two events {event.id}.")
+            raise NotATrajectoryError(f"The event {event.id} occurs twice.")
         known.add(event.id)
         kind = str(getattr(event, "kind", ""))
         seen_seq = seen.by(event, seq)

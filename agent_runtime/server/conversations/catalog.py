@@ -131,9 +131,7 @@ def _parse_page_id(page_id: str) -> _Key:
         time = _ZONED.validate_python(moment.replace(" ", "+"))
         return time, UUID(conversation_id).hex
     except ValueError as error:
-        raise ServerProblem(
-            422, "validation_failed", "page_id: this is none that a page has named."
-        ) from error
+        raise ServerProblem(422, "validation_failed", "page_id: no page has named this id.") from error
 
 
 def _read_entry(directory: Path) -> Entry | None:

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 from pydantic import ValidationError
 
+from agent_runtime.context.git_state import git_state
 from agent_runtime.conversation.changes import note_children
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.delegation.separate_work_tree import is_set_apart, let_go, repository_of
@@ -113,7 +114,8 @@ class Children:
             # Before the child exists: a child that is unknown to its parent would not be deleted with it.
             note_children(parent, [*parent.state.children, child_id])
             try:
-                child, _ = self._registry.create(_request(parent, wanted, child_id, working_dir))
+                request, git = _request(parent, wanted, child_id, working_dir), await git_state(working_dir)
+                child, _ = self._registry.create(request, git=git)
             except BaseException:
                 note_children(parent, [one for one in parent.state.children if one != child_id])
                 await work_tree.remove(self._tree_of(child_id))

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 from pydantic import ValidationError
 
 from agent_runtime.agent.agent import Agent
+from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.errors import AlreadyRunningError
@@ -110,12 +111,12 @@ class Registry:
                 )
 
     def create(
-        self, request: StartConversationRequest, secrets: Secrets | None = None
+        self, request: StartConversationRequest, secrets: Secrets | None = None, git: GitState | None = None
     ) -> tuple[ConversationEngine, bool]:
         """Creates a conversation. Returns it with True, or with False if its id exists already.
 
         An existing conversation takes the keys and secrets of the request.
-        `secrets`: an object that the new conversation shares with others; None gives it a new one.
+        `secrets`: shared with other conversations; None gives it new ones. `git`: of the repository.
         """
         conversation_id = request.conversation_id or uuid4()
         if conversation_id in self._leaving:
@@ -129,10 +130,9 @@ class Registry:
             existing.secrets.update(request.secrets)
             existing.keep_secrets()
             return existing, False
-        directory = self._directory(conversation_id)
         try:
             conversation = create_conversation(
-                directory,
+                self._directory(conversation_id),
                 request,
                 self._client,
                 conversation_id=conversation_id,
@@ -141,6 +141,7 @@ class Registry:
                 delegation=self.delegation_of(conversation_id),
                 sealing=self._sealing,
                 seal=self._seal,
+                git=git,
             )
         except ValidationError as error:
             raise invalid(error, "agent") from error

@@ -88,7 +88,7 @@ def _take_file(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise HandOverError(f"{path} is no file.")
+            raise HandOverError(f"{path} is not a file.")
         Path(path).unlink()
         return _read(descriptor)
     finally:

@@ -45,7 +45,7 @@ def trust(directory: Path, authority: bytes) -> None:
     except OSError as error:
         if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
-        logger.warning("the disk is full: commands will not believe the proxy that adds credentials")
+        logger.warning("the disk is full: commands will not trust the proxy that adds credentials")
         return
     found_by = {**dict.fromkeys(_VARIABLES, str(file)), AUTHORITY: str(one_file), "APT_CONFIG": str(apt_file)}
     set_trusted(found_by)

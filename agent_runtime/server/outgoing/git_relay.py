@@ -2,8 +2,8 @@
 the models.
 
 It adds the session key, which commands may not know. Models also need the program's own key, which is passed
-on. Each connection carries one request. The relay rewrites
-its head and passes all other bytes on unchanged, in both directions.
+on. Each connection carries one request. The relay rewrites its head, and masks secrets in what a program
+sends to a model. It passes all other bytes on unchanged, in both directions.
 """
 
 import asyncio
@@ -14,6 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from agent_runtime.server.outgoing.prompt_masking import PromptMasking
+from agent_runtime.server.outgoing.request_body import (
+    MAX_BYTES,
+    BodyTooLargeError,
+    UnreadableBodyError,
+    read_body,
+)
 from agent_runtime.wire import API_KEY_HEADER, GIT_RELAY_HEADER, PROGRAM_KEY_HEADER
 from agent_runtime.workspace.network import listen
 
@@ -46,6 +53,8 @@ _OURS = frozenset(
         PROGRAM_KEY_HEADER.lower().encode(),
     }
 )
+# A body that was masked has another length, and it is sent in one piece.
+_FRAMING = (b"content-length", b"transfer-encoding", b"expect")
 _BEARER = re.compile(rb"[ \t]*bearer[ \t]+([!-~]+)[ \t]*", re.IGNORECASE)
 
 
@@ -94,6 +103,8 @@ class GitRelay:
         self._server: asyncio.Server | None = None
         self._port = 0
         self._connections: set[asyncio.Task[None]] = set()
+        self._prompts = PromptMasking()
+        self._one_prompt = asyncio.Lock()
 
     async def open(self, port: int) -> None:
         """Listens on this port, or on any free port if it is taken.
@@ -147,7 +158,10 @@ class GitRelay:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = self._rewritten(await _read_head(reader), self._key())
+            given = await _read_head(reader)
+            head = self._rewritten(given, self._key())
+            if self._is_prompt(given):
+                head = await self._with_prompt(head, given, reader, writer)
             theirs, ours = await _connect(self._listener)
         except _RefusedError as refusal:
             text = f"{refusal}\n"
@@ -172,6 +186,26 @@ class GitRelay:
             raise _RefusedError("503 Service Unavailable", "This agent server has no session key.")
         return key
 
+    def _is_prompt(self, head: bytes) -> bool:
+        return head.startswith(f"POST /{self._word}-models/".encode())
+
+    async def _with_prompt(
+        self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bytes:
+        """Returns the rewritten head and the masked body after it. `given`: the head as it arrived."""
+        try:
+            body = await read_body(given, reader, writer)
+        except BodyTooLargeError as error:
+            text = f"A prompt may have {MAX_BYTES // 1024**2} MiB at most."
+            raise _RefusedError("413 Content Too Large", text) from error
+        except UnreadableBodyError as error:
+            raise _RefusedError("400 Bad Request", "The body cannot be read.") from error
+        async with self._one_prompt:
+            masked = await asyncio.to_thread(self._prompts.masked, body)
+        lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+        kept = [line for line in lines if line.partition(b":")[0].lower() not in _FRAMING]
+        return b"\r\n".join([*kept, f"Content-Length: {len(masked)}".encode(), b"", masked])
+
     def _rewritten(self, head: bytes, key: str) -> bytes:
         first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
         asked = _REQUEST_LINE.fullmatch(first)
@@ -179,7 +213,7 @@ class GitRelay:
         is_for_models = asked is not None and asked[2].startswith(models)
         before = models if is_for_models else git
         if asked is None or not asked[2].startswith(before) or b"/../" in asked[2]:
-            raise _RefusedError("404 Not Found", "There is nothing but git's way out and the models here.")
+            raise _RefusedError("404 Not Found", "This address serves only git and the models.")
         place = MODELS_PATH if is_for_models else PROXY_PATH
         path = f"{self._listener.path}{place}/".encode() + asked[2].removeprefix(before)
         own = (

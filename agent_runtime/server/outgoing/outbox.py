@@ -177,7 +177,7 @@ class Outbox:
         if len(events) > 1:
             self._batch_events = len(events) // 2
         elif self._refusal is not None:
-            self._note_away(_UnavailableError(f"it refuses even what stands in for an event: {reason}"))
+            self._note_away(_UnavailableError(f"it refuses even the notice in place of an event: {reason}"))
             await self._pause()
         elif events:
             self._refusal = reason

@@ -58,7 +58,7 @@ async def alive() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/ready", responses={503: {"description": "It has not been told yet for whom it works"}})
+@router.get("/ready", responses={503: {"description": "It is not initialized yet"}})
 async def ready(request: Request) -> JSONResponse:
     initialization: Initialization | None = request.app.state.initialization
     is_ready = initialization is None or initialization.state == "ready"

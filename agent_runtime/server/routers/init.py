@@ -45,7 +45,7 @@ class InitStatus(BaseModel):
     error: str | None = None
 
 
-@router.get("/api/init", responses={404: {"description": "This server does not wait to be told"}})
+@router.get("/api/init", responses={404: {"description": "This server does not wait for its initialization"}})
 async def get_init(request: Request) -> InitStatus:
     initialization = _initialization(request)
     return InitStatus(state=initialization.state, error=initialization.error)
@@ -54,8 +54,8 @@ async def get_init(request: Request) -> InitStatus:
 @router.post(
     "/api/init",
     responses={
-        400: {"description": "It was told already"},
-        404: {"description": "This server does not wait to be told"},
+        400: {"description": "It is initialized already"},
+        404: {"description": "This server does not wait for its initialization"},
     },
 )
 async def init(
@@ -90,5 +90,5 @@ def _config_for(wanted: InitRequest, config: Config) -> Config:
 def _initialization(request: Request) -> Initialization:
     initialization: Initialization | None = request.app.state.initialization
     if initialization is None:
-        raise ServerProblem(404, "not_found", "This server does not wait to be told for whom it works.")
+        raise ServerProblem(404, "not_found", "This server does not wait for its initialization.")
     return initialization

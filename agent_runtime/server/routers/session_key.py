@@ -17,7 +17,7 @@ router = Router(tags=["server"])
     responses={
         401: {"description": "Neither an accepted key nor the present one"},
         409: {"description": "This server has no keys"},
-        503: {"description": "The server does not know yet for whom it works"},
+        503: {"description": "The server is not initialized yet"},
     },
 )
 async def replace_session_key(
@@ -34,14 +34,14 @@ async def replace_session_key(
         raise ServerProblem(
             409,
             "no_session_key",
-            "This server has no session key that could be replaced.",
+            "This server has no session key that can be replaced.",
             "Start it with OH_SESSION_API_KEYS_0.",
         )
     if not keys.may_replace(key):
         raise ServerProblem(
             401,
             "not_authenticated",
-            "Only who holds the present session key may replace it.",
+            "The session key can be replaced only with the present session key.",
             f"Send it in the header {API_KEY_HEADER}.",
         )
     keys.replace(wanted.session_api_key.get_secret_value(), wanted.expires_in_seconds)

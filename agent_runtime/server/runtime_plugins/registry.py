@@ -109,6 +109,6 @@ async def _start(plugin: Startable) -> None:
             503,
             "runtime_plugin_failed",
             f"{plugin.title} did not start: {error}",
-            "Read the output; try again when its cause is gone.",
+            "Read the output; fix the cause, then try again.",
             members={"output": error.output[-MAX_OUTPUT_CHARACTERS:]},
         ) from error

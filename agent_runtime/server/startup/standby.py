@@ -61,7 +61,7 @@ class StandbyApp(FastAPI):
         problem = ServerProblem(
             503,
             "not_initialized",
-            f"This server is {self.state.initialization.state}: it has not been told yet for whom it works.",
+            f"This server is {self.state.initialization.state}: it is not initialized yet.",
             "Send POST /api/init with its X-Init-API-Key.",
         )
         if scope["type"] == "websocket":

@@ -31,7 +31,7 @@ _WITHOUT_EFFECT = {
     "OH_PRELOAD_TOOLS": "tools are loaded in milliseconds",
     "OH_REGISTERED_MARKETPLACES": "there are no marketplaces",
     "OH_STATIC_FILES_PATH": "the app server serves the front end",
-    "OH_TRUST_FORWARDED_HEADERS": "nothing here depends on who is said to call",
+    "OH_TRUST_FORWARDED_HEADERS": "forwarded addresses of callers are not used",
 }
 _WITHOUT_EFFECT_PREFIXES = {"OH_TELEMETRY_": "there is no telemetry"}
 _WEBHOOK = re.compile(r"OH_WEBHOOKS_(\d+)_(\w+)")

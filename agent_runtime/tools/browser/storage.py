@@ -98,7 +98,7 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 async def _keep(browser: Browser, origin: _Origin) -> None:
     """Writes local storage in an empty page of this origin, without a request to its server."""
     if not origin.origin.startswith(("http://", "https://")):
-        raise PageError(f"{origin.origin!r} is no origin of the web, such as https://example.org.")
+        raise PageError(f"{origin.origin!r} is not an origin of the web, such as https://example.org.")
     before = browser.current if browser.tabs else None
     tab = await browser.new_tab()
     try:
@@ -118,7 +118,7 @@ async def _open_empty(tab: Tab, address: str) -> None:
     await tab.call("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
     opened = await tab.call("Page.navigate", {"url": address})
     if "errorText" in opened or not await tab.wait_until_loaded(_LOAD_SECONDS):
-        raise PageError(f"{address} is no origin of the web, such as https://example.org.")
+        raise PageError(f"{address} is not an origin of the web, such as https://example.org.")
 
 
 def _shortened(entry: dict[str, str]) -> dict[str, str]:

@@ -108,14 +108,14 @@ class Tab:
         Raises CommandError and BrowserGoneError.
         """
         if self.has_crashed:
-            raise PageError("This page has crashed. Open it anew with browser_navigate.")
+            raise PageError("This page has crashed. Open it again with browser_navigate.")
         try:
             return await self._connection.call(
                 method, params, session=session or self.session, seconds=seconds or CALL_SECONDS
             )
         except NoAnswerError as error:
             if self.has_crashed:
-                raise PageError("This page has crashed. Open it anew with browser_navigate.") from error
+                raise PageError("This page has crashed. Open it again with browser_navigate.") from error
             raise PageError(
                 "The page does not answer: its scripts keep it busy. Wait and try again, open another page "
                 "with browser_navigate, or close it with browser_close_tab."

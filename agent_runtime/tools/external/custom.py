@@ -31,7 +31,7 @@ def load_tool(
     except Exception as error:  # the code of others runs here, and may do anything
         raise ToolLoadError(f"The tool {name} cannot be loaded: {type(error).__name__}: {error}") from error
     if tool is not None and not isinstance(tool, Tool):
-        raise ToolLoadError(f"The tool {name} cannot be used: it is no agent_runtime.tools.tool.Tool.")
+        raise ToolLoadError(f"The tool {name} cannot be used: it is not an agent_runtime.tools.tool.Tool.")
     return tool
 
 

@@ -38,7 +38,7 @@ class DescribedTool(Tool[ActionT]):
             problem = next(validator(self.input_schema).iter_errors(dict(arguments)), None)
         except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, TypeError) as error:
             raise ToolArgumentError(
-                f"`{self.name}` cannot be called: its arguments are described wrongly."
+                f"`{self.name}` cannot be called: the description of its arguments is not valid."
             ) from error
         if problem is not None:
             raise ToolArgumentError(self._explain(problem))

@@ -68,7 +68,7 @@ def objection(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | No
     try:
         problem = next(validator(schema, format_checker=checker).iter_errors(dict(content)), None)
     except (jsonschema.SchemaError, jsonschema.exceptions.UnknownType, TypeError):
-        return "The server has described its form wrongly. Decline it."
+        return "The form of the server is not valid. Decline it."
     if problem is None:
         return None
     if problem.validator == "required":

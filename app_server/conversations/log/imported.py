@@ -56,7 +56,7 @@ def read_export(content: bytes) -> ImportedLog:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             meta = orjson.loads(_unpacked(archive, archive.getinfo(META), MAX_META_BYTES))
             if not isinstance(meta, dict):
-                raise NotAnExport(f"{META} holds no object.")
+                raise NotAnExport(f"{META} is not a JSON object.")
             frames = list(_frames(archive))
     except (*_UNREADABLE, KeyError, orjson.JSONDecodeError) as error:
         raise NotAnExport(f"The file cannot be read: {error}.") from error
@@ -87,7 +87,7 @@ def _frames(archive: zipfile.ZipFile) -> Iterator[DurableFrame]:
             where = ".".join(str(part) for part in first["loc"])
             raise NotAnExport(f"{entry.filename[:200]}: {where}: {first['msg']}") from error
         if frame.envelope.id in known:
-            raise NotAnExport(f"There are two events {frame.envelope.id}.")
+            raise NotAnExport(f"The event {frame.envelope.id} occurs twice.")
         known.add(frame.envelope.id)
         yield frame
 

@@ -23,9 +23,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base
 from app_server.events.schemas import DurableFrame
-
-MAX_CHARACTERS = 20_000
-"""Of a longer message, only the beginning is found."""
+from app_server.events.texts import MAX_MESSAGE_CHARACTERS, content_texts
 
 MAX_WORDS = 10
 _WORD = re.compile(r"\w+")
@@ -91,13 +89,13 @@ def text_of(event_: Mapping[str, Any]) -> str | None:
     message without text.
     """
     match event_:
-        case {"kind": "MessageEvent", "source": "user" | "agent", "llm_message": {"content": list(content)}}:
-            parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        case {"kind": "MessageEvent", "source": "user" | "agent", "llm_message": {"content": content}}:
+            parts = content_texts(content)
         case {"kind": "ActionEvent", "action": {"kind": "FinishAction", "message": str(message)}}:
             parts = [message]
         case _:
             return None
-    said = "\n".join(part for part in parts if isinstance(part, str))[:MAX_CHARACTERS]
+    said = "\n".join(parts)[:MAX_MESSAGE_CHARACTERS]
     # PostgreSQL takes no null characters.
     return said.replace("\x00", " ").strip() or None
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from agent_runtime.wire import GitRemote, GitRemotes, GitSigning
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.repositories.more_repositories import KeptRepository
+from app_server.conversations.repositories.submodules import KeptSubmodule
 from app_server.core.encryption import Cipher
 from app_server.git.address import Address, parse_address
 from app_server.git.credentials import provider_with_token
@@ -23,7 +24,7 @@ async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
     """Returns the repositories of the sandbox's conversations, including passwords that were in
-    their URLs: those that they began with, and those that their user has named since.
+    their URLs: those that they began with, those that their user has named since, and their submodules.
     """
     query = (
         select(Conversation, StartTask)
@@ -35,10 +36,21 @@ async def git_work_of(
             Conversation.deleted_at.is_(None),
         )
     )
+    rows = (await session.execute(query)).all()
     return [
-        ConversationRepository(parse_address(repository, provider), branch)
-        for conversation, task in (await session.execute(query)).all()
-        for repository, branch, provider in named_by(cipher, conversation, task)
+        *(
+            ConversationRepository(parse_address(repository, provider), branch)
+            for conversation, task in rows
+            for repository, branch, provider in named_by(cipher, conversation, task)
+        ),
+        *(
+            ConversationRepository(
+                parse_address(one.repository), None, is_submodule=True, uses_token=one.uses_token
+            )
+            for conversation, _ in rows
+            for one in KeptSubmodule.all_of(conversation.submodules)
+            if one.reason is None
+        ),
     ]
 
 

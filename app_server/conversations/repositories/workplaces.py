@@ -1,13 +1,14 @@
 """Where a conversation works: the checkouts of its repositories, and the client of their sandbox."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.egress_notices import identity_of
 from app_server.conversations.models import Conversation
 from app_server.conversations.repositories.more_repositories import KeptRepository
+from app_server.conversations.repositories.work_directory import levels_of
 from app_server.core.errors import BadRequest
 
 
@@ -16,17 +17,20 @@ class Checkout:
     """A repository of a conversation as it lies in the sandbox.
 
     directory: an absolute path. identity: the key under which the user's consents are stored. base_commit:
-    where the work began; None if the repository was empty.
+    where the work began; None if the repository was empty. folder: which folder of the repository
+    `directory` is, relative to its root; empty for the root.
     """
 
     directory: str
     identity: str
     base_commit: str | None = None
+    folder: str = ""
 
     @property
     def name(self) -> str:
-        """The name of its directory, unique within the conversation."""
-        return PurePosixPath(self.directory).name
+        """The name of the repository's directory, with the folder. Unique within the conversation."""
+        depth = len(PurePosixPath(self.folder).parts) + 1
+        return "/".join(PurePosixPath(self.directory).parts[-depth:])
 
     def contains(self, path: str) -> bool:
         """`path`: absolute and normalised."""
@@ -46,6 +50,27 @@ def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
             for one in KeptRepository.all_of(conversation.more_repositories)
         ),
     ]
+
+
+def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Checkout]:
+    """Returns the folders whose offers belong to the conversation: the folder in which the agent works, those
+    around it up to the root of its repository, then the further repositories.
+
+    `checkouts`: the first one first. `directory`: see Conversation.selected_directory.
+    """
+    first, *further = checkouts
+    around = (
+        replace(
+            first,
+            directory=f"{first.directory}/{level}",
+            identity=f"{first.identity}/{level}",
+            folder=level,
+        )
+        if level
+        else first
+        for level in levels_of(directory)
+    )
+    return [*around, *further]
 
 
 def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
@@ -76,6 +101,8 @@ class Workplace:
     """Whether the conversation belongs to the person who asks."""
     checkouts: tuple[Checkout, ...] = ()
     """Its repositories, the first one first."""
+    projects: tuple[Checkout, ...] = ()
+    """Where its offers come from, see projects_of. The agent works in the first one."""
 
     def checkout_with(self, path: str) -> Checkout | None:
         """Returns the checkout that contains this absolute, normalised path. None if none does."""

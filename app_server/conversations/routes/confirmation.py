@@ -20,6 +20,7 @@ from app_server.core.database import ServerDatabase
 from app_server.levels.models import SettingName
 from app_server.levels.service import require_allowed
 from app_server.settings.confirmation import ConfirmationMode
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
@@ -113,6 +114,7 @@ async def set_mode(
     `setting_enforced`.
     """
     async with database.read() as session:
+        await put_team_of_sandbox_first(session, conversation.sandbox_id)
         await require_allowed(session, conversation.user_id, SettingName.CONFIRMATION_MODE, body.mode.value)
     agent = viewer.sandboxes.client(conversation.sandbox_id)
     await agent.set_safeguards(conversation.id, policy=policy_of(body.mode), analyzer=analyzer_of(body.mode))

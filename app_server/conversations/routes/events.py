@@ -18,12 +18,12 @@ from app_server.conversations.sharing.followers import AccessEnded
 from app_server.conversations.view import Viewer
 from app_server.core.database import ReadSession, ServerDatabase
 from app_server.core.errors import BadRequest, NotFound
-from app_server.core.pagination import Limit, Page, PageId
+from app_server.core.pagination import Limit, PageId
 from app_server.core.pubsub import Frame, ServerPubSub
-from app_server.events import blobs, log, stream, windows
+from app_server.events import blobs, log, matches, stream, windows
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.open_streams import ServerOpenStreams
-from app_server.events.schemas import EventWindow, Moment
+from app_server.events.schemas import EventWindow, FoundEvents, Moment
 from app_server.http.middleware import SUBPROTOCOL
 from app_server.sandboxes.service import ServerSandboxes
 
@@ -42,7 +42,17 @@ Criteria = Annotated[EventFilter, Depends(_filter)]
 Position = Annotated[int, Query(ge=0, le=2**53)]
 Full = Annotated[
     bool,
-    Query(description="Images and outputs over 64 KiB stand in the events, in place of references to them."),
+    Query(
+        description="false: the events have references in place of images and of outputs over 64 KiB. "
+        "Programs that do not know these references get complete events."
+    ),
+]
+Words = Annotated[
+    PlainText | None,
+    Query(
+        max_length=200,
+        description="Words of the event's text, or beginnings of words. The event must have all of them.",
+    ),
 ]
 _HARMLESS = {
     # The content was written in a sandbox, so it must not run as a page of ours.
@@ -53,7 +63,7 @@ _HARMLESS = {
 }
 
 
-@router.get("/search", responses={200: {"model": Page[dict[str, Any]]}})
+@router.get("/search", responses={200: {"model": FoundEvents}})
 async def search_events(
     conversation_id: SeenConversationId,
     session: ReadSession,
@@ -61,8 +71,22 @@ async def search_events(
     sort_order: EventSortOrder = EventSortOrder.TIMESTAMP,
     page_id: PageId = None,
     limit: Limit = 100,
-    full: Full = False,
+    full: Full = True,
+    query: Words = None,
 ) -> Response:
+    """With `query`, `matches` has the position and the matching passage of each event in `items`."""
+    if query is not None:
+        found = await matches.search(
+            session,
+            conversation_id,
+            query,
+            criteria,
+            order=sort_order,
+            page_id=page_id,
+            limit=limit,
+            full=full,
+        )
+        return _json(found)
     page = await log.search(
         session, conversation_id, criteria, order=sort_order, page_id=page_id, limit=limit, full=full
     )
@@ -70,7 +94,11 @@ async def search_events(
 
 
 @router.get("/count")
-async def count_events(conversation_id: SeenConversationId, session: ReadSession, criteria: Criteria) -> int:
+async def count_events(
+    conversation_id: SeenConversationId, session: ReadSession, criteria: Criteria, query: Words = None
+) -> int:
+    if query is not None:
+        return await matches.count(session, conversation_id, query, criteria)
     return await log.count(session, conversation_id, criteria)
 
 
@@ -79,7 +107,7 @@ async def get_events(
     conversation_id: SeenConversationId,
     session: ReadSession,
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
-    full: Full = False,
+    full: Full = True,
 ) -> Response:
     """Returns one entry for each id; null for an unknown id."""
     return _json(await log.batch(session, conversation_id, id, full=full))

@@ -15,6 +15,7 @@ from app_server.core.server_objects import ServerConfig
 from app_server.llm_gateway.proof import proof_of
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.profile_lookup import callable_profile
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["LLM gateway"])
 
@@ -38,6 +39,7 @@ async def get_llm(
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
     async with database.read() as session:
+        await put_team_of_sandbox_first(session, sandbox.id)
         found = await callable_profile(session, sandbox.user_id, profile)
         residents = await residents_of(session, sandbox_id)
     if len(residents) > 1:

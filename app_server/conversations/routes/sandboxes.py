@@ -30,7 +30,7 @@ _MAX_EMPTY = 10
     "",
     responses={
         403: {"description": "The user may not choose what sandboxes are built on"},
-        409: {"description": "The user has as many without a conversation as there may be"},
+        409: {"description": "The user has the maximum number of sandboxes without a conversation"},
     },
 )
 async def create_sandbox(
@@ -60,7 +60,7 @@ async def create_sandbox(
 
 @router.delete(
     "/{sandbox_id}",
-    responses={409: {"description": "A conversation in it starts"}},
+    responses={409: {"description": "A conversation in it is starting"}},
 )
 async def delete_sandbox(
     user: CurrentUser,
@@ -81,7 +81,7 @@ async def delete_sandbox(
             raise NotFound("No such sandbox.", code="sandbox_not_found")
         if await is_awaited(session, sandbox_id):
             raise Conflict(
-                "A conversation in that sandbox starts.",
+                "A conversation in that sandbox is starting.",
                 code="sandbox_starting",
                 fix="Wait until it is ready, or delete the conversation.",
             )

@@ -78,7 +78,7 @@ async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success
 
 @router.post(
     "/switch_acp_model",
-    responses={400: {"description": "The agent speaks no ACP"}},
+    responses={400: {"description": "The agent does not speak ACP"}},
 )
 async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
     """The protocol's route for the model of an agent that speaks ACP. Slipway has no such agents, so it

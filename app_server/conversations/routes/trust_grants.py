@@ -23,6 +23,7 @@ from app_server.conversations.start.executables import (
     FurtherConsent,
     RunSetupScript,
     show,
+    without_outer,
     word_of,
 )
 from app_server.conversations.start.repository_scripts import ScriptRun
@@ -42,7 +43,7 @@ EVERY_KIND: Collection[OfferKind] = get_args(OfferKind)
 
 @dataclass(frozen=True)
 class _Offered:
-    """What one repository of a conversation offers now."""
+    """What one folder of a conversation offers now."""
 
     checkout: Checkout
     found: OffersResponse
@@ -89,7 +90,7 @@ async def answer_offers(
             "The conversation is still starting.", code="not_ready", fix="Answer when it is ready."
         )
     offered = await _offered(place, task)
-    wanted = None if body.repository is None else named(place.checkouts, body.repository)
+    wanted = None if body.repository is None else named(place.projects, body.repository)
     meant = [one for one in offered if wanted is None or one.checkout == wanted]
     allowed = _chosen(meant, body.allow)
     refused = _chosen(meant, body.refuse)
@@ -137,7 +138,7 @@ async def run_setup_script(
         raise Conflict(
             "The conversation has not started.", code="not_ready", fix="Wait for the start, or retry it."
         )
-    wanted = named(place.checkouts, body.repository)
+    wanted = named(place.projects, body.repository)
     offered = [one for one in await _offered(place, task) if one.checkout == wanted]
     [(checkout, [script])] = _chosen(offered, [body.hash], kinds={"setup_script"})
     async with database.read() as session:
@@ -164,7 +165,7 @@ async def _carry_out(
 
 
 def _run_of(place: Workplace, checkout: Checkout, script: Offer) -> ScriptRun:
-    return ScriptRun(checkout.directory, script, checkout.name if len(place.checkouts) > 1 else None)
+    return ScriptRun(checkout.directory, script, checkout.name if len(place.projects) > 1 else None)
 
 
 async def _begin_setup(
@@ -190,8 +191,13 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 
 async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
-    """Returns what each repository offers, the first one first."""
-    return [_Offered(checkout, await _found(place, task, checkout)) for checkout in place.checkouts]
+    """Returns what each folder of the conversation offers, that of the agent first."""
+    found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
+    kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
+    return [
+        _Offered(checkout, reply.model_copy(update={"offers": offers}))
+        for (checkout, reply), (_, offers) in zip(found, kept, strict=True)
+    ]
 
 
 async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> OffersResponse:
@@ -201,8 +207,8 @@ async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> Offer
 
 
 def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of a further repository. Returns None for the first one."""
-    return None if checkout == place.checkouts[0] else checkout.directory
+    """Returns the directory of a folder. Returns None for that of the agent."""
+    return None if checkout == place.projects[0] else checkout.directory
 
 
 async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offered]) -> ConversationConsent:

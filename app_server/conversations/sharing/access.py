@@ -120,7 +120,7 @@ async def require_access(
 
 
 def access_missing(wanted: Access) -> Forbidden:
-    what = "Only its owner may do this." if wanted is Access.OWN else "You may view it, and not steer it."
+    what = "Only its owner may do this." if wanted is Access.OWN else "You may view it, but not steer it."
     return Forbidden(
         f"This conversation belongs to another person. {what}",
         code="conversation_access_missing",

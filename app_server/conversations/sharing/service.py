@@ -132,7 +132,7 @@ async def candidates(
 def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
     """Returns the error for a conversation that is shared with the largest number of people or teams."""
     return Conflict(
-        f"The conversation is shared with {limit} {receivers}, which is as many as there can be.",
+        f"The conversation is shared with {limit} {receivers}, which is the limit.",
         code=f"too_many_{receivers}",
         fix="Share it with everyone who is signed in.",
     )

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
-from agent_runtime.wire import Offer
 from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.conversations.models import Conversation
-from app_server.conversations.repositories.workplaces import Checkout, checkouts_of
+from app_server.conversations.repositories.workplaces import Checkout, checkouts_of, projects_of
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.start.executables import Word, word_of
+from app_server.conversations.start.executables import Offered, without_outer, word_of
 from app_server.conversations.start.repository import OUTPUT_CHARACTERS
 from app_server.core.config import Config
 from app_server.core.database import Database
@@ -113,12 +112,19 @@ class Start:
         async with self.database.read() as session:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)
 
-    async def offers(self, checkout: Checkout) -> tuple[list[Offer], Word]:
-        """Returns what the repository would run in its current version, and the user's decisions about it."""
-        client = (await self.sandbox()).client
-        offers = await client.offers(checkout.directory)
+    async def projects(self) -> list[Checkout]:
+        """Returns the folders whose offers belong to the conversation, see projects_of."""
+        return projects_of(await self.checkouts(), self.request.selected_directory)
+
+    async def offered(self) -> list[Offered]:
+        """Returns what each of these folders would run in its current version, and the user's decisions."""
+        client, projects = (await self.sandbox()).client, await self.projects()
+        found = without_outer([(each, await client.offers(each.directory)) for each in projects])
         async with self.database.read() as session:
-            return offers, await word_of(session, self.user_id, checkout.identity)
+            return [
+                Offered(checkout, offers, await word_of(session, self.user_id, checkout.identity))
+                for checkout, offers in found
+            ]
 
 
 @dataclass(frozen=True)

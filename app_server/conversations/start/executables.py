@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from agent_runtime.wire import Offer, OfferHash, OfferKind, OffersResponse
+from app_server.conversations.repositories.workplaces import Checkout
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision, TrustGrant
 
@@ -77,6 +78,10 @@ class RunSetupScript(BaseModel):
     repository: str | None = Field(default=None, max_length=255)
 
 
+NEAREST: frozenset[OfferKind] = frozenset(("setup_script", "git_hook"))
+"""Kinds of offers of which a repository has one at most: that of the folder nearest to the agent's."""
+
+
 @dataclass(frozen=True)
 class Word:
     """A user's decisions about the offers of one repository."""
@@ -99,6 +104,33 @@ class Word:
         allowed = (each for each in self.consents if each.decision is Decision.ALLOWED)
         found = next((each for each in allowed if (each.kind, each.path, each.name) == place), None)
         return Offer.model_validate(found.offer) if found else None
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What one folder of a conversation offers, and the user's decisions about it."""
+
+    checkout: Checkout
+    offers: Sequence[Offer]
+    word: Word
+
+
+def without_outer(
+    found: Sequence[tuple[Checkout, Sequence[Offer]]],
+) -> list[tuple[Checkout, list[Offer]]]:
+    """Returns the offers without those that a folder nearer to the agent's replaces. `found`: see
+    projects_of.
+    """
+    kept: list[tuple[Checkout, list[Offer]]] = []
+    for checkout, offers in found:
+        replaced = {
+            offer.kind
+            for inner, nearer in kept
+            if inner.folder and checkout.contains(inner.directory)
+            for offer in nearer
+        }
+        kept.append((checkout, [one for one in offers if one.kind not in NEAREST & replaced]))
+    return kept
 
 
 async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word:

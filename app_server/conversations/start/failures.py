@@ -46,6 +46,6 @@ def start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartErr
             return StartError(
                 code="internal_error",
                 stage=stage,
-                cause=f"Something went wrong on our side (reference {reference}).",
+                cause=f"The start failed because of an error in Slipway (reference {reference}).",
                 fix="Retry. The server's log has the cause under this reference.",
             )

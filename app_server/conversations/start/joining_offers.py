@@ -7,30 +7,29 @@ from uuid import UUID
 from agent_runtime.wire import Offer
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.repositories.workplaces import Checkout
-from app_server.conversations.start.context import Start
-from app_server.conversations.start.executables import JOINING
+from app_server.conversations.start.executables import JOINING, Offered
 
 
 @dataclass(frozen=True)
 class JoiningOffers:
-    """The offers of one repository that may join. allowed: the hashes of those that the user has allowed."""
+    """The offers of one folder that may join. allowed: the hashes of those that the user has allowed."""
 
     checkout: Checkout
     offers: Sequence[Offer]
     allowed: Sequence[str]
 
 
-async def joining_of(start: Start, checkout: Checkout) -> JoiningOffers:
-    offers, word = await start.offers(checkout)
-    joining = [each for each in offers if each.kind in JOINING]
-    return JoiningOffers(checkout, joining, [each.hash for each in joining if word.allows(each)])
+def joining_of(offered: Offered) -> JoiningOffers:
+    joining = [each for each in offered.offers if each.kind in JOINING]
+    allowed = [each.hash for each in joining if offered.word.allows(each)]
+    return JoiningOffers(offered.checkout, joining, allowed)
 
 
 async def left_out_of(
     client: AgentClient, conversation_id: UUID, joining: Sequence[JoiningOffers]
 ) -> list[str]:
     """Returns a sentence for what the conversation does not use because the user has not allowed it, and one
-    for each MCP server whose name is taken. `joining`: of all its repositories, the first one first.
+    for each MCP server whose name is taken. `joining`: of all its folders, that of the agent first.
     """
     begin = [f"{one.checkout.name}/" if len(joining) > 1 else "" for one in joining]
     waiting = [
@@ -39,15 +38,15 @@ async def left_out_of(
         for each in one.offers
         if each.hash not in one.allowed
     ]
-    told = [f"Without {', '.join(dict.fromkeys(waiting))}: not allowed."] if waiting else []
+    told = [f"Not used, because it is not allowed: {', '.join(dict.fromkeys(waiting))}."] if waiting else []
     for number, one in enumerate(joining):
         servers = [each for each in one.offers if each.kind == "mcp_server" and each.hash in one.allowed]
         if servers:
             directory = one.checkout.directory if number else None
             taken = (await client.offers_of(conversation_id, directory)).name_taken
             told += [
-                f"Without the MCP server {each.name} of {begin[number]}{each.path}: another server has this "
-                "name."
+                f"The MCP server {each.name} of {begin[number]}{each.path} is not used: another server has "
+                "this name."
                 for each in servers
                 if each.hash in taken
             ]

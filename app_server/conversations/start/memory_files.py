@@ -19,15 +19,16 @@ DIRECTORY = ".agents/memory"
 _PUT = f"""\
 exclude="$(git rev-parse --git-path info/exclude)"
 mkdir -p "$(dirname "$exclude")" {DIRECTORY}
+prefix="$(git rev-parse --show-prefix)"
 hide() {{ grep -qxF "$1" "$exclude" 2>/dev/null || echo "$1" >> "$exclude"; }}
 if [ -z "$(git ls-files {DIRECTORY} | head -n 1)" ]; then
-  hide "/{DIRECTORY}/"
+  hide "/$prefix{DIRECTORY}/"
   rm -f {DIRECTORY}/*.md
   tar -xf "$archive" -C {DIRECTORY}
 else
   for name in $(tar -tf "$archive"); do
     git ls-files --error-unmatch -- "{DIRECTORY}/$name" >/dev/null 2>&1 && continue
-    hide "/{DIRECTORY}/$name"
+    hide "/$prefix{DIRECTORY}/$name"
     tar -xf "$archive" -C {DIRECTORY} "$name"
   done
 fi
@@ -35,9 +36,13 @@ rm -f "$archive"
 """
 
 
-async def put_notes(client: AgentClient, directory: str, notes: Sequence[MemoryNote]) -> None:
+async def put_notes(
+    client: AgentClient, directory: str, notes: Sequence[MemoryNote], folder: str | None = None
+) -> None:
     """Puts these notes into the checkout for the agent, and excludes them from git changes. They replace the
     notes of an earlier call, unless the repository has notes itself; its notes stay. May be repeated.
+
+    folder: the folder of the checkout in which the agent works; None for its root.
     """
     place = PurePosixPath(directory)
     archive = str(place.parent / f".{place.name}.notes.tar")
@@ -45,7 +50,9 @@ async def put_notes(client: AgentClient, directory: str, notes: Sequence[MemoryN
         file.write(_pack(notes))
         file.flush()
         await client.upload_file(Path(file.name), archive)
-    await repository.must_run(client, f"archive={shlex.quote(archive)}\n{_PUT}", directory)
+    await repository.must_run(
+        client, f"archive={shlex.quote(archive)}\n{_PUT}", f"{directory}/{folder}" if folder else directory
+    )
 
 
 def _pack(notes: Sequence[MemoryNote]) -> bytes:

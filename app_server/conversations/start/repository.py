@@ -4,13 +4,16 @@ repository's code.
 
 import re
 import shlex
+from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_runtime.wire import BashOutput
 from app_server.agent_client.client import AgentClient
+from app_server.conversations.repositories.clone_mode import CloneMode
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address
+from app_server.git.clone_failures import clone_failed, clone_timed_out
 from app_server.git.repository_bundle import PackedRepository
 
 _COMMAND_TIMEOUT_SECONDS = 600
@@ -96,6 +99,119 @@ async def check_out(
     )
 
 
+async def clone_part(
+    client: AgentClient,
+    address: Address,
+    branch: str | None,
+    mode: CloneMode,
+    directory: str,
+    identity: CommitIdentity,
+    timeout_seconds: float,
+) -> None:
+    """Replaces `directory` by a partial clone that git in the sandbox makes through the git proxy. A failure
+    leaves no partial checkout there.
+
+    timeout_seconds: for the clone. Raises StartFailure `repository_not_found`, `branch_not_found`,
+    `repository_clone_failed`.
+    """
+    target = PurePosixPath(directory)
+    partial = str(target.parent / f".{target.name}.partial")
+    at_branch = f"--branch {shlex.quote(branch)} " if branch else ""
+    script = (
+        "set -e\nexec 2>&1\n"
+        f"mkdir -p {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(partial)}\n"
+        f"git clone -q {mode.options} {at_branch}-- {shlex.quote(address.public_url)} {shlex.quote(partial)}"
+    )
+    cloned = await _run(client, script, timeout_seconds=max(1, int(timeout_seconds)))
+    if cloned.exit_code == -1:
+        raise clone_timed_out(address, timeout_seconds, cloned.output)
+    if cloned.exit_code != 0:
+        raise clone_failed(address, cloned.output, branch)
+    await must_run(
+        client,
+        f"cd {shlex.quote(partial)}\n"
+        f"{identity.script}"
+        f"cd {shlex.quote(str(target.parent))}\n"
+        f"rm -rf {shlex.quote(directory)}\n"
+        f"mv {shlex.quote(partial)} {shlex.quote(directory)}",
+    )
+
+
+_MISSING, _LINKED = 3, 4
+_NAMED_FOLDERS = 20
+
+
+async def require_folder(client: AgentClient, directory: str, folder: str) -> None:
+    """Checks that the checkout has this folder and that no link leads to it.
+
+    Raises StartFailure `directory_not_found`, `directory_outside_repository`.
+    """
+    result = await _run(
+        client,
+        f'root="$(realpath -- {shlex.quote(directory)})"\nplace="$root"/{shlex.quote(folder)}\n'
+        f'[ "$(realpath -m -- "$place")" = "$place" ] || exit {_LINKED}\n'
+        '[ -d "$place" ] && exit 0\n'
+        f'git -C "$root" ls-tree -d --name-only HEAD 2>/dev/null | head -n {_NAMED_FOLDERS}\n'
+        f"exit {_MISSING}",
+    )
+    if result.exit_code == _LINKED:
+        raise StartFailure(
+            "directory_outside_repository",
+            f"{folder} leads through a symbolic link.",
+            fix="Name the folder that the link leads to, if it is in the repository.",
+        )
+    if result.exit_code == _MISSING:
+        there = ", ".join(result.output.split("\n")[:_NAMED_FOLDERS]).strip(", ")
+        raise StartFailure(
+            "directory_not_found",
+            f"The checked-out branch has no folder {folder}."
+            + (f" Folders at its root: {there}." if there else ""),
+            fix="Retry with another folder, or with a branch that has it.",
+        )
+    if result.exit_code != 0:
+        raise StartFailure(
+            "repository_clone_failed",
+            f"The folder {folder} could not be looked at.",
+            fix="Read the output; retry when its cause is gone.",
+            output=result.output,
+        )
+
+
+async def submodule_settings(client: AgentClient, directory: str) -> str:
+    """Returns the `.gitmodules` of the checked-out commit as `git config --list -z` prints it; empty if there
+    is none or if git cannot read it.
+    """
+    read = "git config -z --blob HEAD:.gitmodules --list 2>/dev/null | head -c 100000 | base64 -w 0"
+    output = await client.execute_command(read, cwd=directory, timeout_seconds=_COMMAND_TIMEOUT_SECONDS)
+    return b64decode(output.stdout or "").decode(errors="replace")
+
+
+async def fetch_submodule(
+    client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
+) -> str | None:
+    """Fetches a submodule through the git proxy and checks it out. Returns None, or else why it failed."""
+    place = shlex.quote(path)
+    # `--checkout`: the repository must not choose a command. No other protocol runs a program here.
+    update = "git submodule -q update --init --checkout"
+    part = {CloneMode.FULL: "", CloneMode.SHALLOW: "--depth=1", CloneMode.BLOBLESS: "--filter=blob:none"}[
+        mode
+    ]
+    result = await _run(
+        client,
+        "exec 2>&1\nexport GIT_ALLOW_PROTOCOL=http:https GIT_TERMINAL_PROMPT=0\n"
+        # Some hosts give no part of a commit that is no tip of a branch.
+        f"{update} {part} -- {place} || {update} -- {place}",
+        directory,
+        max(1, int(timeout_seconds)),
+    )
+    if result.exit_code == 0:
+        return None
+    lines = [line for line in result.output.splitlines() if line.startswith(("remote:", "fatal:", "error:"))]
+    said = re.sub(r"^(remote: |fatal: |error: )(remote error: )?", "", lines[0]) if lines else ""
+    return said[:300].rstrip(". ") or "git could not fetch it"
+
+
 async def head_commit(client: AgentClient, directory: str) -> str | None:
     """Returns the commit that is checked out. Returns None if there is no commit yet."""
     result = await _run(client, f"git -C {shlex.quote(directory)} rev-parse --verify -q HEAD")
@@ -110,7 +226,7 @@ async def must_run(client: AgentClient, script: str, directory: str | None = Non
         raise StartFailure(
             "repository_clone_failed",
             "The repository could not be set up in the sandbox.",
-            fix="Read the output; retry when its cause is gone.",
+            fix="Read the output; fix the cause, then retry.",
             output=result.output,
         )
 

@@ -19,6 +19,7 @@ _HOOK = r"""#!/bin/bash
 # Runs the hook that was here before, then the repository's own script, as long as it is what was allowed.
 hooks="$(cd "$(dirname "${{BASH_SOURCE[0]}}")" && pwd)"
 if [ -x "$hooks/pre-commit.local" ]; then "$hooks/pre-commit.local" "$@" || exit; fi
+cd ./@FOLDER@ || exit
 if ! {unchanged}
 then echo {changed} >&2; exit 0; fi
 exec bash {path} "$@"
@@ -108,6 +109,9 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
         'hooks="$(git rev-parse --git-path hooks)"\n'
         'mkdir -p "$hooks"\n'
         f"new={shlex.quote(hook)}\n"
+        # Git runs hooks at the root of the repository.
+        'folder="$(printf %q "$(git rev-parse --show-prefix)")"\n'
+        'new="${new//@FOLDER@/"${folder#\'\'}"}"\n'
         # An earlier hook of Slipway is replaced. A hook of the user is kept under another name.
         'if [ -e "$hooks/pre-commit" ] && ! grep -q "as long as it is what was allowed" "$hooks/pre-commit"\n'
         'then mv -f "$hooks/pre-commit" "$hooks/pre-commit.local"; fi\n'

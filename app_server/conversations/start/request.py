@@ -15,6 +15,7 @@ from app_server.conversations.repositories.more_repositories import (
     KeptRepository,
     with_directories,
 )
+from app_server.conversations.repositories.work_directory import checked_directory
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start.suggested_task import message_of, repository_of
 from app_server.core.errors import BadRequest, Forbidden, NotFound, StartFailure
@@ -38,7 +39,7 @@ def with_task(request: StartRequest) -> StartRequest:
         return request
     if request.initial_message is not None or request.selected_repository is not None:
         raise BadRequest(
-            "A suggested task makes the first message and names the repository.",
+            "A suggested task sets the first message and the repository.",
             code="two_messages",
             fix="Leave out initial_message and selected_repository, or suggested_task.",
         )
@@ -94,13 +95,14 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
         raise BadRequest(
             "A conversation begins from a snapshot or from a repository, not from both.",
             code="two_origins",
-            fix="Leave selected_repository out: it is that of the snapshot.",
+            fix="Leave out selected_repository: the snapshot sets it.",
         )
     snapshot = await session.get(Archive, request.snapshot_id)
     if snapshot is None or snapshot.user_id != user.id or snapshot.kind != ArchiveKind.SNAPSHOT:
         raise NotFound("No such snapshot.", code="snapshot_not_found")
     origin = await session.get_one(Conversation, snapshot.conversation_id)
     names = ("selected_repository", "selected_branch", "git_provider")
+    directory = request.selected_directory or origin.selected_directory
     more = [
         AnotherRepository.model_validate(
             {name: getattr(one, name) for name in AnotherRepository.model_fields}
@@ -108,7 +110,16 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
         for one in KeptRepository.all_of(origin.more_repositories)
     ]
     found = {name: getattr(origin, name) for name in names}
+    found = {**found, "selected_directory": directory}
     return request.model_copy(update={**found, "more_repositories": more})
+
+
+def with_directory(request: StartRequest) -> StartRequest:
+    """Returns the request with its folder as it is stored. Raises the errors of checked_directory."""
+    directory = checked_directory(
+        request.selected_directory, has_repository=request.selected_repository is not None
+    )
+    return request.model_copy(update={"selected_directory": directory})
 
 
 async def with_spec(

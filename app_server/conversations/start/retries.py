@@ -8,9 +8,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.conversations import service
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.schemas import RetryStart, StartRequest
+from app_server.conversations.sharing.owning_team import give_to_team, leave_team, team_for_start
 from app_server.conversations.start import tasks as start_tasks
-from app_server.conversations.start.request import checked_address
+from app_server.conversations.start.request import checked_address, with_directory
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict
 from app_server.sandbox_records.models import Sandbox
@@ -24,7 +26,8 @@ async def retry(
     the app server. A start that has not failed stays as it is; with a change it is an error.
 
     Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
-    `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`.
+    `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`,
+    `repository_of_team`, and the errors of with_directory.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -50,10 +53,15 @@ async def _change(
 ) -> None:
     before = StartRequest.model_validate(task.request)
     _require_open(task, conversation, before)
-    request = before.model_copy(update=changed)
+    request = with_directory(before.model_copy(update=changed))
     if request.selected_repository != before.selected_repository:
         await _require_alone(session, conversation)
         address = await checked_address(request, user, home)
+        await leave_team(session, conversation)
+        further = KeptRepository.all_of(conversation.more_repositories)
+        owner = await team_for_start(session, user, address, [one.address for one in further])
+        if owner is not None:
+            give_to_team(session, user, conversation, owner)
         is_secret = address is not None and address.has_credentials
         if address and is_secret:
             request = request.model_copy(update={"selected_repository": address.public_url})
@@ -61,6 +69,7 @@ async def _change(
     task.request = request.model_dump(mode="json", exclude_none=True)
     conversation.selected_repository = request.selected_repository
     conversation.selected_branch = request.selected_branch
+    conversation.selected_directory = request.selected_directory
     conversation.first_repository = None
 
 
@@ -91,7 +100,7 @@ async def _require_alone(session: AsyncSession, conversation: Conversation) -> N
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:
         raise Conflict(
-            "Other conversations work in the same sandbox: another repository may have another way out.",
+            "Other conversations work in the same sandbox: another repository may have other network rules.",
             code="sandbox_shared",
             fix="Start another conversation from that repository.",
         )

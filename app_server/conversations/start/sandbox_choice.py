@@ -25,6 +25,7 @@ from app_server.sandbox_backends.process.backend import SPEC_ID as PROCESS
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.sandbox_specs.service import Origin
 from app_server.settings.grouping import GroupingStrategy, grouping_of
+from app_server.teams.repositories.first_team import team_of_sandbox
 from app_server.users.models import User
 
 _JOINABLE = (SandboxStatus.RUNNING, SandboxStatus.STARTING, SandboxStatus.PAUSED)
@@ -37,7 +38,7 @@ class Newcomer:
 
     backend: the kind of sandboxes that are made here. origin: what a new sandbox would be made from.
     takes_any_image: whether a sandbox from another image is acceptable. repository: the identity of its
-    repository.
+    repository. team_id: the user's team that owns the repository; None if there is none.
     """
 
     id: UUID
@@ -46,6 +47,7 @@ class Newcomer:
     origin: Origin
     takes_any_image: bool
     repository: str | None
+    team_id: UUID | None
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
     _require_room(config, residents)
     if not await _has_the_same_way_out(session, config, newcomer, sandbox_id):
         raise Conflict(
-            "That sandbox may call other hosts, or with other credentials, than this conversation alone.",
+            "That sandbox has other network rules or other credentials than this conversation.",
             code="sandbox_policy_differs",
             fix="Give both repositories the same network settings, or choose a separate sandbox for it.",
         )
@@ -118,9 +120,13 @@ async def _has_the_same_way_out(
     """Returns whether the conversation would have the same network policy alone as the conversations in the
     sandbox have.
 
-    Returns False if the repositories differ and one of them has credentials for it alone.
+    Returns False if the repositories differ and one of them has credentials for it alone, or if they belong
+    to different teams.
     """
     user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
+    # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
+    if there and await team_of_sandbox(session, sandbox_id) != newcomer.team_id:
+        return False
     together = {*there, newcomer.repository}
     if len(together) > 1 and await have_own(session, user_id, [*together]):
         return False
@@ -173,7 +179,7 @@ async def _candidates(session: AsyncSession, user_id: UUID, strategy: GroupingSt
 def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
     if (sandbox.spec_id == PROCESS) != (newcomer.backend == PROCESS):
         raise Conflict(
-            f"That sandbox is of another kind ({sandbox.spec_id}) than those made here now.",
+            f"That sandbox is of another kind ({sandbox.spec_id}) than the new sandboxes of this server.",
             code="sandbox_of_other_kind",
             fix="Start without sandbox_id.",
         )
@@ -182,7 +188,7 @@ def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
         and not newcomer.takes_any_image
     ):
         raise Conflict(
-            "That sandbox was started from another image than was chosen.",
+            "That sandbox was started from another image than the chosen one.",
             code="sandbox_of_other_image",
             fix="Leave out sandbox_spec_id to take the image it has, or start without sandbox_id.",
         )
@@ -191,7 +197,7 @@ def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
 def _require_status(sandbox: Sandbox) -> None:
     if sandbox.status == SandboxStatus.ARCHIVED:
         raise Conflict(
-            "That sandbox lies in an archive.",
+            "That sandbox is archived.",
             code="sandbox_archived",
             fix="Bring it back first: send a message to one of its conversations.",
         )
@@ -199,7 +205,7 @@ def _require_status(sandbox: Sandbox) -> None:
         raise Conflict(
             "That sandbox has failed.",
             code="sandbox_failed",
-            fix="Let it run again from one of its conversations, or start without sandbox_id.",
+            fix="Resume it from one of its conversations, or start without sandbox_id.",
         )
 
 
@@ -209,22 +215,22 @@ async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequ
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):
-        raise NotFound("That sandbox is going: its conversations were deleted.", code="sandbox_gone")
+        raise NotFound("That sandbox is being removed: its conversations were deleted.", code="sandbox_gone")
 
 
 def _require_room(config: Config, residents: Sequence[Conversation]) -> None:
     if len(residents) >= config.sandbox_max_conversations:
         raise Conflict(
-            f"That sandbox has {len(residents)} conversations, which is as many as one may have.",
+            f"That sandbox has {len(residents)} conversations, which is the limit.",
             code="sandbox_full",
             fix="Delete one of them, or start without sandbox_id.",
         )
     if any(each.folder is None and _began_empty(each) for each in residents):
         raise Conflict(
-            "The conversation in that sandbox began without a repository: all of the sandbox's project is "
-            "its directory.",
+            "The conversation in that sandbox started without a repository and uses the whole project "
+            "directory, so no other conversation can join.",
             code="sandbox_not_shareable",
-            fix="Start without sandbox_id. What begins while sandboxes are shared can be joined.",
+            fix="Start without sandbox_id.",
         )
 
 

@@ -4,18 +4,19 @@ Every repository of the conversation takes part: the first one, then the further
 they were named. The first set-up script that fails ends the start.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from agent_runtime.wire import Offer, OfferKind
 from app_server.conversations.repositories.workplaces import Checkout
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, StepOutcome
-from app_server.conversations.start.executables import Word
+from app_server.conversations.start.executables import Offered, Word
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
 from app_server.settings.commit_trailers import CommitTrailer, trailer_for
 from app_server.settings.models import UserSettings
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 NOTHING_OFFERED: Mapping[OfferKind, str] = {
     "setup_script": "The repository has no set-up script",
@@ -25,9 +26,7 @@ NOTHING_OFFERED: Mapping[OfferKind, str] = {
 
 async def run_setup_script(start: Start) -> StepOutcome:
     running = await start.sandbox()
-    found = [
-        (checkout, *await _allowed(start, checkout, "setup_script")) for checkout in await start.checkouts()
-    ]
+    found = _allowed(await start.offered(), "setup_script")
     names = len(found) > 1
     runs = [
         scripts.ScriptRun(checkout.directory, script, checkout.name if names else None)
@@ -44,9 +43,8 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
     client = (await start.sandbox()).client
     async with start.database.read() as session:
         own = await session.get(UserSettings, start.user_id)
+        await put_team_of_sandbox_first(session, start.sandbox_id)
         trailer = await value_for(session, start.user_id, SettingName.COMMIT_TRAILER)
-    told: list[tuple[Checkout, str]] = []
-    is_done = False
     for checkout in await start.checkouts():
         await install_commit_hook(
             client,
@@ -56,21 +54,28 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
             if trailer is not None and trailer.enforced
             else trailer_for(own.commit_trailers if own else None, checkout.identity),
         )
-        script, why = await _allowed(start, checkout, "git_hook")
+    found = _allowed(await start.offered(), "git_hook")
+    for checkout, script, _ in found:
         if script is not None:
             await scripts.install_git_hook(client, checkout.directory, script)
-            is_done = True
-        told.append((checkout, f"Installed {script.path}" if script else why))
-    return _outcome(told, is_done=is_done)
+    told = [(checkout, f"Installed {script.path}" if script else why) for checkout, script, why in found]
+    return _outcome(told, is_done=any(script for _, script, _ in found))
 
 
-async def _allowed(start: Start, checkout: Checkout, kind: OfferKind) -> tuple[Offer | None, str]:
-    """Returns the repository's offer of this kind if the user has allowed this version, else None and why."""
-    offers, word = await start.offers(checkout)
-    offer = next((each for each in offers if each.kind == kind), None)
-    if offer is None:
-        return None, NOTHING_OFFERED[kind]
-    return (offer, "") if word.allows(offer) else (None, _why_not(offer, word))
+def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout, Offer | None, str]]:
+    """Returns for each repository its folder with an offer of this kind, or else its root; the offer if the
+    user has allowed this version, else None and why.
+    """
+    found: list[tuple[Checkout, Offer | None, str]] = []
+    for one in offered:
+        offer = next((each for each in one.offers if each.kind == kind), None)
+        if offer is not None:
+            is_allowed = one.word.allows(offer)
+            why = "" if is_allowed else _why_not(offer, one.word)
+            found.append((one.checkout, offer if is_allowed else None, why))
+        elif not one.checkout.folder and not any(one.checkout.contains(each.directory) for each, *_ in found):
+            found.append((one.checkout, None, NOTHING_OFFERED[kind]))
+    return found
 
 
 def _outcome(

@@ -29,7 +29,7 @@ from app_server.core.errors import AppError, Conflict, StartFailure
 STAGE = StartStatus.RUNNING_SETUP_SCRIPT
 SAVE_SECONDS = 0.5
 CUT_OFF = (
-    "The server died while it ran: how far it came is not known, nor whether it has ended. Run it again."
+    "The server ended while the script ran. It is not known whether the script has finished. Run it again."
 )
 MAX_ROUND = 100
 
@@ -98,7 +98,7 @@ def require_none(task: StartTask) -> None:
     """Raises Conflict `setup_script_runs` if a set-up script of the conversation is running."""
     if _is_running(task) and task.lease_until > now():
         raise Conflict(
-            "A set-up script runs already.", code="setup_script_runs", fix="Wait until it has ended."
+            "A set-up script is running already.", code="setup_script_runs", fix="Wait until it has ended."
         )
 
 

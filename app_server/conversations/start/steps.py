@@ -5,6 +5,7 @@ The worker (worker.py) runs them. A step saves what it must remember.
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import update
@@ -19,9 +20,12 @@ from app_server.audit.chain import Actor
 from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
+from app_server.conversations.repositories import clone_mode, more_repositories, work_directory
+from app_server.conversations.repositories.clone_mode import CloneMode, mode_for
 from app_server.conversations.repositories.git_access import providers_with_token
 from app_server.conversations.repositories.git_settings import git_settings_of
-from app_server.conversations.repositories.more_repositories import KeptRepository, words_for_agent
+from app_server.conversations.repositories.more_repositories import KeptRepository
+from app_server.conversations.repositories.submodules import KeptSubmodule, submodules_in, words_about
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
@@ -33,7 +37,7 @@ from app_server.conversations.titles import send_title
 from app_server.core.errors import AppError, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
-from app_server.git.pinned_git import guard_for
+from app_server.git.pinned_git import guard_for, way_to
 from app_server.git.repository_bundle import pack
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
@@ -53,6 +57,7 @@ from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_
 from app_server.settings.profile_lookup import callable_profile
 from app_server.skills.choices import choices_of, disabled_in
 from app_server.skills.installed import skill_files
+from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.decisions import record_decisions
 from app_server.trust_grants.models import Decision
@@ -60,6 +65,7 @@ from app_server.trust_grants.models import Decision
 
 async def create_sandbox(start: Start) -> StepOutcome:
     async with start.database.session() as session:
+        await put_team_of_sandbox_first(session, start.sandbox_id)
         profile = await callable_profile(session, start.user_id, start.llm_profile)
         await session.execute(
             update(Conversation).where(Conversation.id == start.id).values(llm_model=profile.model)
@@ -110,8 +116,13 @@ async def prepare_repository(start: Start) -> StepOutcome:
         if not (start.has_worked and await repository.has_checkout(sandbox.client, directory)):
             branch = start.request.selected_branch
             await _bring_in(start, address, branch, sandbox.client, directory)
+        if (folder := start.request.selected_directory) and not start.has_worked:
+            await repository.require_folder(sandbox.client, directory, folder)
+            detail = f"{detail}, the agent works in {folder}"
     if more := await _bring_in_more(start, sandbox):
         detail = f"{detail} and {', '.join(more)}"
+    if not start.has_worked:
+        detail = ". ".join((detail, *words_about(await _fetch_submodules(start, sandbox, directory))))
     await _set_git(start, sandbox.client)
     if start.request.snapshot_id:
         detail = "Took over the files of a snapshot"
@@ -127,14 +138,15 @@ async def set_up_skills(start: Start) -> StepOutcome:
     client, directory = await start.workplace()
     async with start.database.read() as session:
         notes = await memory.notes_of(session, start.user_id, address.identity)
-    await put_notes(client, directory, notes)
+    await put_notes(client, directory, notes, start.request.selected_directory)
     return StepOutcome(detail=f"Notes of earlier conversations: {len(notes)}")
 
 
 async def start_conversation(start: Start) -> StepOutcome:
     running = await start.sandbox()
-    client, directory = await start.workplace()
+    client = running.client
     async with start.database.read() as session:
+        await put_team_of_sandbox_first(session, start.sandbox_id)
         row = await session.get_one(Conversation, start.id)
         has_begun, new_title = row.last_seq > 0, row.unsent_title
         more = KeptRepository.all_of(row.more_repositories)
@@ -151,12 +163,19 @@ async def start_conversation(start: Start) -> StepOutcome:
         files = await skill_files(session, start.config, start.user_id)
         disabled = disabled_in(await choices_of(session, start.user_id), identity)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
-    joining = [await joining_of(start, checkout) for checkout in await start.checkouts()]
+    joining = [joining_of(each) for each in await start.offered()]
     first, *further = joining
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
     suffix = "\n\n".join(
-        part for part in (start.request.system_message_suffix, words_for_agent(more)) if part
+        part
+        for part in (
+            start.request.system_message_suffix,
+            more_repositories.words_for_agent(more),
+            work_directory.words_for_agent(start.request.selected_directory),
+            clone_mode.words_for_agent(_mode(start)),
+        )
+        if part
     )
     request = start.request.model_copy(update={"title": title, "system_message_suffix": suffix or None})
     market = Loaded() if has_begun else await marketplaces.offered(start)
@@ -172,7 +191,7 @@ async def start_conversation(start: Start) -> StepOutcome:
             inner_url=running.inner_url,
             model_proof=proof_of(start.cipher, start.id),
             silence_seconds=start.config.llm_timeout_seconds,
-            working_dir=directory,
+            working_dir=first.checkout.directory,
             further_projects=[one.checkout.directory for one in further],
             skill_files=(*files, *market.skills),
             disabled_skills=sorted(disabled),
@@ -215,6 +234,11 @@ STEPS: tuple[tuple[StartStatus, Step], ...] = (
 )
 
 
+def _mode(start: Start) -> CloneMode:
+    address = _address(start.request)
+    return CloneMode.FULL if address is None else mode_for(start.request.clone, address)
+
+
 def _address(request: StartRequest) -> Address | None:
     if request.selected_repository is None:
         return None
@@ -238,11 +262,64 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
     return [one.address.public_url for one in kept]
 
 
+async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
+    """Fetches the submodules of all repositories and returns them. A submodule that cannot be fetched has a
+    reason.
+    """
+    address = _address(start.request)
+    if address is None or not start.request.submodules:
+        return []
+    async with start.database.read() as session:
+        conversation = await session.get_one(Conversation, start.id)
+    more = KeptRepository.all_of(conversation.more_repositories)
+    places = {directory: address} | {f"{start.root(sandbox)}/{one.directory}": one.address for one in more}
+    found = [
+        one
+        for place, named in places.items()
+        for one in submodules_in(await repository.submodule_settings(sandbox.client, place), named, place)
+    ]
+    if not found:
+        return []
+    # Git reaches what the conversation's row names. Afterwards it names what was fetched.
+    await _save_submodules(start, found)
+    await _set_git(start, sandbox.client)
+    for one in found:
+        if one.reason is None:
+            start.progress.say(f"Fetching the submodule {one.path}")
+            mode, seconds = start.request.clone, start.config.clone_timeout_seconds
+            one.reason = await repository.fetch_submodule(
+                sandbox.client, one.directory, one.path, mode, seconds
+            )
+    await _save_submodules(start, found)
+    return found
+
+
+async def _save_submodules(start: Start, found: Sequence[KeptSubmodule]) -> None:
+    async with start.database.session() as session:
+        changed = update(Conversation).where(Conversation.id == start.id)
+        await session.execute(changed.values(submodules=[one.model_dump() for one in found]))
+
+
 async def _bring_in(
     start: Start, address: Address, branch: str | None, client: AgentClient, directory: str
 ) -> None:
     refuse_foreign_path(address, start.config.home, administers=start.administers)
     await asyncio.to_thread(check_exists, address)
+    if (mode := mode_for(start.request.clone, address)) is not CloneMode.FULL:
+        start.progress.say(f"Cloning {address.public_url} ({mode})")
+        await way_to(str(address.web_url), guard_for(start.config, administers=start.administers))
+        # The sandbox fetches what it needs, now and later, through the git proxy.
+        await _set_git(start, client)
+        await repository.clone_part(
+            client,
+            address,
+            branch,
+            mode,
+            directory,
+            await _identity(start),
+            start.config.clone_timeout_seconds,
+        )
+        return
     scratch = await asyncio.to_thread(_emptied, start.config.home / "clones" / start.id.hex)
     try:
         credentials = await start.git_tokens.credentials(start.user_id, address)
@@ -305,10 +382,10 @@ async def _remember_consent(start: Start) -> None:
     """
     if not start.request.consent or start.has_worked:
         return
-    for checkout in await start.checkouts():
-        offers, _ = await start.offers(checkout)
-        allowed = [each for each in offers if each.hash in start.request.consent and each.problem is None]
+    for one in await start.offered():
+        allowed = [each for each in one.offers if each.hash in start.request.consent and each.problem is None]
+        identity = one.checkout.identity
         async with start.database.session() as session:
-            await consents.decide(session, start.user_id, checkout.identity, allowed, Decision.ALLOWED)
+            await consents.decide(session, start.user_id, identity, allowed, Decision.ALLOWED)
             trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=start.user_id))
-            record_decisions(session, trail, checkout.identity, allowed, is_allowed=True)
+            record_decisions(session, trail, identity, allowed, is_allowed=True)

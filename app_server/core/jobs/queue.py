@@ -1,6 +1,6 @@
 """Stores, claims and ends jobs in SQL, the same way on SQLite and PostgreSQL."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -97,24 +97,26 @@ def wake_after_commit(session: AsyncSession) -> None:
     event.listen(session.sync_session, "after_commit", wake, once=True)
 
 
-async def keep_schedule(session: AsyncSession, kind: str, every: timedelta) -> None:
-    """Stores the one repeated job of this kind, or changes its interval."""
-    job_id = schedule_id(kind)
-    seconds = int(every.total_seconds())
-    job = await session.get(Job, job_id)
-    if job is None:
-        # The first run is not at once, because a new installation has nothing to tidy up yet.
-        session.add(
-            Job(
-                id=job_id,
-                kind=kind,
-                payload={},
-                key=f"schedule:{kind}",
-                every_seconds=seconds,
-                run_at=now() + every,
+async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
+    """Stores the one repeated job of each of these kinds, or changes its interval."""
+    ids = {kind: schedule_id(kind) for kind in intervals}
+    stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
+    for kind, every in intervals.items():
+        seconds = int(every.total_seconds())
+        job = stored.get(ids[kind])
+        if job is None:
+            # The first run is not at once, because a new installation has nothing to tidy up yet.
+            session.add(
+                Job(
+                    id=ids[kind],
+                    kind=kind,
+                    payload={},
+                    key=f"schedule:{kind}",
+                    every_seconds=seconds,
+                    run_at=now() + every,
+                )
             )
-        )
-    else:
+            continue
         job.every_seconds = seconds
         if job.state not in (JobState.WAITING, JobState.RUNNING):
             job.state, job.attempts, job.run_at = JobState.WAITING, 0, now()

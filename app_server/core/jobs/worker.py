@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -91,9 +92,7 @@ class Jobs:
         if self._database.sqlite_file is not None:
             async with self._database.session() as session:
                 await queue.release_all(session)
-        for kind, known in self._kinds.items():
-            if known.every:
-                await self._keep_schedule(kind, known.every)
+        await self._keep_schedules({kind: known.every for kind, known in self._kinds.items() if known.every})
         self._database.session_info[queue.WAKE] = self.wake_all
         self._own_tasks = [
             asyncio.create_task(self._run(), name="jobs"),
@@ -103,10 +102,12 @@ class Jobs:
         if self._wakeups is not None:
             self._own_tasks.append(asyncio.create_task(self._wakeups.run(), name="news from PostgreSQL"))
 
-    async def _keep_schedule(self, kind: str, every: timedelta) -> None:
-        with suppress(IntegrityError):  # another server has just stored it
-            async with self._database.session() as session:
-                await queue.keep_schedule(session, kind, every)
+    async def _keep_schedules(self, intervals: Mapping[str, timedelta]) -> None:
+        for _ in range(len(intervals) + 1):
+            with suppress(IntegrityError):  # another server has just stored at least one of them
+                async with self._database.session() as session:
+                    await queue.keep_schedules(session, intervals)
+                return
 
     def wake(self) -> None:
         self._woken.set()
@@ -248,7 +249,7 @@ class Jobs:
                 async with self._database.session() as session:
                     kept = await queue.renew(session, list(self._running), self._owner)
             except UNAVAILABLE:
-                logger.warning("the leases of jobs were not renewed; the database is away")
+                logger.warning("the leases of jobs were not renewed; the database cannot be reached")
                 continue
             for job_id, (_, task) in list(self._running.items()):
                 if job_id not in kept:

@@ -38,7 +38,7 @@ def _one_host(text: str) -> str:
 
 def _header(name: str) -> str:
     if not _TOKEN.fullmatch(name) or name.lower() in _FRAMING or name.lower().startswith("proxy-"):
-        raise ValueError("this is no header that a credential can go in")
+        raise ValueError("a credential cannot be sent in this header")
     return name
 
 
@@ -52,7 +52,7 @@ def _prefix(text: str) -> str:
 def _printable(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
     if not text.isascii() or not text.isprintable() or text != text.strip():
-        raise ValueError("this can be in no header: use printable ASCII, without spaces around it")
+        raise ValueError("a header cannot contain this: use printable ASCII, without spaces around it")
     return value
 
 

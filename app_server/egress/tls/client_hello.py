@@ -49,5 +49,5 @@ async def read_hello(read: Callable[[], Awaitable[bytes]], begun: bytes = b"") -
             incoming.write(piece)
         except ssl.SSLError as error:
             if not seen:
-                raise NotTls("the first message is none of TLS") from error
+                raise NotTls("the first message is not a TLS message") from error
             return Hello(content, seen[0], outgoing.read())

@@ -15,6 +15,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database, ReadSession, ServerDatabase, Session
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Conflict, NotFound
+from app_server.git.grants import renew_authorities
 from app_server.git.models import GitOAuthApp
 from app_server.git.schemas import GitCredentialInfo
 from app_server.git_hosts.authorization.endpoints import OAuthApp
@@ -78,7 +79,7 @@ async def save_git_app(
 ) -> GitAppInfo:
     """Registers an application, or replaces the one of the same host. Stored secrets that the request does
     not contain are removed. If the client_id changes, users who have signed in with the application must
-    connect again.
+    connect again. If the certificate authorities change, the connections of these users get the new ones.
 
     409 `git_app_exists`.
     """
@@ -88,11 +89,16 @@ async def save_git_app(
         session.add(row)
     row.provider, row.client_id, row.scopes = body.provider, body.client_id, body.scopes
     row.api_url, row.sign_in_url = body.api_url, body.sign_in_url
+    authorities = body.certificate_authorities or None
+    has_other_authorities = row.certificate_authorities != authorities
+    row.certificate_authorities = authorities
     secret, key = body.client_secret, body.private_key
     row.client_secret_encrypted = cipher.encrypt(secret.get_secret_value()) if secret else None
     row.private_key_encrypted = cipher.encrypt(key.get_secret_value()) if key else None
     try:
         await session.flush()
+        if has_other_authorities:
+            await renew_authorities(session, row)
     except IntegrityError as error:
         raise Conflict(
             "An application for this host was registered at the same moment.",

@@ -13,6 +13,7 @@ from uuid import UUID
 from app_server.core.encryption import Cipher
 from app_server.git.models import GitOAuthApp
 from app_server.git.providers import GitProvider
+from app_server.http.additional_trust import AdditionalTrust
 
 _AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
 """The id of Azure DevOps among the resources of Microsoft Entra."""
@@ -66,6 +67,7 @@ class OAuthApp:
     stated_scopes: str | None = None
     client_secret: str | None = field(default=None, repr=False)
     private_key: str | None = field(default=None, repr=False)
+    certificate_authorities: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, row: GitOAuthApp, cipher: Cipher) -> "OAuthApp":
@@ -80,6 +82,7 @@ class OAuthApp:
             stated_scopes=row.scopes,
             client_secret=cipher.decrypt(secret) if secret else None,
             private_key=cipher.decrypt(key) if key else None,
+            certificate_authorities=row.certificate_authorities,
         )
 
     @property
@@ -110,6 +113,14 @@ class OAuthApp:
         """The address of GitHub's REST API."""
         usual = "https://api.github.com" if self.host == "github.com" else f"{self.origin}/api/v3"
         return (self.api_url or usual).rstrip("/")
+
+    @property
+    def trust(self) -> AdditionalTrust | None:
+        """The authorities that vouch for the host, its API and its sign-in. None if there are none."""
+        if self.certificate_authorities is None:
+            return None
+        stated = (self.origin, self.api_url, self.sign_in_url)
+        return AdditionalTrust(self.certificate_authorities, tuple(url for url in stated if url))
 
     @property
     def sends_basic(self) -> bool:

@@ -6,13 +6,13 @@ renews it; other app servers wait for the result.
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
-from sqlalchemy import or_, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -78,7 +78,9 @@ class HostTokens:
         then only public repositories can be read. Raises the errors of `token`.
         """
         if given := given_with(address):
-            return given
+            async with self._database.read() as session:
+                row = await credential_of_origin(session, user_id, str(address.origin))
+            return replace(given, authorities=row.certificate_authorities if row else None)
         if address.origin is None:
             return None
         found = await self._valid(user_id, address.origin, None)
@@ -152,13 +154,17 @@ class HostTokens:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def _stored(self, user_id: UUID, origin: str) -> _Stored | None:
+        # One statement: if another server renewed the token between two, an old token would have a new grant.
+        statement = (
+            select(GitCredential, GitGrant, GitOAuthApp, User)
+            .join(User, User.id == GitCredential.user_id)
+            .outerjoin(GitGrant, GitGrant.credential_id == GitCredential.id)
+            .outerjoin(GitOAuthApp, GitOAuthApp.id == GitGrant.app_id)
+            .where(GitCredential.user_id == user_id, GitCredential.origin == origin)
+        )
         async with self._database.read() as session:
-            row = await credential_of_origin(session, user_id, origin)
-            if row is None:
-                return None
-            grant = await session.get(GitGrant, row.id)
-            app = await session.get(GitOAuthApp, grant.app_id) if grant and grant.app_id else None
-            return _Stored(row, grant, app, await session.get_one(User, user_id))
+            found = (await session.execute(statement)).one_or_none()
+        return None if found is None else _Stored(*found)
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
         """Renews a claimed grant and returns its new token. `usable`: the current token, if it is still

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from app_server.core.database import Id, Timestamp
+from app_server.git.certificate_authorities import CertificateAuthorities
 from app_server.git.models import GitOAuthApp
 from app_server.git.providers import GitProvider
 from app_server.git.schemas import ApiUrl, GitCredentialInfo, Origin
@@ -31,7 +32,7 @@ _Scopes = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200
 def _secret(secret: SecretStr) -> SecretStr:
     value = secret.get_secret_value()
     if not value.isascii() or not value.isprintable():
-        raise ValueError("this is no client secret: it has characters that none can have")
+        raise ValueError("this is not a client secret: it has characters that a client secret cannot have")
     return secret
 
 
@@ -41,7 +42,7 @@ def _private_key(key: SecretStr) -> SecretStr:
             return SecretStr(key.get_secret_value().strip() + "\n")
     except (JoseError, ValueError, TypeError):
         pass
-    raise ValueError("this is no private RSA key in PEM form")
+    raise ValueError("this is not a private RSA key in PEM form")
 
 
 ClientSecret = Annotated[SecretStr, Field(min_length=4, max_length=1000), AfterValidator(_secret)]
@@ -54,7 +55,9 @@ class SaveGitApp(BaseModel):
     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
     null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
     for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
-    spaces; null means the scopes that Slipway needs.
+    spaces; null means the scopes that Slipway needs. certificate_authorities: certificates in PEM form, at
+    most 64 KiB, that vouch for the host, its API and its sign-in, beside the usual authorities; the users'
+    connections get them, too.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -67,6 +70,7 @@ class SaveGitApp(BaseModel):
     api_url: ApiUrl | None = None
     sign_in_url: ApiUrl | None = None
     scopes: _Scopes | None = None
+    certificate_authorities: CertificateAuthorities | None = None
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -76,7 +80,9 @@ class SaveGitApp(BaseModel):
 
 
 class GitAppInfo(BaseModel):
-    """A registered application without its secrets. callback_url: the address to state at the host."""
+    """A registered application without its secrets. callback_url: the address to state at the host.
+    certificate_authorities: PEM; null if there are none.
+    """
 
     id: Id
     host: str
@@ -87,6 +93,7 @@ class GitAppInfo(BaseModel):
     api_url: str | None
     sign_in_url: str | None
     scopes: str | None
+    certificate_authorities: str | None
     callback_url: str
     updated_at: Timestamp
 
@@ -102,6 +109,7 @@ class GitAppInfo(BaseModel):
             api_url=row.api_url,
             sign_in_url=row.sign_in_url,
             scopes=row.scopes,
+            certificate_authorities=row.certificate_authorities,
             callback_url=callback_url,
             updated_at=row.updated_at,
         )

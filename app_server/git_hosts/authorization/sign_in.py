@@ -158,6 +158,7 @@ async def connect(
         token=SecretStr(granted.access_token),
         provider=app.provider,
         api_url=app.api_url,
+        certificate_authorities=app.certificate_authorities,
         username=_NAMES_FOR_GIT.get(app.provider),
         push_scope=known.push_scope if known else PushScope.OWN,
     )

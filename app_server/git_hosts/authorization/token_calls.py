@@ -16,6 +16,7 @@ from app_server.core.database import now
 from app_server.core.errors import AppError, BadGateway
 from app_server.git_hosts import errors
 from app_server.git_hosts.authorization.endpoints import OAuthApp
+from app_server.http.additional_trust import certificate_problem, trusting
 from app_server.http.bounded_body import IDENTITY, whole_body
 
 logger = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
     token: Any = reply.get("access_token")
     refresh: Any = reply.get("refresh_token")
     if not _is_token(token) or not (refresh is None or _is_token(refresh)):
-        raise errors.failed(app.host, "it has granted something that is no token")
+        raise errors.failed(app.host, "its answer contains no token")
     seconds: Any = reply.get("expires_in")
     scopes: Any = reply.get("scope")
     lives = isinstance(seconds, int | float) and seconds > 0
@@ -129,12 +130,14 @@ async def send(
         headers["Authorization"] = f"Bearer {bearer}"
     auth = httpx.BasicAuth(*basic) if basic else httpx.Auth()
     try:
-        async with http.stream(
+        async with trusting(http, app.trust).stream(
             method, url, data=data, json=json, headers=headers, auth=auth,
             timeout=CALL_SECONDS, follow_redirects=False,
         ) as reply:  # fmt: skip
             return reply.status_code, await whole_body(reply, MAX_REPLY_BYTES, CALL_SECONDS)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
+        if problem := certificate_problem(error):
+            raise errors.untrusted(app.host, problem) from error
         logger.info("a git host grants no token", extra={"host": app.host, "cause": type(error).__name__})
         raise errors.failed(app.host, f"it did not answer ({type(error).__name__})") from error
 

@@ -6,7 +6,7 @@ from typing import Any
 from app_server.core.errors import AppError
 from app_server.git.providers import GitProvider
 from app_server.git_hosts import errors
-from app_server.git_hosts.connection import HostAccess, HostConnection, Query, all_at_once
+from app_server.git_hosts.connection import FormFile, HostAccess, HostConnection, Query, all_at_once
 from app_server.git_hosts.forgejo import parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part, parts
 from app_server.git_hosts.schemas import (
@@ -14,6 +14,7 @@ from app_server.git_hosts.schemas import (
     CheckState,
     Comment,
     HostBranch,
+    HostImage,
     HostRepository,
     HostTask,
     HostUser,
@@ -63,6 +64,10 @@ class Forgejo:
     async def add_signing_key(self, title: str, public_key: str) -> bool:
         del title, public_key
         raise errors.cannot(self._api.host, "take a signing key by its API")
+
+    async def addresses(self) -> frozenset[str]:
+        found = (await self._api.get("/user/emails")).json()
+        return frozenset(one["email"].lower() for one in found if one["verified"])
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         reply = await self._api.get(page or "/user/orgs", None if page else _page_of(limit))
@@ -198,6 +203,11 @@ class Forgejo:
         given = {name: value for name, value in body.items() if value is not None}
         path = f"{_of(repository)}/pulls/{number}"
         return parsing.pull_request((await self._api.send("PATCH", path, given)).json())
+
+    async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
+        file = FormFile("attachment", image.name, image.media_type, image.content)
+        place = f"{_of(repository)}/issues/{number}/assets"
+        return str((await self._api.send("POST", place, file)).json()["browser_download_url"])
 
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None

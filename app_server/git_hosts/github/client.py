@@ -90,6 +90,10 @@ class GitHub:
             return False
         return True
 
+    async def addresses(self) -> frozenset[str]:
+        user = (await self._api.get("/user")).json()
+        return parsing.addresses(user, (await self._api.get("/user/emails", {"per_page": 100})).json())
+
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         reply = await self._api.get(page or "/user/orgs", None if page else {"per_page": limit})
         return Slice(items=tuple(map(parsing.organization, reply.json())), next_page=reply.next_link)

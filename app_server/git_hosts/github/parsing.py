@@ -1,5 +1,6 @@
 """Translates GitHub's JSON into our values. Pure. Source: https://docs.github.com/en/rest."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -49,6 +50,16 @@ def user(found: Json, scopes: tuple[str, ...] | None, expires_at: datetime | Non
         scopes=scopes,
         expires_at=expires_at,
     )
+
+
+def addresses(user: Json, emails: Iterable[Json]) -> frozenset[str]:
+    """Returns the verified addresses of a user in lower case, with those that GitHub makes for people who
+    hide theirs.
+    """
+    hidden = "users.noreply.github.com"
+    login, number = user["login"], user["id"]
+    made = (f"{login}@{hidden}".lower(), f"{number}+{login}@{hidden}".lower())
+    return frozenset((*made, *(one["email"].lower() for one in emails if one["verified"])))
 
 
 def organization(found: Json) -> Organization:

@@ -4,11 +4,16 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import httpx
-
 from app_server.core.errors import AppError, BadRequest, Conflict
 from app_server.git.providers import GitProvider
-from app_server.git_hosts.connection import HostAccess, HostConnection, HostReply, Query, all_at_once
+from app_server.git_hosts.connection import (
+    FormFile,
+    HostAccess,
+    HostConnection,
+    HostReply,
+    Query,
+    all_at_once,
+)
 from app_server.git_hosts.gitlab import parsing
 from app_server.git_hosts.paths_and_bodies import cut_to, part
 from app_server.git_hosts.plain_text import end_of_log
@@ -16,6 +21,7 @@ from app_server.git_hosts.schemas import (
     Check,
     Comment,
     HostBranch,
+    HostImage,
     HostRepository,
     HostTask,
     HostUser,
@@ -52,7 +58,7 @@ def gitlab(access: HostAccess) -> "GitLab":
     is_personal = access.token.startswith(_PERSONAL_TOKEN)
     headers = {"PRIVATE-TOKEN": access.token} if is_personal else {"Authorization": f"Bearer {access.token}"}
     base = access.api_url or f"{access.origin}/api/v4"
-    return GitLab(access.connection(base, headers, parsing.reason_of, _missing_scope))
+    return GitLab(access.connection(base, headers, parsing.reason_of, parsing.missing_scope))
 
 
 class GitLab:
@@ -79,6 +85,10 @@ class GitLab:
                 raise
             return False
         return True
+
+    async def addresses(self) -> frozenset[str]:
+        user = (await self._api.get("/user")).json()
+        return parsing.addresses(user, (await self._api.get("/user/emails")).json())
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
         query: Query = {"min_access_level": parsing.DEVELOPER, "per_page": limit}
@@ -202,6 +212,11 @@ class GitLab:
         if not body:
             return await self.pull_request(repository, number)
         return (await self._read(repository, [(await self._api.send("PUT", path, body)).json()]))[0]
+
+    async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
+        del number  # an upload belongs to the project
+        file = FormFile("file", image.name, image.media_type, image.content)
+        return str((await self._api.send("POST", f"{_of(repository)}/uploads", file)).json()["url"])
 
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
@@ -382,8 +397,3 @@ def _task(kind: TaskKind, found: dict[str, Any]) -> HostTask:
     return HostTask(
         kind=kind, repository=parsing.repository_of(found), number=found["iid"], title=found["title"]
     )
-
-
-def _missing_scope(_reply: httpx.Response, said: Any) -> str | None:
-    is_scope = isinstance(said, dict) and said.get("error") == "insufficient_scope"
-    return str(said.get("scope") or "api") if is_scope else None

@@ -1,6 +1,7 @@
 """Translates GitLab's JSON into our values. Pure. Source: https://docs.gitlab.com/api/rest/."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from app_server.git_hosts.schemas import (
@@ -58,6 +59,12 @@ _VERDICTS = {
 }
 
 
+def missing_scope(_reply: object, said: Any) -> str | None:
+    """Returns the scope that the token lacks. Returns None for other errors. `said`: JSON of the reply."""
+    is_scope = isinstance(said, dict) and said.get("error") == "insufficient_scope"
+    return str(said.get("scope") or "api") if is_scope else None
+
+
 def user(found: Json, token: Json | None) -> HostUser:
     """Reads a user. `token`: GitLab's description of the token; None if there is none."""
     ends = (token or {}).get("expires_at")
@@ -71,6 +78,15 @@ def user(found: Json, token: Json | None) -> HostUser:
         scopes=None if token is None else tuple(token.get("scopes") or ()),
         expires_at=f"{ends}T00:00:00Z" if ends else None,
     )
+
+
+def addresses(user: Json, emails: Iterable[Json]) -> frozenset[str]:
+    """Returns the confirmed addresses of a user in lower case. GitLab lists the first one and the one for
+    commits only with the user.
+    """
+    own = (user.get("email"), user.get("commit_email")) if user.get("confirmed_at") else ()
+    listed = (one["email"] for one in emails if one.get("confirmed_at"))
+    return frozenset(address.lower() for address in (*own, *listed) if address)
 
 
 def repository(found: Json) -> HostRepository:

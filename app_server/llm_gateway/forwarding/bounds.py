@@ -84,7 +84,7 @@ def bounded(
 
     def send(request: httpx.Request) -> httpx.Response:
         if origin_of(request.url) not in origins:
-            raise OutOfBoundsError(f"{request.url.host} is not where this model is.", request=request)
+            raise OutOfBoundsError(f"{request.url.host} is not the host of this model.", request=request)
         reply = _transport(guard or _unguarded()).handle_request(request)
         assert isinstance(reply.stream, httpx.SyncByteStream)
         reply.stream = BoundedStream(reply.stream, MAX_REPLY_BYTES, request)
@@ -154,7 +154,7 @@ class _NotMeanwhile(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if _under_way:
-            raise OutOfBoundsError(f"{request.url.host} is not where this model is.", request=request)
+            raise OutOfBoundsError(f"{request.url.host} is not the host of this model.", request=request)
         return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:

@@ -32,7 +32,7 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
     """Returns the error for a server that answers with an HTML page."""
     host = httpx.URL(where).netloc.decode()
     return BadGateway(
-        f"What answers at {host} is no model's server, or the path of the base URL is wrong (HTTP {status}).",
+        f"{host} is not a server of models, or the path of the base URL is wrong (HTTP {status}).",
         code=WRONG_BASE_URL,
         fix=_FIX,
     )

@@ -17,7 +17,7 @@ from app_server.llm_gateway.limits.spending import end_of, to_micros
 def price_unknown() -> PaymentRequired:
     return PaymentRequired(
         "What this model costs is not known, so your spending limit cannot be kept. Set the model's "
-        "prices in the settings (0 if it is free), or take the limit away.",
+        "prices in the settings (0 if it is free), or remove the limit.",
         code="llm_price_unknown",
     )
 
@@ -30,7 +30,7 @@ def reached(account: SpendingAccount, reserved: int) -> PaymentRequired:
         return PaymentRequired(
             f"{CONVERSATION_LIMIT_WORDS}: {amounts}",
             code="llm_budget_reached",
-            fix="Allow more for this conversation, or take its budget away.",
+            fix="Allow more for this conversation, or remove its budget.",
             **_limit(account, set_by="conversation"),
         )
     span = "today" if account.period is Period.DAY else "this month"

@@ -314,7 +314,7 @@ class DockerBackend(OneMachine):
         if self._client is None or self._gateway is None:
             raise unavailable(
                 "The Docker engine has not answered since Slipway started.",
-                fix="Start Docker: Slipway notices within seconds. SLIPWAY_SANDBOX=process does without.",
+                fix="Start Docker: Slipway notices within seconds. SLIPWAY_SANDBOX=process needs no Docker.",
             )
         return self._client
 

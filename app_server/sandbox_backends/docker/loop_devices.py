@@ -113,7 +113,7 @@ def run(tool: str, *arguments: str) -> str:
 def failed(cause: str) -> StartFailure:
     return StartFailure(
         "sandbox_disk_failed",
-        f"The disk of the sandbox cannot be had: {cause}",
+        f"The disk of the sandbox cannot be attached: {cause}",
         fix="Fix that, or set SLIPWAY_SANDBOX_DISK_BYTES=0: new workspaces have no limit then.",
     )
 

@@ -46,7 +46,7 @@ def ensure_network(client: "DockerClient") -> str:
             probe.bind((gateway, 0))
         except OSError as error:
             raise unavailable(
-                "The Docker engine runs on another (or a virtual) machine: sandboxes could not reach us.",
+                "The Docker engine runs on another (or a virtual) machine: sandboxes cannot reach Slipway.",
                 fix="Run Slipway where the Docker engine runs, or set SLIPWAY_SANDBOX=process.",
             ) from error
     return gateway
@@ -63,5 +63,5 @@ def _require_ours(found: Mapping[str, Any]) -> None:
     raise StartFailure(
         "sandbox_network_foreign",
         f"The Docker network {NETWORK} is not as we make it: sandboxes on it might not be cut off.",
-        fix=f"Remove it, it is made anew then: docker network rm {NETWORK}",
+        fix=f"Remove it, then Slipway makes a new one: docker network rm {NETWORK}",
     )

@@ -102,9 +102,7 @@ class ProcessBackend(OneMachine):
             self._bubblewrap = await asyncio.to_thread(find_bubblewrap)
         except Unusable as error:
             self._missing = error
-            logger.warning(
-                "sandboxes have no walls around them", extra={"cause": error.cause, "fix": error.fix}
-            )
+            logger.warning("sandboxes are not isolated", extra={"cause": error.cause, "fix": error.fix})
 
     async def secure(self) -> None:
         """Does nothing: the network of commands is closed from the start."""

@@ -130,7 +130,7 @@ class RemoteBackend:
     async def last_words(self, sandbox_id: UUID) -> LastWords:
         host = self._host_of(sandbox_id)
         if host is None:
-            return LastWords("The sandbox lies on no host.", "", fix="Start a new conversation.")
+            return LastWords("The sandbox is not on any host.", "", fix="Start a new conversation.")
         return await host.last_words(sandbox_id)
 
     async def freeze(self, sandbox_id: UUID) -> None:

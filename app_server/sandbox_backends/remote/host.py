@@ -210,8 +210,8 @@ class Host:
         return StartFailure(
             "sandbox_host_lost",
             f"The sandbox host {self.name} has not answered{since}{reason}",
-            fix="Bring the host back: its sandboxes go on by themselves then. Or resume the conversation: it "
-            "goes on elsewhere from its last backup, if it has one (SLIPWAY_SANDBOX_BACKUP_MINUTES).",
+            fix="Start the host again: its sandboxes then continue. Or resume the conversation: it continues "
+            "on another host from its last backup, if it has one (SLIPWAY_SANDBOX_BACKUP_MINUTES).",
         )
 
     def _blocking(self) -> httpx.Client:
@@ -295,7 +295,7 @@ class Host:
     def _nonsense(self, more: str = "") -> StartFailure:
         return StartFailure(
             "sandbox_host_refused",
-            f"What answers at {self.url} does not speak as a sandbox host does{more}.",
+            f"What answers at {self.url} does not answer like a sandbox host{more}.",
             fix=f"See that `slipway sandbox-host` of this version answers there, for the host {self.name}.",
         )
 

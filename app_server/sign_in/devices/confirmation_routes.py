@@ -90,7 +90,7 @@ async def answer_device(
                 )
             if len(await list_api_keys(session, principal.user)) >= MAX_API_KEYS:
                 raise Conflict(
-                    f"You have {MAX_API_KEYS} API keys, which is as many as there can be.",
+                    f"You have {MAX_API_KEYS} API keys, which is the limit.",
                     code="too_many_api_keys",
                     fix="Delete one that is no longer used.",
                 )

@@ -58,7 +58,8 @@ async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[st
     if config.mail is None:
         raise _NotAllowed("This server cannot send e-mail.")
     async with database.session() as session:
-        mail = await session.get(InvitationMail, mail_id)
+        # The row is locked, so that an invitation that is sent again ends the link of this attempt, too.
+        mail = await session.get(InvitationMail, mail_id, with_for_update=True)
         if mail is None or mail.sent_at is not None:
             return {"skipped": "deleted or sent"}
         person = await session.get_one(User, mail.user_id)

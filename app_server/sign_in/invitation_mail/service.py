@@ -2,7 +2,7 @@
 
 from uuid import UUID, uuid4
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.people_schemas import InvitationMailInfo, InvitationMailState
@@ -21,6 +21,14 @@ async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None,
     session.add(mail)
     await session.flush()
     await enqueue(session, KIND, {"mail_id": mail.id.hex})
+
+
+async def take_out(session: AsyncSession, person: User) -> str | None:
+    """Deletes the invitation by e-mail of a person, so that its job sends nothing any more. Waits until an
+    attempt that creates a link at this moment has stored it. Returns the address, or None if there is none.
+    """
+    deleted = delete(InvitationMail).where(InvitationMail.user_id == person.id)
+    return await session.scalar(deleted.returning(InvitationMail.address))
 
 
 async def by_person(session: AsyncSession) -> dict[UUID, InvitationMailInfo]:

@@ -67,7 +67,7 @@ async def claims_for_code(
                 metadata.token_endpoint, code=code, code_verifier=attempt.verifier
             )
     except (httpx2.HTTPError, httpx2.InvalidURL, AuthlibBaseError, ValueError, Forbidden) as error:
-        logger.warning("%s does not trade the code: %r", provider.name, error)
+        logger.warning("%s does not exchange the code: %r", provider.name, error)
         raise provider_unreachable(provider.title) from None
     id_token, access_token = tokens.get("id_token"), tokens.get("access_token")
     if not isinstance(id_token, str):

@@ -99,7 +99,7 @@ def password_too_long(maximum: int) -> BadRequest:
 
 def password_too_common() -> BadRequest:
     return BadRequest(
-        "This password is one of the first that others would try.",
+        "This password is easy to guess.",
         code="password_too_common",
         fix="Use several words that do not belong together, or a password manager.",
     )

@@ -17,6 +17,7 @@ from app_server.core.errors import ConfigurationError
 from app_server.http.sealed_cookie import SealedCookie
 from app_server.sign_in.identities.identity import ProviderIdentity
 from app_server.sign_in.identities.refusals import attempt_expired
+from app_server.sign_in.saml.statements import SubjectAtProvider
 
 LIFETIME = timedelta(minutes=10)
 ANSWER_LIFETIME = timedelta(minutes=1)
@@ -46,7 +47,7 @@ class SamlAttempt(BaseModel):
 class SamlAnswer(BaseModel):
     """A verified answer of a provider, on its way through the browser.
 
-    `assertion_id`, `valid_until`: of the assertion, which can be used once.
+    `assertion_id`, `valid_until`: of the assertion, which can be used once. `subject`: for single logout.
     """
 
     provider: str
@@ -54,6 +55,7 @@ class SamlAnswer(BaseModel):
     assertion_id: str
     valid_until: datetime
     identity: ProviderIdentity
+    subject: SubjectAtProvider | None
     expires_at: datetime
 
 

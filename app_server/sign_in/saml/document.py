@@ -66,6 +66,27 @@ def decoded(response: str) -> bytes:
     return document
 
 
+def check_logout(text: str, name: str, *, has_signature: bool) -> None:
+    """Checks the structure of a message of single logout. `name`: of its root. `has_signature`: whether the
+    XML itself is signed; else its address is.
+
+    Raises Unacceptable.
+    """
+    root = _parsed(text)
+    if root.tag != f"{_PROTOCOL}{name}":
+        raise Unacceptable(f"it is not a {name}")
+    tags = Counter(element.tag for element in root.iter())
+    if found := _ENCRYPTED & tags.keys():
+        raise Unacceptable(f"it has encrypted parts: {', '.join(sorted(found))}")
+    if tags[root.tag] != 1:
+        raise Unacceptable(f"it has another {name} inside")
+    _require_different_ids(root)
+    signed = len(root.findall(f"{_SIGNATURE}Signature"))
+    if (signed, tags[f"{_SIGNATURE}Signature"]) != ((1, 1) if has_signature else (0, 0)):
+        raise Unacceptable("it is not signed, or has a Signature at a wrong place")
+    _check_algorithms(root)
+
+
 def _parsed(text: str) -> "Element":
     # Loaded at the first sign-in, like pysaml2: most servers have no provider.
     from defusedxml.common import DefusedXmlException
@@ -91,10 +112,14 @@ def _check(root: "Element") -> None:
     assertions = root.findall(f"{_ASSERTION}Assertion")
     if len(assertions) != 1 or tags[f"{_ASSERTION}Assertion"] != 1 or tags[root.tag] != 1:
         raise Unacceptable("it has not exactly one Assertion, directly below the Response")
+    _require_different_ids(root)
+    _check_signatures(root, assertions[0], tags[f"{_SIGNATURE}Signature"])
+
+
+def _require_different_ids(root: "Element") -> None:
     ids = Counter(value for element in root.iter() for name, value in element.items() if name.lower() == "id")
     if any(times > 1 for times in ids.values()):
         raise Unacceptable("two elements have the same ID")
-    _check_signatures(root, assertions[0], tags[f"{_SIGNATURE}Signature"])
 
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
@@ -104,6 +129,10 @@ def _check_signatures(root: "Element", assertion: "Element", number: int) -> Non
         raise Unacceptable("neither the Response nor the Assertion is signed")
     if sum(signed) != number or max(signed) > 1:
         raise Unacceptable("it has a Signature at a wrong place")
+    _check_algorithms(root)
+
+
+def _check_algorithms(root: "Element") -> None:
     for tag, accepted in _ALGORITHMS.items():
         for element in root.iter(tag):
             if (used := element.get("Algorithm")) not in accepted:

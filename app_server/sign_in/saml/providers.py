@@ -17,6 +17,7 @@ from app_server.http.bounded_body import IDENTITY, whole_body
 from app_server.http.guarded_client import bound_to
 from app_server.sign_in.identities.refusals import provider_not_found, refused_by_provider
 from app_server.sign_in.saml import document, service_provider, statements
+from app_server.sign_in.saml.logout_messages import Kind, LogoutMessage
 from app_server.sign_in.saml.refusals import program_missing, provider_unreachable, response_invalid
 from app_server.sign_in.saml.service_provider import Addresses, MetadataUnusable
 from app_server.sign_in.saml.statements import SignatureWrong, Statement
@@ -121,6 +122,30 @@ class SamlProviders:
         except document.Unacceptable as reason:
             logger.warning("a response of %s is refused: %s", provider.name, reason)
             raise response_invalid(provider.title) from None
+
+    async def settings(self, provider: SamlProvider) -> "SPConfig":
+        """Returns pysaml2's settings. Raises BadGateway `saml_provider_unreachable`,
+        `saml_xmlsec1_missing`.
+        """
+        return (await self._look_up(provider)).settings
+
+    async def verified_logout(
+        self, provider: SamlProvider, read: Callable[..., LogoutMessage], kind: Kind, text: str
+    ) -> LogoutMessage:
+        """Checks a message of single logout. `read`: reads `text`, see logout_messages.py.
+
+        Raises Unacceptable, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+        """
+        known = await self._look_up(provider)
+        addresses = self.addresses(provider)
+        async with self._checks:
+            try:
+                return await asyncio.to_thread(read, known.settings, addresses, provider, kind, text)
+            except SignatureWrong:
+                if known.age < MIN_AGE_SECONDS:
+                    raise
+                newer = await self._read(provider)
+                return await asyncio.to_thread(read, newer.settings, addresses, provider, kind, text)
 
     async def _check(self, known: _Known, provider: SamlProvider, response: str) -> Statement:
         async with self._checks:

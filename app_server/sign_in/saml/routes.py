@@ -3,6 +3,7 @@ answer, and gets a one-time link.
 """
 
 import logging
+from dataclasses import replace
 from typing import Annotated
 from urllib.parse import quote
 
@@ -17,12 +18,12 @@ from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.identities.completion import back_to, complete, page_for
 from app_server.sign_in.identities.identity import ProviderIdentity
 from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
-from app_server.sign_in.saml import attempts, statements, used_assertions
+from app_server.sign_in.saml import attempts, provider_sessions, statements, used_assertions
 from app_server.sign_in.saml.document import MAX_BYTES, Unacceptable
 from app_server.sign_in.saml.providers import SamlProviders, ServerSamlProviders
 from app_server.sign_in.saml.refusals import response_invalid
 from app_server.sign_in.saml.service_provider import PATH
-from app_server.sign_in.saml.statements import Statement
+from app_server.sign_in.saml.statements import Statement, SubjectAtProvider
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +90,8 @@ async def receive_saml_response(
         await used_assertions.require_unused(session, provider, statement.assertion_id)
         try:
             identity = statements.identity_of(provider, statement)
+            if statement.subject is not None:
+                identity = replace(identity, session=provider_sessions.key_of(statement.subject))
         except Unacceptable as reason:
             logger.warning("a response of %s is refused: %s", name, reason)
             raise response_invalid(provider.title) from None
@@ -121,6 +124,7 @@ async def complete_saml_sign_in(
     providers: SamlProviders = saml_providers
     provider = providers.find(name)
     page = page_for(None)
+    subject: SubjectAtProvider | None = None
     try:
         attempt = attempts.open_attempt(attempts.COOKIE.read(request, config), cipher, provider=name)
         page = page_for(attempt.connects)
@@ -129,12 +133,15 @@ async def complete_saml_sign_in(
             found = attempts.open_answer(answer, cipher, attempt=attempt)
             await used_assertions.use(session, provider, found.assertion_id, found.valid_until)
             outcome = await complete(session, request, provider, found.identity, attempt.connects)
+            subject = found.subject if attempt.connects is None else None
     except AppError as refusal:
         log: RefusedSignIns = refused_sign_ins
         log.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
         outcome = f"refused={refusal.code}"
     reply = back_to(config, page, outcome)
     attempts.COOKIE.forget(reply, config)
+    if subject is not None:
+        provider_sessions.COOKIE.keep(provider_sessions.seal(provider, subject, cipher), reply, config)
     return reply
 
 
@@ -145,5 +152,6 @@ def _answer(name: str, statement: Statement, identity: ProviderIdentity) -> atte
         assertion_id=statement.assertion_id,
         valid_until=statement.valid_until,
         identity=identity,
+        subject=statement.subject,
         expires_at=now() + attempts.ANSWER_LIFETIME,
     )

@@ -12,6 +12,7 @@ from app_server.core.identity_providers import is_safe_url
 from app_server.core.sign_in.saml_providers import SamlProvider
 
 if TYPE_CHECKING:
+    from saml2.client import Saml2Client
     from saml2.config import SPConfig
 
 LEEWAY_SECONDS = 60
@@ -39,11 +40,12 @@ class Addresses:
 
     entity_id: str
     acs: str
+    slo: str
 
     @classmethod
     def of(cls, config: Config, provider: SamlProvider) -> "Addresses":
         base = f"{config.base_url}{PATH}/{provider.name}"
-        return cls(entity_id=f"{base}/metadata", acs=f"{base}/acs")
+        return cls(entity_id=f"{base}/metadata", acs=f"{base}/acs", slo=f"{base}/slo")
 
 
 def find_program() -> str | None:
@@ -105,11 +107,30 @@ def request(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str]:
     destination = _destination(settings, provider)
     request_id, message = client.create_authn_request(destination, binding=POST, sign=False)
     signs = provider.signing_key_file is not None
+    return str(request_id), redirect_address(client, str(message), destination, signs=signs)
+
+
+def redirect_address(
+    client: "Saml2Client",
+    message: str,
+    destination: str,
+    *,
+    signs: bool = True,
+    is_response: bool = False,
+    relay_state: str = "",
+) -> str:
+    """Returns the address with a message by the redirect binding."""
     with _signing:
         made = client.apply_binding(
-            REDIRECT, str(message), destination, relay_state="", sign=signs, sigalg=_SIGNATURE
+            REDIRECT,
+            message,
+            destination,
+            relay_state=relay_state,
+            response=is_response,
+            sign=signs,
+            sigalg=_SIGNATURE,
         )
-    return str(request_id), str(dict(made["headers"])["Location"])
+    return str(dict(made["headers"])["Location"])
 
 
 def told(error: Exception) -> str:
@@ -145,7 +166,15 @@ def _settings(addresses: Addresses, provider: SamlProvider) -> dict[str, Any]:
         "service": {
             "sp": {
                 "name": "Slipway",
-                "endpoints": {"assertion_consumer_service": [(addresses.acs, POST)]},
+                "endpoints": {
+                    "assertion_consumer_service": [(addresses.acs, POST)],
+                    # Messages of single logout must be signed, so there is none without a key.
+                    **(
+                        {"single_logout_service": [(addresses.slo, REDIRECT), (addresses.slo, POST)]}
+                        if key
+                        else {}
+                    ),
+                },
                 "allow_unsolicited": False,
                 "authn_requests_signed": key is not None,
                 # One of the two must be signed; see document.py for what that has to cover.

@@ -7,8 +7,10 @@ id of our request, so these are required here. Rules: SAML 2.0 Profiles, section
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from app_server.core.sign_in.saml_providers import SamlProvider
 from app_server.sign_in.identities.identity import (
@@ -20,6 +22,7 @@ from app_server.sign_in.identities.identity import (
     teams_of,
 )
 from app_server.sign_in.saml.document import Unacceptable, decoded
+from app_server.sign_in.saml.moments import moment_of
 from app_server.sign_in.saml.service_provider import LEEWAY_SECONDS, POST, Addresses, told
 
 if TYPE_CHECKING:
@@ -28,6 +31,18 @@ if TYPE_CHECKING:
 _BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 _TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
 _MAX_EMAIL = 320
+
+
+class SubjectAtProvider(BaseModel):
+    """The person and the session, as the provider names them when it ends the session: the NameID, and the
+    SessionIndex, or None if the provider gave none.
+    """
+
+    name_id: str
+    format: str | None
+    name_qualifier: str | None
+    sp_name_qualifier: str | None
+    session_index: str | None
 
 
 class SignatureWrong(Unacceptable):
@@ -39,14 +54,15 @@ class Statement:
     """What a verified assertion states.
 
     `in_response_to`: the id of the request that it answers. `valid_until`: the end of the time in which it
-    can be accepted, with the leeway. `name_id`: None if it changes with each sign-in. `attributes`: the
-    texts of each attribute, by its name.
+    can be accepted, with the leeway. `name_id`: None if it changes with each sign-in. `subject`: what single
+    logout needs; None without a NameID. `attributes`: the texts of each attribute, by its name.
     """
 
     assertion_id: str
     in_response_to: str
     valid_until: datetime
     name_id: str | None
+    subject: SubjectAtProvider | None
     attributes: Mapping[str, Sequence[str]]
 
 
@@ -127,9 +143,24 @@ def _read(assertion: Any, addresses: Addresses, provider: SamlProvider, request_
     return Statement(
         assertion_id=assertion.id,
         in_response_to=request_id,
-        valid_until=max(_moment(end) for end in ends) + timedelta(seconds=LEEWAY_SECONDS),
+        valid_until=max(moment_of(end) for end in ends) + timedelta(seconds=LEEWAY_SECONDS),
         name_id=_text(name_id) or None if is_lasting else None,
+        subject=_subject(assertion),
         attributes=_attributes(assertion),
+    )
+
+
+def _subject(assertion: Any) -> SubjectAtProvider | None:
+    name_id = assertion.subject.name_id
+    if not _text(name_id):
+        return None
+    indexes = [one.session_index for one in assertion.authn_statement if one.session_index]
+    return SubjectAtProvider(
+        name_id=_text(name_id),
+        format=name_id.format,
+        name_qualifier=name_id.name_qualifier,
+        sp_name_qualifier=name_id.sp_name_qualifier,
+        session_index=indexes[0] if indexes else None,
     )
 
 
@@ -148,8 +179,3 @@ def _first(statement: Statement, name: str | None) -> str | None:
 
 def _text(element: Any) -> str:
     return (element.text or "").strip() if element is not None else ""
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The assertions that were used, so that each is accepted once."""
+"""The assertions and the requests of single logout that were used, so that each is accepted once."""
 
 import hashlib
 from datetime import datetime
@@ -14,7 +14,7 @@ from app_server.sign_in.saml.refusals import response_used
 
 
 class UsedAssertion(Base):
-    """An assertion that a person has signed in with."""
+    """An assertion that a person has signed in with, or a request that has signed a person out."""
 
     __tablename__ = "used_assertions"
 

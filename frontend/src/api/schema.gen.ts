@@ -84,7 +84,7 @@ export interface paths {
          * Save Git App
          * @description Registers an application, or replaces the one of the same host. Stored secrets that the request does
          *     not contain are removed. If the client_id changes, users who have signed in with the application must
-         *     connect again.
+         *     connect again. If the certificate authorities change, the connections of these users get the new ones.
          *
          *     409 `git_app_exists`.
          */
@@ -510,10 +510,7 @@ export interface paths {
         get?: never;
         /**
          * Set Default Spending Limit
-         * @description Sets the default limit of the installation. It applies at once, to all users of all organisations who
-         *     have no individual limit here.
-         *
-         *     403 `permission_missing` for administrators of other organisations than the default one.
+         * @description Sets the default limit. It applies at once, to all users who have no individual limit here.
          */
         put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
         post?: never;
@@ -1537,10 +1534,10 @@ export interface paths {
         /**
          * Create Pull Request
          * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox must
-         *     run. A repeated call returns the open pull request of the branch.
+         *     run. A repeated call returns the open pull request of the branch, and does not change its text.
          *
          *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
-         *     `repository_not_in_conversation`.
+         *     `repository_not_in_conversation`, `screenshot_not_found`.
          */
         post: operations["create_pull_request_api_v1_app_conversations__conversation_id__pull_requests_post"];
         delete?: never;
@@ -1967,9 +1964,7 @@ export interface paths {
          * Search Audit Log
          * @description Returns a page of audit log entries, newest first.
          *
-         *     `since` is inclusive, `until` is exclusive; a time without a zone is UTC. Administrators of the default
-         *     organisation get the entries of all organisations, others those of their own. 400 `bad_page_id`, 404
-         *     `organisation_not_found`.
+         *     `since` is inclusive, `until` is exclusive; a time without a zone is UTC. 400 `bad_page_id`.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
         put?: never;
@@ -2305,7 +2300,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search Events */
+        /**
+         * Search Events
+         * @description With `query`, `matches` has the position and the matching passage of each event in `items`.
+         */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
         put?: never;
         post?: never;
@@ -2752,109 +2750,6 @@ export interface paths {
         patch: operations["update_memory_note_api_v1_memory__note_id__patch"];
         trace?: never;
     };
-    "/api/v1/organisations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Organisations
-         * @description Returns all organisations, the default one first, the others sorted by name.
-         */
-        get: operations["list_organisations_api_v1_organisations_get"];
-        put?: never;
-        /**
-         * Create Organisation
-         * @description Creates an organisation without people. Capitals in names do not matter.
-         *
-         *     403 `owner_of_installation_only`, as for all routes here that change something; 409
-         *     `organisation_name_taken`, `too_many_organisations` (200).
-         */
-        post: operations["create_organisation_api_v1_organisations_post"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/organisations/{organisation_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete Organisation
-         * @description Deletes an organisation without people, with its teams and settings. 404 `organisation_not_found`, 409
-         *     `organisation_has_people`, `organisation_is_default`.
-         */
-        delete: operations["delete_organisation_api_v1_organisations__organisation_id__delete"];
-        options?: never;
-        head?: never;
-        /**
-         * Rename Organisation
-         * @description Changes the name of an organisation. 404 `organisation_not_found`, 409 `organisation_name_taken`.
-         */
-        patch: operations["rename_organisation_api_v1_organisations__organisation_id__patch"];
-        trace?: never;
-    };
-    "/api/v1/organisations/{organisation_id}/people": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List People Of Organisation
-         * @description Returns the people of an organisation, sorted by name. 404 `organisation_not_found`.
-         */
-        get: operations["list_people_of_organisation_api_v1_organisations__organisation_id__people_get"];
-        put?: never;
-        /**
-         * Invite Into Organisation
-         * @description Creates an account in an organisation, and the link by which its person signs in. The first owner of an
-         *     organisation is invited here.
-         *
-         *     404 `organisation_not_found`, 409 `organisation_has_owner`, `no_mail_server`.
-         */
-        post: operations["invite_into_organisation_api_v1_organisations__organisation_id__people_post"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/organisations/{organisation_id}/people/{person_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Move Person To Organisation
-         * @description Moves a person to an organisation. What the person owns goes along. Memberships of teams and sharing
-         *     end, and live streams end within two seconds.
-         *
-         *     403 `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
-         *     `already_in_organisation`.
-         */
-        put: operations["move_person_to_organisation_api_v1_organisations__organisation_id__people__person_id__put"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/password": {
         parameters: {
             query?: never;
@@ -3088,6 +2983,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/people/{person_id}/invitation-mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Invitation Again
+         * @description Sends the invitation of a person by e-mail once more, to the same address, with a new link. The earlier
+         *     links of the person end at once. The list of people shows whether the message is sent.
+         *
+         *     403 `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
+         *     `not_invited_by_mail`.
+         */
+        post: operations["send_invitation_again_api_v1_people__person_id__invitation_mail_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/people/{person_id}/sign-in-link": {
         parameters: {
             query?: never;
@@ -3127,6 +3046,30 @@ export interface paths {
          *     403 `role_not_manageable`, 404 `person_not_found`.
          */
         delete: operations["reset_totp_api_v1_people__person_id__totp_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repository-owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Repository Owner
+         * @description Returns the team that a repository belongs to. Returns null if it belongs to no team, or if it makes no
+         *     difference to the user, who is not in the team.
+         *
+         *     `repository`, `git_provider`: as `selected_repository` and `git_provider` of a start. 422
+         *     `repository_not_found` for a text that names no repository.
+         */
+        get: operations["get_repository_owner_api_v1_repository_owner_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3689,6 +3632,30 @@ export interface paths {
          *     host instead.
          */
         post: operations["add_signing_key_api_v1_settings_commit_signing_hosts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/commit-signing/hosts/address": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Commit Address
+         * @description Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
+         *     account there. Otherwise the host shows signed commits as unverified. host: as in AddSigningKey. GitHub,
+         *     GitLab, Forgejo and Gitea say it.
+         *
+         *     409 `commit_identity_missing`; 403 `no_git_credential`.
+         */
+        get: operations["get_commit_address_api_v1_settings_commit_signing_hosts_address_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4368,8 +4335,8 @@ export interface paths {
         get?: never;
         /**
          * Share Profile
-         * @description Lets all users of the organisation use one of the administrator's own profiles. Its key stays on the
-         *     server; each user's calls count for that user.
+         * @description Lets all users use one of the administrator's own profiles. Its key stays on the server; each user's
+         *     calls count for that user.
          *
          *     Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
          */
@@ -4653,6 +4620,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sign-in/saml/{name}/slo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receive Saml Logout
+         * @description Receives a message of single logout from the browser (HTTP-Redirect binding). A request of the provider
+         *     ends the browser sessions that it names, and the browser goes back to the provider with our signed answer.
+         *     After an answer of the provider the browser goes to our sign-in page.
+         *
+         *     400 `saml_logout_invalid`, 403 `saml_response_used`, 404 `saml_provider_not_found`,
+         *     `saml_logout_not_configured`.
+         */
+        get: operations["receive_saml_logout_api_v1_sign_in_saml__name__slo_get"];
+        put?: never;
+        /**
+         * Receive Saml Logout Form
+         * @description Receives a message of single logout from a form (HTTP-POST binding). See the route for addresses.
+         *
+         *     400 `saml_logout_invalid`, 403 `saml_response_used`, 404 `saml_provider_not_found`,
+         *     `saml_logout_not_configured`.
+         */
+        post: operations["receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sign-in/session": {
         parameters: {
             query?: never;
@@ -4663,7 +4662,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign Out */
+        /**
+         * Sign Out
+         * @description Ends the browser session. If the browser has signed in by a SAML provider with single logout, the
+         *     reply is 200 with the address to which the browser goes next.
+         */
         delete: operations["sign_out_api_v1_sign_in_session_delete"];
         options?: never;
         head?: never;
@@ -4911,7 +4914,7 @@ export interface paths {
         };
         /**
          * List Teams
-         * @description Returns the user's teams, sorted by name. Administrators get all teams of the organisation.
+         * @description Returns the user's teams, sorted by name. Administrators get all teams.
          */
         get: operations["list_teams_api_v1_teams_get"];
         put?: never;
@@ -4957,6 +4960,32 @@ export interface paths {
         patch: operations["rename_team_api_v1_teams__team_id__patch"];
         trace?: never;
     };
+    "/api/v1/teams/{team_id}/maintainers/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add Team Maintainer
+         * @description Lets a member change the list of the team's repositories. 404 `team_not_found`,
+         *     `team_member_not_found`.
+         */
+        put: operations["add_team_maintainer_api_v1_teams__team_id__maintainers__user_id__put"];
+        post?: never;
+        /**
+         * Remove Team Maintainer
+         * @description Takes this right from a member, who stays in the team. 404 `team_not_found`,
+         *     `team_member_not_found`.
+         */
+        delete: operations["remove_team_maintainer_api_v1_teams__team_id__maintainers__user_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/teams/{team_id}/members/{user_id}": {
         parameters: {
             query?: never;
@@ -4981,6 +5010,34 @@ export interface paths {
          *     404 `team_not_found`, `team_member_not_found`.
          */
         delete: operations["remove_team_member_api_v1_teams__team_id__members__user_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/teams/{team_id}/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Team Repositories
+         * @description Returns the repositories of a team. 404 `team_not_found`, also if the user may not see the team.
+         */
+        get: operations["get_team_repositories_api_v1_teams__team_id__repositories_get"];
+        /**
+         * Save Team Repositories
+         * @description Replaces the repositories of a team and what holds for them. Administrators and the team's maintainers
+         *     may do this; only administrators change `members_only`.
+         *
+         *     400 `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
+         *     `repository_taken`.
+         */
+        put: operations["save_team_repositories_api_v1_teams__team_id__repositories_put"];
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5874,6 +5931,8 @@ export interface components {
             sandbox_status: components["schemas"]["SandboxStatus"];
             /** Selected Branch */
             selected_branch: string | null;
+            /** Selected Directory */
+            selected_directory: string | null;
             /** Selected Repository */
             selected_repository: string | null;
             /** Session Api Key */
@@ -5909,15 +5968,13 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "member.moved" | "organisation.created" | "organisation.renamed" | "organisation.deleted" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "invitation.sent_again" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "team_maintainer.added" | "team_maintainer.removed" | "team.repositories_changed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
          *
          *     `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
-         *     unknown or is the server. `organisation_id`: the organisation whose administrators may read the entry;
-         *     null for entries of the server and for old ones.
-         *     `credential_id`: the id of the API key, the browser session or the sandbox.
+         *     unknown or is the server. `credential_id`: the id of the API key, the browser session or the sandbox.
          *     `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
          *     entry, 64 hex digits.
          */
@@ -5942,8 +5999,6 @@ export interface components {
             /** Id */
             id: number;
             means: components["schemas"]["ActorMeans"];
-            /** Organisation Id */
-            organisation_id: string | null;
             outcome: components["schemas"]["AuditOutcome"];
             /** Previous Hash */
             previous_hash: string;
@@ -5981,7 +6036,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -6146,6 +6201,18 @@ export interface components {
         Body_log_out_by_provider_api_v1_sign_in_oidc__name__logout_post: {
             /** Logout Token */
             logout_token: string;
+        };
+        /** Body_receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post */
+        Body_receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post: {
+            /**
+             * Relaystate
+             * @default
+             */
+            RelayState: string;
+            /** Samlrequest */
+            SAMLRequest?: string | null;
+            /** Samlresponse */
+            SAMLResponse?: string | null;
         };
         /** Body_receive_saml_response_api_v1_sign_in_saml__name__acs_post */
         Body_receive_saml_response_api_v1_sign_in_saml__name__acs_post: {
@@ -6367,11 +6434,14 @@ export interface components {
          * ChangeGitCredential
          * @description Changes to a stored token. Fields that are left out stay as they are. `provider`, `api_url`: allowed
          *     only together with a new token, because the stored token must not be sent to another address. A new
-         *     provider without an `api_url` removes the stored address.
+         *     provider without an `api_url` removes the stored address. `certificate_authorities`: an empty text removes
+         *     the stored ones.
          */
         ChangeGitCredential: {
             /** Api Url */
             api_url?: string | null;
+            /** Certificate Authorities */
+            certificate_authorities?: string | null;
             provider?: components["schemas"]["GitProvider"] | null;
             push_scope?: components["schemas"]["PushScope"] | null;
             /** Token */
@@ -6672,6 +6742,24 @@ export interface components {
             repository?: string | null;
         };
         /**
+         * CloneMode
+         * @description `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
+         *     `blobless`: all commits, but the contents of files only where they are needed.
+         * @enum {string}
+         */
+        CloneMode: "full" | "shallow" | "blobless";
+        /**
+         * CommitAddress
+         * @description The e-mail address of the user's commits, at a git host. is_verified: whether it is a verified address
+         *     of the account; null if the host does not say, or the token may not read it.
+         */
+        CommitAddress: {
+            /** Address */
+            address: string;
+            /** Is Verified */
+            is_verified: boolean | null;
+        };
+        /**
          * CommitSigning
          * @description Whether commits of agents are signed, and with which key.
          *
@@ -6960,7 +7048,8 @@ export interface components {
          * CreatePullRequest
          * @description A pull request to open. repository: the directory, name or URL of one of the conversation's
          *     repositories; null for the first one. head: the branch to push to; it is created if it does not exist.
-         *     Uncommitted changes are committed with the title as the message.
+         *     Uncommitted changes are committed with the title as the message. screenshots: ids of screenshots of the
+         *     draft; they are uploaded to the host and shown in the text, or linked where the host takes no images.
          */
         CreatePullRequest: {
             /** Base */
@@ -6989,6 +7078,11 @@ export interface components {
              * @default []
              */
             reviewers: string[];
+            /**
+             * Screenshots
+             * @default []
+             */
+            screenshots: string[];
             /** Title */
             title: string;
         };
@@ -7098,16 +7192,13 @@ export interface components {
         };
         /**
          * CurrentUserInfo
-         * @description The current user with all settings of this user. `organisation`: the name of the user's
-         *     organisation.
+         * @description The current user with all settings of this user.
          */
         CurrentUserInfo: {
             /** Active Agent Profile Id */
             active_agent_profile_id?: null;
             /** Active Agent Profile Revision */
             active_agent_profile_revision?: null;
-            /** Administers Installation */
-            administers_installation: boolean;
             /** Agent Settings */
             agent_settings: {
                 [key: string]: unknown;
@@ -7159,8 +7250,6 @@ export interface components {
             max_budget_per_task: number | null;
             /** Name */
             name: string;
-            /** Organisation */
-            organisation: string;
             /** Registered Marketplaces */
             registered_marketplaces: components["schemas"]["MarketplaceRegistration"][];
             /** Remote Runtime Resource Factor */
@@ -7386,6 +7475,18 @@ export interface components {
          */
         EgressMode: "none" | "allowlist" | "open";
         /**
+         * EventMatch
+         * @description Where an event matches. `passage`: about 200 characters around the first match, in parts.
+         */
+        EventMatch: {
+            /** Event Id */
+            event_id: string;
+            /** Passage */
+            passage: components["schemas"]["MatchPart"][];
+            /** Seq */
+            seq: number;
+        };
+        /**
          * EventPage
          * @description A page of events from a log, and the id of the next page (None on the last page).
          */
@@ -7607,6 +7708,23 @@ export interface components {
             title?: string | null;
         };
         /**
+         * FoundEvents
+         * @description A page of events. `matches`: only with `query`, one for each item.
+         */
+        FoundEvents: {
+            /** Items */
+            items: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Matches
+             * @default []
+             */
+            matches: components["schemas"]["EventMatch"][];
+            /** Next Page Id */
+            next_page_id?: string | null;
+        };
+        /**
          * FromRepository
          * @description A repository to build from. `path`: a devcontainer.json or a Dockerfile. If it is left out, the first
          *     file at one of the usual places.
@@ -7638,12 +7756,15 @@ export interface components {
         /**
          * GitAppInfo
          * @description A registered application without its secrets. callback_url: the address to state at the host.
+         *     certificate_authorities: PEM; null if there are none.
          */
         GitAppInfo: {
             /** Api Url */
             api_url: string | null;
             /** Callback Url */
             callback_url: string;
+            /** Certificate Authorities */
+            certificate_authorities: string | null;
             /** Client Id */
             client_id: string;
             /** Has Client Secret */
@@ -7693,11 +7814,13 @@ export interface components {
          *     is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
          *     installation of a GitHub App whose tokens are used. scopes, expires_at: what the host stated at the
          *     sign-in; null if it stated nothing, or if the token does not expire. needs_reconnect: the host no longer
-         *     renews the token, so the user must connect again.
+         *     renews the token, so the user must connect again. certificate_authorities: PEM; null if there are none.
          */
         GitCredentialInfo: {
             /** Api Url */
             api_url: string | null;
+            /** Certificate Authorities */
+            certificate_authorities: string | null;
             /** Expires At */
             expires_at?: string | null;
             /** Has Stated Provider */
@@ -8044,19 +8167,6 @@ export interface components {
             state: "waiting" | "sent" | "failed";
         };
         /**
-         * InviteIntoOrganisation
-         * @description A person to invite. An organisation has one owner. `email`: the address to which the server sends the
-         *     link.
-         */
-        InviteIntoOrganisation: {
-            /** Email */
-            email?: string | null;
-            /** Name */
-            name: string;
-            /** @default member */
-            role: components["schemas"]["Role"];
-        };
-        /**
          * InvitePerson
          * @description A person to invite. `email`: the address to which the server sends the link.
          */
@@ -8388,7 +8498,7 @@ export interface components {
         };
         /**
          * Level
-         * @description Whom a value applies to: all users of an organisation, the members of a team, or one person.
+         * @description Whom a value applies to: all users of this installation, the members of a team, or one person.
          * @enum {string}
          */
         Level: "organisation" | "team" | "user";
@@ -8545,6 +8655,16 @@ export interface components {
             skills: components["schemas"]["ListedSkill"][];
         };
         /**
+         * MatchPart
+         * @description A part of a passage. `is_match`: whether it is a word that was searched for.
+         */
+        MatchPart: {
+            /** Is Match */
+            is_match: boolean;
+            /** Text */
+            text: string;
+        };
+        /**
          * McpChangeAnswer
          * @description The user's decision whether an MCP tool may be called in its changed form.
          *
@@ -8666,6 +8786,12 @@ export interface components {
             /** Title */
             title: string | null;
         };
+        /**
+         * MembersSee
+         * @description What the members of a team may do with new conversations on the team's repositories.
+         * @enum {string}
+         */
+        MembersSee: "none" | "view" | "steer";
         /**
          * Memory
          * @description The memory of this process in bytes. `percent`: its share of the machine's memory.
@@ -8835,18 +8961,6 @@ export interface components {
         ModelKeyState: {
             /** Expires At */
             expires_at: string | null;
-        };
-        /**
-         * MovePerson
-         * @description `role`: what the person may do in the new organisation.
-         */
-        MovePerson: {
-            /**
-             * Role
-             * @default member
-             * @enum {string}
-             */
-            role: "admin" | "member" | "viewer";
         };
         /**
          * NameWebSession
@@ -9109,22 +9223,6 @@ export interface components {
             text?: string | null;
         };
         /**
-         * OrganisationInfo
-         * @description An organisation. `is_default`: it runs the installation. `person_count`: service accounts included.
-         */
-        OrganisationInfo: {
-            /** Created At */
-            created_at: string;
-            /** Id */
-            id: string;
-            /** Is Default */
-            is_default: boolean;
-            /** Name */
-            name: string;
-            /** Person Count */
-            person_count: number;
-        };
-        /**
          * OwnerKind
          * @enum {string}
          */
@@ -9227,15 +9325,6 @@ export interface components {
             /** Next Page Id */
             next_page_id?: string | null;
         };
-        /** Page[dict[str, Any]] */
-        Page_dict_str__Any__: {
-            /** Items */
-            items: {
-                [key: string]: unknown;
-            }[];
-            /** Next Page Id */
-            next_page_id?: string | null;
-        };
         /** Page[str] */
         Page_str_: {
             /** Items */
@@ -9269,7 +9358,7 @@ export interface components {
          * @description A permission. Each route of the public API requires one of these, see access/route_access.py.
          * @enum {string}
          */
-        Permission: "read" | "work" | "settings" | "keys" | "administer" | "installation" | "audit";
+        Permission: "read" | "work" | "settings" | "keys" | "administer" | "audit";
         /**
          * Person
          * @description A person with an account.
@@ -9484,6 +9573,19 @@ export interface components {
             hit_rate: number;
             /** Misses */
             misses: number;
+        };
+        /**
+         * ProposedScreenshot
+         * @description A screenshot that the agent took after its last edit. id: of its event. title: of the page. url: the
+         *     image: a `data:` URL, or the path of a route of this server.
+         */
+        ProposedScreenshot: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
         };
         /**
          * ProtocolLLM
@@ -9755,7 +9857,9 @@ export interface components {
          *
          *     uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
          *     created. is_pushed: whether the host has the branch at its current commit. commits: subjects of the
-         *     commits since the base, the newest first, at most 20.
+         *     commits since the base, the newest first, at most 20. screenshots: at most 6, the oldest first.
+         *     takes_screenshots: whether the host takes images by its API; otherwise chosen screenshots become links to
+         *     the conversation.
          */
         PullRequestProposal: {
             /** Base */
@@ -9771,6 +9875,10 @@ export interface components {
             is_pushed: boolean;
             /** Repository */
             repository: string;
+            /** Screenshots */
+            screenshots: components["schemas"]["ProposedScreenshot"][];
+            /** Takes Screenshots */
+            takes_screenshots: boolean;
             /** Title */
             title: string;
             /** Uncommitted Files */
@@ -9870,14 +9978,14 @@ export interface components {
          * @description An address of this server that is registered at the provider.
          *
          *     `redirect_uri`, `logout_uri`: of OpenID Connect. `metadata`: of SAML; it is also our entity ID. `acs`: the
-         *     assertion consumer service of SAML.
+         *     assertion consumer service of SAML. `slo`: the single logout service of SAML, if we have a key to sign.
          */
         RegisteredAddress: {
             /**
              * Purpose
              * @enum {string}
              */
-            purpose: "redirect_uri" | "logout_uri" | "metadata" | "acs";
+            purpose: "redirect_uri" | "logout_uri" | "metadata" | "acs" | "slo";
             /** Url */
             url: string;
         };
@@ -9965,6 +10073,24 @@ export interface components {
             mode: components["schemas"]["EgressMode"] | null;
             /** Repository */
             repository: string;
+        };
+        /**
+         * RepositoryOwner
+         * @description The team that a repository belongs to, as its members and refused users see it. `llm_profile`: the
+         *     model that the user's conversations on this repository must use; null if the user may choose.
+         */
+        RepositoryOwner: {
+            /** Is Member */
+            is_member: boolean;
+            /** Llm Profile */
+            llm_profile: string | null;
+            /** Members Only */
+            members_only: boolean;
+            members_see: components["schemas"]["MembersSee"];
+            /** Team Id */
+            team_id: string;
+            /** Team Name */
+            team_name: string;
         };
         /** RepositorySpec */
         RepositorySpec: {
@@ -10055,10 +10181,13 @@ export interface components {
          * @description The changes for the retry of a failed start. A field that is left out stays as it was.
          *
          *     selected_repository: null also means no change. selected_branch: null means the default branch.
+         *     selected_directory: null means the root of the repository.
          */
         RetryStart: {
             /** Selected Branch */
             selected_branch?: string | null;
+            /** Selected Directory */
+            selected_directory?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
         };
@@ -10423,11 +10552,15 @@ export interface components {
          *     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
          *     null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
          *     for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
-         *     spaces; null means the scopes that Slipway needs.
+         *     spaces; null means the scopes that Slipway needs. certificate_authorities: certificates in PEM form, at
+         *     most 64 KiB, that vouch for the host, its API and its sign-in, beside the usual authorities; the users'
+         *     connections get them, too.
          */
         SaveGitApp: {
             /** Api Url */
             api_url?: string | null;
+            /** Certificate Authorities */
+            certificate_authorities?: string | null;
             /** Client Id */
             client_id: string;
             /** Client Secret */
@@ -10447,11 +10580,14 @@ export interface components {
          * @description A new token for a git host. `username`: only for hosts that require a certain user name.
          *
          *     `provider`: the kind of the host; null means that the host's name decides. `api_url`: the address of the
-         *     host's API; null means the usual address for hosts of this kind.
+         *     host's API; null means the usual address for hosts of this kind. `certificate_authorities`: certificates
+         *     in PEM form, at most 64 KiB, that vouch for this host only, beside the usual authorities; null means none.
          */
         SaveGitCredential: {
             /** Api Url */
             api_url?: string | null;
+            /** Certificate Authorities */
+            certificate_authorities?: string | null;
             /** Host */
             host: string;
             provider?: components["schemas"]["GitProvider"] | null;
@@ -10639,11 +10775,6 @@ export interface components {
              */
             value: string;
         };
-        /** SaveOrganisation */
-        SaveOrganisation: {
-            /** Name */
-            name: string;
-        };
         /**
          * SaveProfile
          * @description A request to save a profile. If `llm` is left out, the active profile is copied.
@@ -10775,6 +10906,20 @@ export interface components {
         SaveTeam: {
             /** Name */
             name: string;
+        };
+        /**
+         * SaveTeamRepositories
+         * @description `repositories`: all of them, each as `host/owner/name`, or as its beginning with `*` at the end.
+         *     `members_see`: what members of the team may do with conversations that start from now on. `members_only`:
+         *     only members may start conversations on these repositories; null or left out keeps what is set.
+         */
+        SaveTeamRepositories: {
+            /** Members Only */
+            members_only?: boolean | null;
+            /** @default none */
+            members_see: components["schemas"]["MembersSee"];
+            /** Repositories */
+            repositories: string[];
         };
         /** Saved */
         Saved: {
@@ -11292,6 +11437,14 @@ export interface components {
             password: string;
         };
         /**
+         * SignOutGoesOn
+         * @description `url`: the address to which the browser goes, so that the session at the provider ends, too.
+         */
+        SignOutGoesOn: {
+            /** Url */
+            url: string;
+        };
+        /**
          * SignedIn
          * @description `name`: the name of the MCP server that the user is now signed in to.
          */
@@ -11305,8 +11458,6 @@ export interface components {
          *     page offers to set one.
          */
         SignedInByLink: {
-            /** Administers Installation */
-            administers_installation: boolean;
             /** Id */
             id: string;
             /** May Choose Password */
@@ -11323,8 +11474,6 @@ export interface components {
          *     cookie authorises. Pages store it where only pages of the same origin can read it.
          */
         SignedInUser: {
-            /** Administers Installation */
-            administers_installation: boolean;
             /** Id */
             id: string;
             /** Name */
@@ -11662,6 +11811,8 @@ export interface components {
              * @default true
              */
             ask_when_stuck: boolean;
+            /** @default full */
+            clone: components["schemas"]["CloneMode"];
             confirmation_mode?: components["schemas"]["ConfirmationMode"] | null;
             /**
              * Consent
@@ -11705,10 +11856,17 @@ export interface components {
             } | null;
             /** Selected Branch */
             selected_branch?: string | null;
+            /** Selected Directory */
+            selected_directory?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
+            /**
+             * Submodules
+             * @default true
+             */
+            submodules: boolean;
             suggested_task?: components["schemas"]["SuggestedTask"] | null;
             /** System Message Suffix */
             system_message_suffix?: string | null;
@@ -11739,6 +11897,8 @@ export interface components {
              * @default true
              */
             ask_when_stuck: boolean;
+            /** @default full */
+            clone: components["schemas"]["CloneMode"];
             confirmation_mode?: components["schemas"]["ConfirmationMode"] | null;
             /**
              * Consent
@@ -11782,10 +11942,17 @@ export interface components {
             } | null;
             /** Selected Branch */
             selected_branch?: string | null;
+            /** Selected Directory */
+            selected_directory?: string | null;
             /** Selected Repository */
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
+            /**
+             * Submodules
+             * @default true
+             */
+            submodules: boolean;
             suggested_task?: components["schemas"]["SuggestedTask"] | null;
             /** System Message Suffix */
             system_message_suffix?: string | null;
@@ -11998,13 +12165,16 @@ export interface components {
          *
          *     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
          *     `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service
-         *     account, whose keys have what the team gives.
+         *     account, whose keys have what the team gives. `is_maintainer`: the person may change the list of the
+         *     team's repositories.
          */
         TeamMemberInfo: {
             /** Created At */
             created_at: string;
             /** Is Disabled */
             is_disabled: boolean;
+            /** Is Maintainer */
+            is_maintainer: boolean;
             /** Is Service */
             is_service: boolean;
             /** Name */
@@ -12013,6 +12183,22 @@ export interface components {
             provider: string | null;
             /** User Id */
             user_id: string;
+        };
+        /**
+         * TeamRepositories
+         * @description The repositories of a team, sorted by name. `may_change`: whether the user may change the list and
+         *     `members_see`. `may_restrict`: whether the user may change `members_only`.
+         */
+        TeamRepositories: {
+            /** May Change */
+            may_change: boolean;
+            /** May Restrict */
+            may_restrict: boolean;
+            /** Members Only */
+            members_only: boolean;
+            members_see: components["schemas"]["MembersSee"];
+            /** Repositories */
+            repositories: string[];
         };
         /** TextContent */
         TextContent: {
@@ -16018,7 +16204,7 @@ export interface operations {
                     "application/json": components["schemas"]["Success"];
                 };
             };
-            /** @description The agent speaks no ACP */
+            /** @description The agent does not speak ACP */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16142,7 +16328,6 @@ export interface operations {
                 target_kind?: components["schemas"]["AuditTarget"] | null;
                 target_id?: string | null;
                 outcome?: components["schemas"]["AuditOutcome"] | null;
-                organisation_id?: string | null;
             };
             header?: never;
             path?: never;
@@ -16181,7 +16366,6 @@ export interface operations {
                 target_kind?: components["schemas"]["AuditTarget"] | null;
                 target_id?: string | null;
                 outcome?: components["schemas"]["AuditOutcome"] | null;
-                organisation_id?: string | null;
             };
             header?: never;
             path?: never;
@@ -16685,7 +16869,7 @@ export interface operations {
         parameters: {
             query: {
                 id: string[];
-                /** @description Images and outputs over 64 KiB stand in the events, in place of references to them. */
+                /** @description false: the events have references in place of images and of outputs over 64 KiB. Programs that do not know these references get complete events. */
                 full?: boolean;
             };
             header?: never;
@@ -16753,6 +16937,8 @@ export interface operations {
     count_events_api_v1_conversation__conversation_id__events_count_get: {
         parameters: {
             query?: {
+                /** @description Words of the event's text, or beginnings of words. The event must have all of them. */
+                query?: string | null;
                 kind__eq?: string | null;
                 timestamp__gte?: string | null;
                 timestamp__lt?: string | null;
@@ -16791,8 +16977,10 @@ export interface operations {
                 sort_order?: components["schemas"]["EventSortOrder"];
                 page_id?: string | null;
                 limit?: number;
-                /** @description Images and outputs over 64 KiB stand in the events, in place of references to them. */
+                /** @description false: the events have references in place of images and of outputs over 64 KiB. Programs that do not know these references get complete events. */
                 full?: boolean;
+                /** @description Words of the event's text, or beginnings of words. The event must have all of them. */
+                query?: string | null;
                 kind__eq?: string | null;
                 timestamp__gte?: string | null;
                 timestamp__lt?: string | null;
@@ -16811,7 +16999,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_dict_str__Any__"];
+                    "application/json": components["schemas"]["FoundEvents"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -17607,234 +17795,6 @@ export interface operations {
             };
         };
     };
-    list_organisations_api_v1_organisations_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OrganisationInfo"][];
-                };
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    create_organisation_api_v1_organisations_post: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SaveOrganisation"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OrganisationInfo"];
-                };
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    delete_organisation_api_v1_organisations__organisation_id__delete: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                organisation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    rename_organisation_api_v1_organisations__organisation_id__patch: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                organisation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SaveOrganisation"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OrganisationInfo"];
-                };
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_people_of_organisation_api_v1_organisations__organisation_id__people_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                organisation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Person"][];
-                };
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    invite_into_organisation_api_v1_organisations__organisation_id__people_post: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                organisation_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["InviteIntoOrganisation"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Invitation"];
-                };
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    move_person_to_organisation_api_v1_organisations__organisation_id__people__person_id__put: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                organisation_id: string;
-                person_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MovePerson"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Person"];
-                };
-            };
-            /** @description A problem (RFC 9457) */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     get_password_settings_api_v1_password_get: {
         parameters: {
             query?: never;
@@ -18247,6 +18207,37 @@ export interface operations {
             };
         };
     };
+    send_invitation_again_api_v1_people__person_id__invitation_mail_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     create_sign_in_link_api_v1_people__person_id__sign_in_link_post: {
         parameters: {
             query?: never;
@@ -18295,6 +18286,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_repository_owner_api_v1_repository_owner_get: {
+        parameters: {
+            query: {
+                repository: string;
+                git_provider?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryOwner"] | null;
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {
@@ -18551,7 +18574,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The user has as many without a conversation as there may be */
+            /** @description The user has the maximum number of sandboxes without a conversation */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -18735,7 +18758,7 @@ export interface operations {
                     "application/json": components["schemas"]["Success"];
                 };
             };
-            /** @description A conversation in it starts */
+            /** @description A conversation in it is starting */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -18919,7 +18942,7 @@ export interface operations {
                     "application/json": components["schemas"]["SandboxResumed"];
                 };
             };
-            /** @description Its host is lost, and there is no backup, or one that the log went on after */
+            /** @description Its host is lost, and there is no backup, or the log is newer than the backup */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -19435,6 +19458,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AddedSigningKey"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_commit_address_api_v1_settings_commit_signing_hosts_address_get: {
+        parameters: {
+            query: {
+                host: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitAddress"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -21306,6 +21360,72 @@ export interface operations {
             };
         };
     };
+    receive_saml_logout_api_v1_sign_in_saml__name__slo_get: {
+        parameters: {
+            query?: {
+                SAMLRequest?: string | null;
+                SAMLResponse?: string | null;
+                RelayState?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["Body_receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sign_out_api_v1_sign_in_session_delete: {
         parameters: {
             query?: never;
@@ -21315,6 +21435,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignOutGoesOn"];
+                };
+            };
             /** @description Successful Response */
             204: {
                 headers: {
@@ -21892,6 +22021,70 @@ export interface operations {
             };
         };
     };
+    add_team_maintainer_api_v1_teams__team_id__maintainers__user_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_team_maintainer_api_v1_teams__team_id__maintainers__user_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     add_team_member_api_v1_teams__team_id__members__user_id__put: {
         parameters: {
             query?: never;
@@ -21943,6 +22136,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TeamDetails"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_team_repositories_api_v1_teams__team_id__repositories_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamRepositories"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_team_repositories_api_v1_teams__team_id__repositories_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveTeamRepositories"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamRepositories"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -22301,7 +22560,7 @@ export interface operations {
                     "application/json": components["schemas"]["UserGitInfo"];
                 };
             };
-            /** @description The host does not tell whose a token is */
+            /** @description The host does not tell which user a token belongs to */
             400: {
                 headers: {
                     [name: string]: unknown;

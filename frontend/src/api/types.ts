@@ -87,6 +87,7 @@ export type StartRequest = Pick<
   Schemas['StartRequest-Input'],
   | 'selected_repository'
   | 'selected_branch'
+  | 'selected_directory'
   | 'llm_profile'
   | 'suggested_task'
   | 'title'
@@ -98,6 +99,8 @@ export type StartRequest = Pick<
 > & {
   initial_message?: SendMessageRequest | null
   more_repositories?: Schemas['AnotherRepository'][]
+  clone?: Schemas['CloneMode']
+  submodules?: boolean
 }
 
 /**

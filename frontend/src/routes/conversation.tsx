@@ -5,11 +5,13 @@ import { useTranslation } from 'react-i18next'
 import { Link, Navigate, useParams } from 'react-router'
 import { isWithoutSandbox } from '@/api/conversations/conversation-status'
 import { conversationTitle } from '@/api/conversations/conversation-title'
-import { conversationKeys, conversationQuery, setConversation } from '@/api/conversations/conversations'
+import { conversationKeys } from '@/api/conversations/conversation-keys'
+import { conversationQuery } from '@/api/conversations/conversations'
+import { setConversation } from '@/api/conversations/conversation-cache'
 import { isApiError } from '@/api/errors'
 import type { AppConversation, StartTask } from '@/api/types'
 import { ConversationProvider, useConversation, useConversationStore } from '@/events/use-conversation'
-import { Chat } from '@/features/chat/chat'
+import { Chat, type FindControl } from '@/features/chat/chat'
 import { ReadOnlyChat } from '@/features/chat/read-only-chat'
 import { contentText, isTechnical } from '@/features/chat/timeline/rows'
 import { ConversationHeader } from '@/features/chat/conversation-header'
@@ -84,6 +86,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   useDocumentTitle(conversation && conversationTitle(t, conversation))
   useListedAs(streamed)
   const address = useConversationAddress(conversationId)
+  const find = useFindControl()
 
   if (connection === 'signed_out') return <Navigate to="/sign-in" replace />
   const isMissing = isApiError(query.error) && query.error.status === 404
@@ -112,7 +115,11 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
                   </>
                 )}
                 {isOwn && <ShareButton conversationId={conversationId} />}
-                <HeaderMenu conversation={{ ...conversation, access }} renderShare={renderShare} />
+                <HeaderMenu
+                  conversation={{ ...conversation, access }}
+                  renderShare={renderShare}
+                  onFind={address.replayFrom === null ? find.onOpen : undefined}
+                />
               </>
             )
           }
@@ -122,7 +129,13 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
         )}
         <div className="min-h-0 flex-1">
           {address.replayFrom === null ? (
-            <Present conversation={conversation} isOwn={isOwn} hasSandbox={hasSandbox} address={address} />
+            <Present
+              conversation={conversation}
+              isOwn={isOwn}
+              hasSandbox={hasSandbox}
+              address={address}
+              find={find}
+            />
           ) : (
             <ErrorBoundary title={t('chat.failed')} resetKey={conversationId}>
               <Suspense fallback={<SkeletonList rows={4} label={t('chat.loading')} className="m-6" />}>
@@ -144,6 +157,17 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   )
 }
 
+function useFindControl(): FindControl {
+  const [asked, setAsked] = useState(0)
+  const [isOpen, setOpen] = useState(false)
+  const onOpen = useCallback(() => {
+    setOpen(true)
+    setAsked((before) => before + 1)
+  }, [])
+  const onClose = useCallback(() => setOpen(false), [])
+  return { isOpen, asked, onOpen, onClose }
+}
+
 /** Lists elsewhere on the page (the sidebar) show what the stream knows, without waiting for their next poll. */
 function useListedAs(streamed: AppConversation | null) {
   const queryClient = useQueryClient()
@@ -157,10 +181,11 @@ interface PresentProps {
   isOwn: boolean
   hasSandbox: boolean
   address: ConversationAddress
+  find: FindControl
 }
 
 /** The conversation as it is now. */
-function Present({ conversation, isOwn, hasSandbox, address }: PresentProps) {
+function Present({ conversation, isOwn, hasSandbox, address, find }: PresentProps) {
   const { t } = useTranslation()
   const { copyEventLink, openReplay, eventId } = address
   const [forkedAt, setForkedAt] = useState<string | null>(null)
@@ -182,16 +207,13 @@ function Present({ conversation, isOwn, hasSandbox, address }: PresentProps) {
         start={hasSandbox ? <Start /> : null}
         slots={slots}
         linkedEventId={eventId}
+        find={find}
       />
     </ErrorBoundary>
   )
   return (
     <>
-      {hasSandbox ? (
-        <ConversationPanels conversationId={conversationId} isOwn={isOwn} chat={chat} />
-      ) : (
-        chat
-      )}
+      {hasSandbox ? <ConversationPanels conversationId={conversationId} isOwn={isOwn} chat={chat} /> : chat}
       {forkedAt !== null && (
         <ForkDialog conversation={conversation} fromEventId={forkedAt} onClose={() => setForkedAt(null)} />
       )}

@@ -3,15 +3,8 @@ import type { Problem } from '@/api/errors'
 import type { IdentityProvider } from '@/api/people/identities'
 import type { AppConversation, LLMProfile, User, WebClientConfig } from '@/api/types'
 import { tagText } from '@/lib/text/tags'
-import {
-  fakeConfig,
-  fakeProfile,
-  fakeRuntimePlugin,
-  fakeSandboxSpec,
-  fakeSpendingLimit,
-  fakeUser,
-  fakeUserLimit,
-} from './factories'
+import { fakeConfig, fakeRuntimePlugin, fakeSandboxSpec, fakeUser } from './factories'
+import { fakeProfile, fakeSpendingLimit, fakeUserLimit } from './model-factories'
 import { fakeModelFacts } from './model-facts'
 import { fakePasswordSettings } from './password-settings'
 import { userStreamServer } from './user-stream-server'
@@ -71,6 +64,7 @@ export function handlers(world: World = {}) {
     http.get('*/api/v1/administration/items', () => HttpResponse.json([])),
     http.get('*/api/v1/teams', () => HttpResponse.json([])),
     http.get('*/api/v1/organisations', () => HttpResponse.json([])),
+    http.get('*/api/v1/repository-owner', () => HttpResponse.json(null)),
     http.get('*/api/v1/sandbox-specs/search', () =>
       HttpResponse.json({ items: [fakeSandboxSpec()], next_page_id: null }),
     ),

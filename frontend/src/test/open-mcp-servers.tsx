@@ -1,6 +1,6 @@
 import { http, HttpResponse } from 'msw'
 import type { McpServer } from '@/api/agents/mcp-servers'
-import { fakeMcpServer } from './factories'
+import { fakeMcpServer } from './agent-factories'
 import { renderApp } from './render-app'
 
 /** Servers as an app server keeps them; `sent` collects what is saved. */

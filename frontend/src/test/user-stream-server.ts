@@ -3,7 +3,7 @@ import { act } from '@testing-library/react'
 import { ws } from 'msw'
 import type { AppConversation } from '@/api/types'
 import type { UserFrame } from '@/events/stream/user-stream'
-import { fakeSpendingLimit } from './factories'
+import { fakeSpendingLimit } from './model-factories'
 
 const stream = ws.link('*/api/v1/users/me/stream')
 

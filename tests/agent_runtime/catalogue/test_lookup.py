@@ -43,7 +43,7 @@ def test_a_model_is_found_behind_other_names_of_its_vendor(model: str, same_as: 
     assert facts_of(model) == facts_of(same_as)
 
 
-def test_a_name_that_nobody_lists_has_stated_defaults() -> None:
+def test_an_unlisted_model_has_stated_defaults() -> None:
     assert facts_of("openai/of-this-test") == Facts()
     assert Facts().window == DEFAULT_WINDOW
     assert Facts().caches is None

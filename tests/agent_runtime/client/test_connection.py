@@ -231,7 +231,7 @@ def test_a_wrong_key_is_refused(agent_server: AgentServer, scripted_llm: Scripte
         remote.execute_command("true")
 
 
-def test_nobody_there_is_an_error_that_names_the_host(scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_a_host_that_does_not_listen_is_an_error_that_names_it(scripted_llm: ScriptedLLM, tmp_path: Path):
     remote = workspace(f"http://127.0.0.1:{free_port()}", tmp_path, patience_seconds=0)
 
     assert not remote.alive

@@ -38,7 +38,7 @@ def broken_image() -> Iterator[str]:
     docker("rmi", "--force", BROKEN)
 
 
-def test_it_holds_its_contents_in_and_is_removed_with_its_files(tmp_path: Path):
+def test_a_container_is_isolated_and_removed_with_its_files(tmp_path: Path):
     (tmp_path / "given.txt").write_text("from here\n")
     (tmp_path / "given.txt").chmod(0o644)
     tmp_path.chmod(0o755)
@@ -82,7 +82,7 @@ def test_a_program_that_does_not_close_it_leaves_nothing():
     assert containers() == before
 
 
-def test_one_that_does_not_come_up_says_why_and_is_removed(broken_image: str):
+def test_a_container_that_does_not_start_says_why_and_is_removed(broken_image: str):
     before = containers()
     with pytest.raises(WorkspaceError, match="the disk is on fire") as caught:
         DockerWorkspace(broken_image)
@@ -93,7 +93,7 @@ def test_one_that_does_not_come_up_says_why_and_is_removed(broken_image: str):
     assert containers() == before
 
 
-def test_one_that_takes_too_long_is_removed():
+def test_a_container_that_starts_too_slowly_is_removed():
     before = containers()
     with pytest.raises(WorkspaceError) as caught:
         DockerWorkspace(sandbox_image(), start_timeout=0)

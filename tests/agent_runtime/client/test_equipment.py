@@ -72,7 +72,7 @@ def test_a_hook_keeps_a_command_from_running(place: Place):
     assert conversation.final_response == "I may not."
 
 
-def test_hooks_that_are_none_are_refused(place: Place):
+def test_invalid_hooks_are_refused(place: Place):
     with pytest.raises(HookConfigError):
         place.conversation(hook_config={"pre_tool_use": "everything"})
 

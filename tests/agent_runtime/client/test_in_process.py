@@ -99,7 +99,9 @@ def test_a_tool_that_cannot_be_found_by_import_is_refused():
         ToolSpec.of(Hidden)
 
 
-def test_closing_ends_its_threads_and_removes_what_nobody_kept(scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_closing_ends_the_threads_and_removes_conversations_that_are_not_kept(
+    scripted_llm: ScriptedLLM, tmp_path: Path
+):
     scripted_llm.script(hang())
     before = set(threading.enumerate())
     conversation = Conversation(agent(scripted_llm), tmp_path / "work")

@@ -212,7 +212,7 @@ def test_what_waits_to_be_confirmed_is_rejected_or_approved(place: Place):
     assert "UserRejectObservation" in kinds(conversation.state.events)
 
 
-def test_secrets_reach_commands_and_nobody_else(place: Place):
+def test_secrets_reach_only_commands(place: Place):
     place.llm.script(
         *(call("terminal", command='echo "$TOKEN" | tr a-z A-Z') for _ in range(2)), say("Used.")
     )

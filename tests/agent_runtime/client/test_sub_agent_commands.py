@@ -101,7 +101,7 @@ def test_its_callers_hooks_run_with_it_too(place: Place, project: Path, tmp_path
     assert lines(marks) == ["callers", "own", "callers"]
 
 
-def test_a_sub_agent_of_its_own_does_not_have_them(place: Place, project: Path, tmp_path: Path):
+def test_a_sub_agent_of_the_client_does_not_have_them(place: Place, project: Path, tmp_path: Path):
     marks = tmp_path / "marks"
     write(project, "guarded", hooks=hooks("own", marks), mcp_servers={"sums": STDIO})
     place.llm.fallback = by_prompt(
@@ -163,7 +163,7 @@ def test_nothing_of_the_projects_runs_without_consent_and_that_is_said(
     assert "the user has not consented to them" in result["content"][1]["text"]
 
 
-def test_an_edit_is_another_version_that_nobody_has_consented_to(place: Place, project: Path, tmp_path: Path):
+def test_an_edited_file_needs_consent_again(place: Place, project: Path, tmp_path: Path):
     marks = tmp_path / "marks"
     write(project, "guarded", hooks=hooks("first", marks))
     shown = consents(place)["guarded"]

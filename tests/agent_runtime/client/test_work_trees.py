@@ -70,7 +70,7 @@ def note(result: dict[str, Any]) -> str:
     return str(result["content"][-1]["text"])
 
 
-def test_what_two_do_at_once_in_trees_of_their_own_comes_together(place: Place, repository: Path):
+def test_work_of_two_sub_agents_in_separate_trees_is_merged(place: Place, repository: Path):
     (repository / "other.txt").write_text("edited, not committed\n")
     before = (git(repository, "rev-parse", "HEAD"), git(repository, "branch", "--all"))
 

@@ -60,7 +60,7 @@ def test_a_number_as_a_trigger_is_a_text(project: Path):
     assert discover(PROJECT, project).skills[1].triggers == ("2024", "True")
 
 
-def test_what_is_no_file_is_not_read(project: Path):
+def test_only_regular_files_are_read(project: Path):
     os.mkfifo(project / "AGENTS.md")
     os.mkfifo(project / ".agents/skills/pipe.md")
     (project / ".agents/skills/circle.md").symlink_to("circle.md")

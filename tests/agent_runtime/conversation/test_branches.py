@@ -103,7 +103,7 @@ async def test_a_call_one_goes_back_to_is_answered(conversations: Conversations,
     assert "going back" in scripted_llm.requests[-1].last_text
 
 
-async def test_nobody_goes_back_while_running_or_to_what_is_not_there(
+async def test_going_back_is_refused_during_a_run_and_for_unknown_events(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(hang())
@@ -118,7 +118,7 @@ async def test_nobody_goes_back_while_running_or_to_what_is_not_there(
         go_back(conversation, None)
 
 
-async def test_a_fork_has_the_same_past_and_a_future_of_its_own(
+async def test_a_fork_has_the_same_past_and_separate_later_events(
     conversations: Conversations, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
     conversation = await talked(conversations, scripted_llm)

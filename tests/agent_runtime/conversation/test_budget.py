@@ -32,7 +32,7 @@ def budget(conversation: ConversationEngine) -> float | None:
     return found
 
 
-async def test_it_pauses_and_the_next_run_may_spend_as_much_again(
+async def test_a_run_pauses_at_its_budget_and_the_next_run_may_spend_the_same_amount(
     conversations: Conversations, spending: ScriptedLLM
 ):
     conversation = begin(conversations, max_budget_per_task=2)
@@ -49,7 +49,9 @@ async def test_it_pauses_and_the_next_run_may_spend_as_much_again(
     assert budget(conversation) == 4
 
 
-async def test_it_can_be_raised_by_any_amount_and_lifted(conversations: Conversations, spending: ScriptedLLM):
+async def test_a_budget_can_be_raised_by_any_amount_and_removed(
+    conversations: Conversations, spending: ScriptedLLM
+):
     conversation = begin(conversations, max_budget_per_task=2)
     await conversation.run()
 
@@ -65,7 +67,7 @@ async def test_it_can_be_raised_by_any_amount_and_lifted(conversations: Conversa
     assert budget(conversation) is None
 
 
-async def test_one_that_is_set_before_the_first_reply_or_after_a_restart_holds(
+async def test_a_budget_that_is_set_before_the_first_reply_or_after_a_restart_is_kept(
     conversations: Conversations, spending: ScriptedLLM
 ):
     conversation = begin(conversations)

@@ -211,7 +211,9 @@ async def test_checkpoints_are_there_after_a_restart(conversations: Conversation
     assert files_of(conversations.workspace) == {}
 
 
-async def test_they_go_with_the_conversation(conversations: Conversations, scripted_llm: ScriptedLLM):
+async def test_checkpoints_are_deleted_with_the_conversation(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
     conversation = conversations.create()
     await turn(conversation, scripted_llm, "echo one > a")
     await conversation.delete()
@@ -248,7 +250,7 @@ async def test_without_git_agents_work_without_checkpoints(
     assert listed.unavailable == {"code": "git_failed", "detail": "git is not installed in this sandbox."}
 
 
-async def test_a_workspace_that_is_no_project_has_none(
+async def test_a_workspace_without_a_project_has_no_checkpoints(
     conversations: Conversations, scripted_llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(shadow, "MAX_NEW_FILES", 3)

@@ -56,7 +56,7 @@ async def test_a_checkpoint_names_the_message_that_began_the_turn(
     assert len(checkpoints(conversation, CheckpointKind.END)) == 1
 
 
-async def test_what_the_user_says_in_mid_run_has_a_checkpoint_of_its_own(
+async def test_a_message_during_a_run_has_a_separate_checkpoint(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     conversation = conversations.create()
@@ -103,9 +103,7 @@ async def test_the_chat_alone_goes_back_and_files_stay(
     assert texts(scripted_llm.requests[-1])[1:] == ["Afresh."]
 
 
-async def test_a_rewind_stands_in_the_log_and_can_be_undone(
-    conversations: Conversations, scripted_llm: ScriptedLLM
-):
+async def test_a_rewind_is_logged_and_can_be_undone(conversations: Conversations, scripted_llm: ScriptedLLM):
     conversation = conversations.create()
     await turn(conversation, scripted_llm, "echo one > a")
     leaf = conversation.info().leaf_event_id

@@ -141,7 +141,7 @@ async def test_an_interruption_ends_the_waiting(conversations: Conversations, sc
         answer_client_call(conversation, action_id, [TextContent(text="Yes.")])
 
 
-async def test_a_call_that_nobody_has_approved_takes_no_answer(
+async def test_a_call_that_is_not_approved_accepts_no_answer(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(call("ask_user", question="Red?"))

@@ -225,7 +225,7 @@ async def test_where_the_shell_has_gone_counts(conversations: Conversations):
     assert conversation.status is WAITING
 
 
-async def test_a_tool_nobody_knows_is_asked_about(conversations: Conversations):
+async def test_an_unknown_tool_needs_approval(conversations: Conversations):
     name = "tests.agent_runtime.conversation.meeting:MeetingTool"
     conversations.llm.script(call("meeting", place="here", at="noon"))
     conversation = conversations.create(tools=[name], confirmation_policy=RISKY)

@@ -98,7 +98,7 @@ async def test_a_low_score_sends_the_agent_back_with_what_the_critic_misses(
     assert statuses_of(conversation) == ["running", "finished"]
 
 
-async def test_it_is_sent_back_so_often_and_no_more_until_the_user_speaks_again(
+async def test_the_critic_sends_the_agent_back_a_limited_number_of_times_for_each_message(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(say("1"), opinion(0), say("2"), opinion(0), say("3"), opinion(0))
@@ -127,7 +127,7 @@ async def test_a_critic_that_cannot_be_asked_does_not_cost_the_reply(
     assert conversation.status == "finished"
 
 
-async def test_a_reply_that_is_interrupted_while_the_critic_reads_ends_for_those_who_watch(
+async def test_a_reply_that_is_interrupted_during_the_review_ends_for_its_followers(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(say("Done."), hang())

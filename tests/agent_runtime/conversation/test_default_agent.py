@@ -5,7 +5,7 @@ import pytest
 from agent_runtime import LLM, LLMSummarizingCondenser, default_agent
 
 
-def test_it_has_a_condenser_of_its_own_usage_and_a_lean_set_of_tools():
+def test_it_has_a_condenser_with_separate_usage_and_a_small_set_of_tools():
     agent = default_agent(LLM(model="openai/unheard-of"))
 
     assert [tool.name for tool in agent.tools] == ["terminal", "file_editor", "grep", "task_tracker"]

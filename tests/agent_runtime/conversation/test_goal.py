@@ -87,7 +87,7 @@ async def test_the_judge_reads_the_record_has_no_tools_and_is_counted_apart(
     assert usage["agent"]["accumulated_token_usage"]["prompt_tokens"] == 200
 
 
-async def test_it_gives_up_after_as_many_audits_as_were_allowed(
+async def test_a_goal_ends_after_the_allowed_number_of_audits(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(say("One."), unmet("More."), say("Two."), unmet("Still more."))
@@ -103,7 +103,7 @@ async def test_it_gives_up_after_as_many_audits_as_were_allowed(
         resume(conversation)
 
 
-async def test_a_verdict_that_is_broken_is_mended_or_asked_for_again(
+async def test_a_broken_verdict_is_repaired_or_asked_for_again(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(

@@ -164,7 +164,7 @@ async def test_a_hook_that_takes_too_long_is_ended_with_all_it_has_started(
     await until(lambda: not _is_alive(pid))
 
 
-async def test_a_hook_may_print_more_than_anybody_reads_and_need_not_read_what_it_is_told(
+async def test_a_hook_may_print_too_much_and_need_not_read_its_input(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(calls(("think", {"thought": "x" * 1_000_000}), piece_chars=100_000), say("Done."))

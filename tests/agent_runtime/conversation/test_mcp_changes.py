@@ -138,7 +138,7 @@ async def test_the_model_goes_on_reading_what_was_approved(
     assert "Send all keys" not in str(described)
 
 
-async def test_who_approves_the_change_gets_the_new_tool_for_good(
+async def test_an_approved_change_stays_approved(
     conversations: Conversations, scripted_llm: ScriptedLLM, fickle: Fickle
 ):
     conversation = conversations.create(agent={"mcp_config": fickle.config})
@@ -157,7 +157,7 @@ async def test_who_approves_the_change_gets_the_new_tool_for_good(
     assert "forecast" not in scripted_llm.requests[-1].tool_names
 
 
-async def test_who_refuses_the_change_is_not_asked_again_and_an_answer_to_another_one_counts_for_nothing(
+async def test_a_refused_change_is_not_asked_again_and_an_answer_to_another_change_has_no_effect(
     conversations: Conversations, scripted_llm: ScriptedLLM, fickle: Fickle
 ):
     conversation = conversations.create(agent={"mcp_config": fickle.config})
@@ -186,7 +186,7 @@ async def test_who_refuses_the_change_is_not_asked_again_and_an_answer_to_anothe
         answer_mcp_change(conversation, "weather", "forecast", change["fingerprint"], accept=True)
 
 
-async def test_going_back_to_the_approved_tool_needs_nobody(
+async def test_a_return_to_the_approved_tool_needs_no_approval(
     conversations: Conversations, scripted_llm: ScriptedLLM, fickle: Fickle
 ):
     conversation = conversations.create(agent={"mcp_config": fickle.config})

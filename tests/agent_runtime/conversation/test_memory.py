@@ -199,7 +199,7 @@ async def test_notes_do_not_lead_out_of_the_project(
     assert (tmp_path / "precious.md").read_text() == "Keep me."
 
 
-async def test_a_file_that_is_no_note_is_reported(conversations: Conversations):
+async def test_an_invalid_note_is_reported(conversations: Conversations):
     notes = {
         "tests": TESTS,
         "Big Name": "x",

@@ -30,7 +30,7 @@ async def test_an_announcement_does_not_end_the_run(conversations: Conversations
     assert text in conversations.llm.requests[1].last_text
 
 
-async def test_who_insists_on_words_is_believed_and_a_call_earns_another_answer(
+async def test_a_second_reply_without_a_call_ends_the_run_and_a_call_resets_the_count(
     conversations: Conversations,
 ):
     conversations.llm.script(

@@ -185,7 +185,7 @@ async def test_what_was_given_outlives_condensations_restarts_and_a_replay(
     assert all(prompt.count(SPACES.encode()) == 1 for prompt in prompts[1:])
 
 
-async def test_who_goes_back_to_before_a_rule_gets_it_again(
+async def test_a_rule_is_given_again_after_going_back_to_before_it(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     view = call("read_file", file_path="web/app.ts")

@@ -52,7 +52,7 @@ async def test_the_prefix_stays_the_same_to_the_byte_over_a_hundred_steps(
     assert "make test" not in prompt
 
 
-async def test_an_agent_with_a_prompt_of_its_own_is_told_nothing_of_the_place(conversations: Conversations):
+async def test_an_agent_with_a_custom_prompt_is_not_told_about_its_surroundings(conversations: Conversations):
     conversation = conversations.create(agent={"system_prompt": "Sing."})
     conversation.send(user("Go."))
     assert of_kind(conversation, "SystemPromptEvent")[0]["system_prompt"]["text"] == "Sing."

@@ -104,7 +104,9 @@ async def test_a_claim_that_nothing_bears_out_is_questioned_once(conversations: 
     assert [proof["status"] for proof in proofs(conversation)] == ["unverified"]
 
 
-async def test_who_is_questioned_may_run_it_and_is_then_verified(conversations: Conversations):
+async def test_an_agent_that_is_asked_for_proof_may_run_the_command_and_is_then_verified(
+    conversations: Conversations,
+):
     conversation = await played(
         conversations,
         edit(conversations),

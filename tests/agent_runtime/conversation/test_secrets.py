@@ -155,7 +155,7 @@ async def test_output_that_is_cut_and_saved_does_not_show_it(conversations: Conv
     assert SHORT not in everything_written(conversation, conversations.path)
 
 
-async def test_it_is_in_no_event_no_frame_no_file_and_no_request(conversations: Conversations):
+async def test_a_secret_is_in_no_event_frame_file_or_request(conversations: Conversations):
     encoded = base64.b64encode(SHORT.encode()).decode()
     conversations.llm.script(
         call("terminal", thought=f"I know {SHORT}", command=f"echo {SHORT}", summary=f"Says {SHORT}"),

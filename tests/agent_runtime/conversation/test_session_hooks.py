@@ -161,7 +161,7 @@ async def test_a_stop_hook_that_is_never_content_is_overruled_and_the_user_told(
     assert len(told(conversation)) == 2 * MAX_STOP_DENIALS
 
 
-async def test_nobody_waits_for_an_asynchronous_hook_and_it_ends_with_the_conversation(
+async def test_a_run_does_not_wait_for_an_asynchronous_hook_which_ends_with_the_conversation(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(call("terminal", command="true"), say("Done."))

@@ -23,7 +23,9 @@ async def test_the_same_call_with_the_same_result_brings_a_nudge_and_then_the_en
     assert len(nudges(conversation)) == 1
 
 
-async def test_an_agent_that_heeds_the_nudge_goes_on(conversations: Conversations, scripted_llm: ScriptedLLM):
+async def test_an_agent_that_follows_the_hint_continues(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
     scripted_llm.script(*[call("terminal", command="echo same")] * 4, call("finish", message="Right."))
     conversation = conversations.create()
     conversation.send(user("Go."))

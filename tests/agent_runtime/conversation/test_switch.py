@@ -49,7 +49,7 @@ async def test_the_next_call_of_a_run_goes_to_the_new_model(
     ]
 
 
-async def test_it_survives_a_restart_a_step_back_and_a_copy_but_its_key_is_not_kept(
+async def test_a_switched_model_survives_a_restart_a_rewind_and_a_fork_but_its_key_is_not_kept(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(say("One."))

@@ -96,7 +96,7 @@ async def test_the_limit_of_a_reply_has_the_name_that_the_server_knows(
 
 
 @pytest.mark.parametrize(("name", "effort"), [("openai/gpt-5", "high"), ("openai/gpt-4.1", None)])
-async def test_an_effort_is_asked_of_those_who_take_it(
+async def test_a_reasoning_effort_is_sent_to_models_that_accept_it(
     client: LLMClient, scripted_llm: ScriptedLLM, name: str, effort: str | None
 ):
     scripted_llm.script(say("ok"))
@@ -166,7 +166,9 @@ async def test_a_silent_vendor_times_out(client: LLMClient, scripted_llm: Script
         await client.complete(model(scripted_llm, timeout=0.1, num_retries=0), PROMPT)
 
 
-async def test_nobody_there_is_a_connection_error(client: LLMClient, scripted_llm: ScriptedLLM):
+async def test_a_server_that_does_not_listen_is_a_connection_error(
+    client: LLMClient, scripted_llm: ScriptedLLM
+):
     nowhere = model(scripted_llm, base_url="http://127.0.0.1:9/v1", num_retries=0)
 
     with pytest.raises(LLMConnectionError):

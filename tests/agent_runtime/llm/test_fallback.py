@@ -61,7 +61,9 @@ async def test_the_date_to_wait_for_is_understood(conversations: Conversations, 
     assert 0 <= watch.of_type("item_aborted")[0]["retry"]["wait_seconds"] <= 1
 
 
-async def test_nobody_waits_for_an_hour(conversations: Conversations, scripted_llm: ScriptedLLM):
+async def test_a_vendor_that_asks_to_wait_for_an_hour_is_not_waited_for(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
     scripted_llm.script(fail(429, retry_after=3600))
     conversation = conversations.create()
     conversation.send(user("Go."))

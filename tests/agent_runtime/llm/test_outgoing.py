@@ -53,7 +53,7 @@ async def test_other_models_are_spared_it(conversations: Conversations, scripted
     assert set(messages[2]) == {"role", "content", "tool_calls"}
 
 
-async def test_open_reasoning_goes_back_to_who_needs_it(
+async def test_open_reasoning_is_sent_back_to_models_that_need_it(
     conversations: Conversations, scripted_llm: ScriptedLLM
 ):
     messages = await two_turns(conversations, scripted_llm, model="openai/kimi-k2-thinking")

@@ -107,6 +107,54 @@ def test_the_markup_of_a_call_is_not_streamed() -> None:
         assert not [marker for marker in markers if marker in "".join(shown)], one["id"]
 
 
+def harmony_replies() -> list[dict[str, Any]]:
+    return [one for one in recorded() if one["family"] == "gpt-oss"]
+
+
+def test_text_and_reasoning_of_harmony_are_read_exactly() -> None:
+    stated = [one for one in harmony_replies() if one.get("expected")]
+    assert len(stated) > 35
+    for one in stated:
+        reply = prompted_tools.read(Reply("r", one["raw_output"], "", (), Usage()), one["tools"])
+        wanted = one["expected"]
+        # What a model says after a call is dropped: it cannot know the result.
+        text = "" if "text-after-call" in one["tags"] else wanted["content"] or ""
+        assert (reply.text, reply.reasoning) == (text, wanted["reasoning_content"] or ""), one["id"]
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_no_token_of_harmony_is_shown_or_streamed(size: int) -> None:
+    for one in harmony_replies():
+        shown = {"text": "", "reasoning": ""}
+
+        def show(kind: PieceKind, content: str, shown: dict[str, str] = shown) -> None:
+            shown[kind] += content
+
+        take = prompted_tools.until_call(prompted_tools.without_tokens(show))
+        raw = one["raw_output"]
+        for begin in range(0, len(raw), size):
+            take("text", raw[begin : begin + size])
+        reply = prompted_tools.read(Reply("r", raw, "", (), Usage()), one["tools"])
+        for said, streamed in ((reply.text, shown["text"]), (reply.reasoning, shown["reasoning"])):
+            # One model says that it must not write tokens.
+            is_mentioned = "marker-in-reasoning" in one["id"] and said == reply.reasoning
+            assert is_mentioned or "<|" not in said + streamed, one["id"]
+            # The end of a stream may be held back, and the message has all of it.
+            assert said.startswith(streamed.strip()), one["id"]
+
+
+@pytest.mark.parametrize(
+    "text", ["The token `<|channel|>` begins a channel.", " <", "to be or <|end|>", "{}"]
+)
+def test_a_text_that_only_mentions_harmony_stays_as_it_is(text: str) -> None:
+    assert prompted_tools.read(Reply("r", text, "before", (), Usage()), []).text == text
+    shown: list[str] = []
+    take = prompted_tools.without_tokens(lambda _, content: shown.append(content))
+    for letter in f"{text}.":
+        take("text", letter)
+    assert "".join(shown) == f"{text}."
+
+
 @pytest.mark.parametrize("api_mode", ["chat", "responses"])
 async def test_calls_that_a_server_streams_arrive_as_they_are(
     scripted_llm: ScriptedLLM, api_mode: str

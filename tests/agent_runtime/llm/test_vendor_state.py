@@ -152,7 +152,7 @@ async def test_signed_thinking_of_another_vendor_is_not_sent_to_claude(conversat
     assert "thinking_blocks" not in sent[2]
 
 
-async def test_a_state_that_is_no_json_is_not_kept(conversations: Conversations):
+async def test_a_state_that_is_not_json_is_not_kept(conversations: Conversations):
     body = orjson.dumps({"choices": [{"message": {"content": "Hi", "extra_content": {"a": "HALF"}}}]})
     conversations.llm.script(raw(body.replace(b"HALF", rb"\ud83d")))
     conversation = conversations.create(llm={"stream": False})

@@ -138,7 +138,7 @@ def test_a_repository_that_is_a_plugin_itself_offers_its_parts(tmp_path: Path):
         (".openhands/setup.sh", "x" * (6 * 1024 * 1024), "larger than"),
     ],
 )
-def test_what_nobody_could_read_says_so(tmp_path: Path, name: str, content: str, words: str):
+def test_an_offer_that_cannot_be_reviewed_says_so(tmp_path: Path, name: str, content: str, words: str):
     write(tmp_path, name, content)
 
     [offer] = find_executables(tmp_path)
@@ -165,7 +165,7 @@ def test_a_project_without_anything_offers_nothing(tmp_path: Path):
     assert find_executables(tmp_path / "nowhere") == []
 
 
-def test_what_is_not_understood_of_an_offer_is_said(tmp_path: Path):
+def test_unknown_parts_of_an_offer_are_named(tmp_path: Path):
     matter = "hooks:\n  Stop: often\nmcp_servers:\n  sums: {command: sums}"
     place = ".agents/plugins/weather"
     write(tmp_path, f"{place}/.claude-plugin/plugin.json", '{"name": "weather"}')

@@ -185,7 +185,7 @@ def test_long_base64_is_hidden_however_it_is_wrapped():
         assert not any(line in said for line in wrapped.split("\n"))
 
 
-def test_what_is_no_secret_is_let_through_at_once():
+def test_text_without_secrets_passes_at_once():
     masker = masker_of("s3cret-value")
     stream = StreamMask(lambda: masker)
     assert stream.feed("plain text, ") == "plain text, "

@@ -166,11 +166,11 @@ def test_what_shows_only_when_it_runs_is_not_called_harmless(command: str):
 
 
 @pytest.mark.parametrize("command", MEDIUM)
-def test_what_can_be_mended_is_medium(command: str):
+def test_what_can_be_repaired_is_medium(command: str):
     assert risk_of(command) == "MEDIUM"
 
 
-def test_it_matters_where_the_shell_stands():
+def test_the_directory_of_the_shell_matters():
     assert judge_command("rm -rf lib", WORKSPACE).findings == ()
     assert judge_command("rm -rf lib", WORKSPACE, directory="/usr").findings != ()
 
@@ -242,7 +242,7 @@ REMEMBERED = [
 
 
 @pytest.mark.parametrize(("approved", "other"), REMEMBERED)
-def test_what_was_approved_for_good_approves_nothing_else(approved: str, other: str):
+def test_a_permanent_approval_covers_only_the_approved_call(approved: str, other: str):
     assert likeness(approved) != likeness(other)
 
 

@@ -60,7 +60,7 @@ def test_files_are_judged_by_where_they_are(one: ActionEvent, expected: str):
     assert risk(one) == expected
 
 
-def test_nobody_looks_when_nobody_wants_to_know():
+def test_no_review_runs_if_it_is_switched_off():
     assert look(action("terminal", command="sudo x"), NEVER) == Review(None, asks=False)
 
 
@@ -84,7 +84,7 @@ def test_what_is_not_known_asks_only_if_wanted_and_hides_no_other_risk():
     assert look(unknown, {**lenient, "threshold": "MEDIUM"}).asks
 
 
-def test_an_ensemble_takes_the_worst_and_outvotes_who_does_not_know():
+def test_an_ensemble_takes_the_worst_rating_and_ignores_unknown():
     ensemble = {"kind": "EnsembleSecurityAnalyzer", "analyzers": [LLM, RAIL]}
     assert risk(action("terminal", command="ls"), ensemble) == "LOW"
     assert risk(action("terminal", command="ls"), {**ensemble, "propagate_unknown": True}) == "UNKNOWN"
@@ -92,7 +92,7 @@ def test_an_ensemble_takes_the_worst_and_outvotes_who_does_not_know():
     assert risk(action("terminal", command="sudo ls", risk="LOW"), ensemble) == "HIGH"
 
 
-def test_patterns_of_ones_own_are_looked_for():
+def test_custom_patterns_are_matched():
     analyzer = {"kind": "PatternSecurityAnalyzer", "high_patterns": [["prod", "touches production", "P"]]}
     found = look(action("terminal", command="deploy prod"), analyzer=analyzer)
     assert found.asks

@@ -54,7 +54,7 @@ def test_what_was_before_is_sent_again_if_asked_for(server: AgentServer):
         (json.dumps({"command": "true", "cwd": "/nowhere"}), "directory_not_found"),
     ],
 )
-def test_what_is_no_command_is_answered_and_the_socket_stays(server: AgentServer, frame: str, code: str):
+def test_an_invalid_frame_is_answered_and_the_socket_stays_open(server: AgentServer, frame: str, code: str):
     with opened(server) as socket:
         socket.send(frame)
         assert received(socket)["code"] == code
@@ -79,7 +79,7 @@ def read_all(socket: ClientConnection) -> None:
         received(socket)
 
 
-def test_a_reader_that_does_not_read_is_sent_away_and_holds_up_no_other(server: AgentServer):
+def test_a_reader_that_does_not_read_is_disconnected_and_delays_no_other_reader(server: AgentServer):
     # Each has as many pieces as are kept of one command: together more than may wait for a reader.
     command = {"command": "head -c 8000000 /dev/zero | tr '\\0' x"}
     with opened(server, max_size=None, max_queue=1, ping_interval=None) as deaf, opened(server) as keen:

@@ -95,7 +95,7 @@ def work_until_lost(loss: Loss) -> None:
     loss.lose()
 
 
-def test_a_fork_has_the_log_and_none_of_the_work_that_was_going_on(loss: Loss) -> None:
+def test_a_fork_has_the_log_but_not_the_running_work(loss: Loss) -> None:
     loss.begin()
     work_until_lost(loss)
     forked = {"id": loss.id, "conversation_id": "00000000-0000-4000-8000-000000000001", "as_of": TAKEN_AT}
@@ -113,7 +113,7 @@ def test_a_fork_has_the_log_and_none_of_the_work_that_was_going_on(loss: Loss) -
     assert "copy of another one" in message_["llm_message"]["content"][0]["text"]
 
 
-def test_the_log_is_as_everybody_has_seen_it_and_the_agent_knows_what_its_files_are(loss: Loss) -> None:
+def test_the_log_is_the_one_that_was_reported_and_the_agent_is_told_how_old_its_files_are(loss: Loss) -> None:
     loss.begin()
     work_until_lost(loss)
     middle = len(loss.kept) + 2
@@ -260,7 +260,7 @@ def receiver() -> Iterator[ReportReceiver]:
 
 
 @pytest.mark.parametrize("is_behind", [True, False])
-def test_a_run_in_a_backup_goes_on_only_if_nobody_knows_more(
+def test_a_run_in_a_backup_continues_only_if_the_app_server_has_no_later_events(
     loss: Loss, receiver: ReportReceiver, is_behind: bool
 ) -> None:
     loss.server.report_url = receiver.url

@@ -41,7 +41,7 @@ def worked(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path) -> Wo
     return Worked(server, scripted_llm, tmp_path)
 
 
-def test_they_are_listed(worked: Worked):
+def test_checkpoints_are_listed(worked: Worked):
     listed = worked.server.call("GET", worked.route)
 
     assert [one["kind"] for one in listed["checkpoints"]] == ["turn", "end"]
@@ -56,7 +56,7 @@ def test_a_diff_tells_what_a_rewind_would_undo(worked: Worked):
     assert diff["edited"] == diff["blocked"] == []
 
 
-def test_one_goes_back(worked: Worked):
+def test_a_conversation_goes_back_to_a_checkpoint(worked: Worked):
     result = worked.server.call("POST", f"{worked.first}/rewind", json={})
 
     assert result["files"] == [{"status": "DELETED", "path": "made"}]

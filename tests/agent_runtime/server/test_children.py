@@ -55,7 +55,7 @@ def is_gone(server: AgentServer, conversation_id: str) -> bool:
         return http.get(f"/api/conversations/{conversation_id}").status_code == 404
 
 
-def test_a_child_works_on_a_branch_in_a_work_tree_of_its_own(
+def test_a_child_works_on_a_branch_in_a_separate_work_tree(
     server: AgentServer, scripted_llm: ScriptedLLM, repository: Path
 ):
     parent = new_parent(server, scripted_llm, repository.parent, tags={"team": "a"})

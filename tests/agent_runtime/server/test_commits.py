@@ -66,7 +66,7 @@ async def test_a_commit_tells_its_changes_and_both_sides_of_each(tmp_path: Path)
     assert first == {"original": None, "modified": "one\ntwo\nthree\nfour\n"}
 
 
-async def test_what_is_no_commit_is_refused_and_a_new_repository_has_none(tmp_path: Path):
+async def test_an_unknown_commit_is_refused_and_a_new_repository_has_no_commits(tmp_path: Path):
     repository = history(tmp_path)
     (tmp_path / "new").mkdir()
     git(tmp_path / "new", "init", "-q")

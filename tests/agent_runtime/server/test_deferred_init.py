@@ -39,7 +39,7 @@ async def test_nothing_works_until_the_server_is_told_for_whom(tmp_path: Path):
 
 
 @pytest.mark.parametrize("headers", [{}, {"X-Init-API-Key": "guess"}])
-async def test_only_who_holds_the_init_key_may_tell(tmp_path: Path, headers: dict[str, str]):
+async def test_the_init_key_is_required(tmp_path: Path, headers: dict[str, str]):
     async with agent_app(tmp_path, deferred_init=True, init_api_key="init") as client:
         reply = await client.post("/api/init", json={}, headers=headers)
 
@@ -66,7 +66,7 @@ async def test_a_server_that_does_not_wait_knows_no_init(tmp_path: Path):
         assert (await client.post("/api/init", json={}, headers=INIT)).status_code == 404
 
 
-async def test_two_who_tell_it_at_once_are_not_both_believed(tmp_path: Path):
+async def test_of_two_initializations_at_once_only_one_is_accepted(tmp_path: Path):
     async with agent_app(tmp_path, deferred_init=True, init_api_key="init", session_keys=()) as client:
         tellings = [
             client.post("/api/init", json={"session_api_keys": [key]}, headers=INIT) for key in ("a", "b")
@@ -88,7 +88,9 @@ async def test_a_server_that_was_told_has_every_route_of_one_that_did_not_wait(t
         assert await called(client, "GET", "/openapi.json") == create_app(Config()).openapi()
 
 
-async def test_while_it_waits_no_port_answers_and_no_page_of_a_stranger_is_heard(tmp_path: Path):
+async def test_before_the_initialization_no_port_answers_and_pages_of_other_origins_are_refused(
+    tmp_path: Path,
+):
     async with agent_app(tmp_path, deferred_init=True, init_api_key="init", session_keys=()) as client:
         port = await client.get("/api/ports/8080/relay/")
         assert (port.status_code, port.headers["X-Slipway-Not-Answered"]) == (503, "not_initialized")

@@ -12,7 +12,7 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripted_llm import ScriptedLLM, call, say
 
 
-def test_one_that_is_being_deleted_is_gone_for_everybody(
+def test_a_conversation_that_is_being_deleted_is_not_found(
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
     scripted_llm.script(say("Done."))

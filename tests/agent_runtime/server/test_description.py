@@ -38,7 +38,7 @@ def test_no_two_operations_have_the_same_id():
     assert len(ids) == len(set(ids))
 
 
-def test_an_agent_that_is_none_is_refused_for_a_known_conversation_too(
+def test_an_invalid_agent_is_refused_for_a_known_conversation_too(
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
     body = {**start_request(scripted_llm, tmp_path), "conversation_id": str(uuid4())}

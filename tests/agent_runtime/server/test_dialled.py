@@ -39,7 +39,7 @@ async def test_a_kept_connection_is_used_again_until_the_other_end_closes_it() -
         writers[1].close()
 
 
-async def test_who_does_not_listen_is_not_reached_and_who_breaks_off_is_read_as_broken() -> None:
+async def test_a_refused_connection_and_a_broken_reply_are_errors() -> None:
     async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 

@@ -46,7 +46,7 @@ def test_a_goal_is_set_stopped_and_resumed(server: AgentServer, scripted_llm: Sc
 
 
 @pytest.mark.parametrize("body", [{}, {"objective": " "}, {"objective": "x", "max_iterations": 0}])
-def test_a_goal_that_is_none_is_refused(
+def test_an_invalid_goal_is_refused(
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, body: dict[str, Any]
 ):
     path = new_conversation(server, scripted_llm, tmp_path)

@@ -136,7 +136,7 @@ def test_a_token_that_has_expired_is_renewed(server: AgentServer, guarded_url: s
     assert result["oauth_state"]["tokens"]["access_token"] != state["tokens"]["access_token"]
 
 
-def test_an_answer_that_is_none_is_refused(server: AgentServer, guarded_url: str):
+def test_an_invalid_answer_is_refused(server: AgentServer, guarded_url: str):
     candidate = {"type": "http", "url": guarded_url, "auth": {"strategy": "oauth2"}}
     job = server.call("POST", "/api/mcp/oauth/start", json={"server": candidate})["job_id"]
 

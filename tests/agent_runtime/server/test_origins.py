@@ -42,7 +42,7 @@ async def test_a_page_may_read_replies_only_from_an_allowed_origin(
         ({"Host": "rebound.example:8000"}, "host_not_allowed"),
     ],
 )
-async def test_an_open_server_takes_nothing_from_strangers_pages(
+async def test_a_server_without_keys_refuses_pages_of_other_origins(
     tmp_path: Path, headers: dict[str, str], code: str | None
 ):
     async with agent_app(tmp_path, session_keys=()) as client:

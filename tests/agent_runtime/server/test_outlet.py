@@ -1,16 +1,21 @@
 """The outlet: what passes to the app server with the session key, and what does not."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
 
+from agent_runtime.secrets.masking import MASK, Masker
 from agent_runtime.server.outgoing.git_relay import GitRelay
+from agent_runtime.server.outgoing.request_body import MAX_BYTES
 from tests.support.patience import PATIENCE_SECONDS
 
 KEY = "session-key-0d2f"
+SECRET = "deploy-key-0451"
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
 
 
 @dataclass
@@ -39,7 +44,9 @@ class Place:
 @asynccontextmanager
 async def opened() -> AsyncIterator[Place]:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        place.seen.append(await reader.readuntil(b"\r\n\r\n"))
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = _LENGTH.search(head)
+        place.seen.append(head + await reader.readexactly(int(length[1]) if length else 0))
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nfound")
         await writer.drain()
         writer.close()
@@ -93,9 +100,61 @@ async def test_the_key_is_added_and_what_a_command_says_of_itself_is_left_out(me
         "GET {path}/a HTTP/1.1\r\nX: " + "y" * 70_000 + "\r\n\r\n",
     ],
 )
-async def test_what_is_no_request_of_git_goes_nowhere(head: str) -> None:
+async def test_only_requests_of_git_are_passed_on(head: str) -> None:
     async with opened() as place:
         reply = await place.send(head.replace("{path}", place.path))
     assert reply.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 "))
     assert KEY.encode() not in reply
+    assert place.seen == []
+
+
+@pytest.mark.parametrize("method", ["content-length", "chunked"])
+async def test_a_prompt_is_masked_however_it_is_framed(method: str) -> None:
+    masker = Masker()
+    masker.learn([SECRET])
+    body = f'{{"input":"{SECRET}"}}'
+    async with opened() as place:
+        head = f"POST {place.path}-models/v1/responses HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+        if method == "chunked":
+            first, rest = body[:14], body[14:]
+            parts = f"{len(first):x}\r\n{first}\r\n{len(rest):x}\r\n{rest}\r\n0\r\n\r\n"
+            sent = f"{head}Transfer-Encoding: chunked\r\n\r\n{parts}"
+        else:
+            sent = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
+        assert (await place.send(sent)).endswith(b"found")
+    (seen,) = place.seen
+    lines, _, got = seen.partition(b"\r\n\r\n")
+    assert got == f'{{"input":"{MASK}"}}'.encode()
+    assert lines.lower().count(b"content-length") == 1
+    assert b"chunked" not in lines
+    assert b"Expect" not in lines
+
+
+async def test_a_client_that_waits_for_a_permission_gets_it() -> None:
+    async with opened() as place:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", int(place.outlet.url.split(":")[2].split("/")[0])
+        )
+        head = f"POST {place.path}-models/v1/responses HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+        writer.write(f"{head}Content-Length: 2\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 \r\n\r\n"
+            writer.write(b"{}")
+            assert (await reader.read()).endswith(b"found")
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("framing", "status"),
+    [
+        (f"Content-Length: {MAX_BYTES + 1}\r\n\r\n", b"413 "),
+        ("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", b"400 "),
+        ("Transfer-Encoding: chunked\r\n\r\nnot a length\r\n", b"400 "),
+    ],
+)
+async def test_a_prompt_that_cannot_be_read_goes_nowhere(framing: str, status: bytes) -> None:
+    async with opened() as place:
+        head = f"POST {place.path}-models/v1/responses HTTP/1.1\r\nHost: x\r\n"
+        assert (await place.send(head + framing)).startswith(b"HTTP/1.1 " + status)
     assert place.seen == []

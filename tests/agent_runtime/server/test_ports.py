@@ -9,7 +9,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
 LOW_PORTS = range(20_000, 32_000)
 
 
-def test_what_a_cell_serves_is_a_port_and_the_channels_of_its_kernel_are_none(
+def test_a_server_in_a_cell_is_listed_as_a_port_but_the_channels_of_the_kernel_are_not(
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
 ):
     cell = f"""import http.server, threading

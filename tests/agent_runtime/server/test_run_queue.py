@@ -80,7 +80,7 @@ async def test_a_run_waits_for_its_turn_in_order(tmp_path: Path, scripted_llm: S
     assert [request.last_text for request in scripted_llm.requests] == ["1", "2", "3"]
 
 
-async def test_one_that_waits_can_be_paused_or_stopped_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
+async def test_a_waiting_run_can_be_paused_or_stopped_at_once(tmp_path: Path, scripted_llm: ScriptedLLM):
     scripted_llm.script(hang())
     async with agent_app(tmp_path, max_concurrent_runs=1) as client:
         ids = [await start(client, scripted_llm, tmp_path, text) for text in ("1", "2", "3")]
@@ -99,7 +99,7 @@ async def test_one_that_waits_can_be_paused_or_stopped_at_once(tmp_path: Path, s
         await wait_for_status(client, ids[1], "finished")
 
 
-async def test_who_waits_for_a_clients_answer_keeps_nobody_waiting_and_queues_again_with_it(
+async def test_a_run_that_waits_for_a_clients_answer_gives_up_its_slot_and_queues_again_with_the_answer(
     tmp_path: Path, scripted_llm: ScriptedLLM
 ):
     second = hold(say("two"))
@@ -121,7 +121,7 @@ async def test_who_waits_for_a_clients_answer_keeps_nobody_waiting_and_queues_ag
     assert "Yes, red." in scripted_llm.requests[2].last_text
 
 
-async def test_who_waits_for_a_clients_answer_can_be_stopped_or_paused(
+async def test_a_run_that_waits_for_a_clients_answer_can_be_stopped_or_paused(
     tmp_path: Path, scripted_llm: ScriptedLLM
 ):
     scripted_llm.script(call("ask_user", question="Red?"), call("ask_user", question="Blue?"), hang())

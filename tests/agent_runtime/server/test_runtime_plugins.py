@@ -88,7 +88,7 @@ async def test_its_address_is_below_the_one_by_which_the_caller_reaches_its_port
         assert (await client.get("/api/vscode/url", params={"base_url": "javascript:x"})).status_code == 422
 
 
-async def test_it_starts_once_and_again_after_it_has_died(tmp_path: Path, programs: Path):
+async def test_a_plugin_starts_once_and_again_after_it_has_ended(tmp_path: Path, programs: Path):
     install(programs)
     async with agent_app(tmp_path) as client:
         both = await asyncio.gather(start(client), start(client))
@@ -102,7 +102,7 @@ async def test_it_starts_once_and_again_after_it_has_died(tmp_path: Path, progra
     await eventually(lambda: not Path(f"/proc/{second}").exists())
 
 
-async def test_one_that_does_not_start_shows_what_it_wrote(tmp_path: Path, programs: Path):
+async def test_a_plugin_that_does_not_start_shows_its_output(tmp_path: Path, programs: Path):
     install(programs)
     (programs / "broken").touch()
     async with agent_app(tmp_path) as client:

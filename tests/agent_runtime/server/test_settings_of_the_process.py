@@ -105,7 +105,7 @@ def test_keys_of_any_kind_are_taken_out_of_the_environment():
     assert not any(key in repr(config) for key in ("'a'", "'b'", "'c'", "'d'"))
 
 
-def test_modules_named_at_start_are_imported_from_where_they_lie(tmp_path: Path):
+def test_modules_named_at_start_are_imported_from_their_folder(tmp_path: Path):
     (tmp_path / "mine.py").write_text("raise ImportError('seen')")
     command = [sys.executable, "-m", "agent_runtime.server", "--extra-python-path", str(tmp_path)]
 

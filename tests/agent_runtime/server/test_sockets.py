@@ -118,7 +118,7 @@ def test_deleting_a_conversation_closes_its_watchers_with_4004(
 
 
 @pytest.mark.parametrize("frame", ["{", '{"role": "nobody"}', '{"role": "user", "content": "canary"}', "7"])
-def test_a_frame_that_is_no_message_is_answered_and_the_socket_stays_open(
+def test_an_invalid_frame_is_answered_and_the_socket_stays_open(
     server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path, frame: str
 ):
     conversation = create(server, scripted_llm, tmp_path)

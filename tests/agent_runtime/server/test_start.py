@@ -74,7 +74,7 @@ def test_keys_are_taken_out_of_the_environment():
     assert environment == {"HOME": "/"}
 
 
-def test_a_report_url_that_is_none_stops_the_start_and_is_named():
+def test_an_invalid_report_url_stops_the_start_and_is_named():
     with pytest.raises(ConfigError, match="OH_WEBHOOKS_0_BASE_URL"):
         read_config({"OH_WEBHOOKS_0_BASE_URL": "ftp://x"})
 

@@ -61,7 +61,7 @@ def test_a_question_is_answered(server: AgentServer, scripted_llm: ScriptedLLM, 
     assert reply == {"response": "Forty-two."}
 
 
-def test_a_fork_is_a_conversation_of_its_own(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_a_fork_is_a_separate_conversation(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
     conversation_id, events = finished(server, scripted_llm, tmp_path)
     fork_id, route = str(uuid4()), f"/api/conversations/{conversation_id}/fork"
 
@@ -76,7 +76,9 @@ def test_a_fork_is_a_conversation_of_its_own(server: AgentServer, scripted_llm: 
     assert refusal(server, route, {"from_event_id": "x"}) == (404, "event_not_found")
 
 
-def test_one_can_go_back(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_a_conversation_can_go_back_to_an_earlier_event(
+    server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path
+):
     conversation_id, events = finished(server, scripted_llm, tmp_path)
     route = f"/api/conversations/{conversation_id}/navigate"
 

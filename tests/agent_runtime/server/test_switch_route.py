@@ -28,7 +28,7 @@ def test_a_conversation_goes_on_with_another_model(
     assert scripted_llm.api_key not in str(server.events(info["id"]))
 
 
-def test_a_model_that_is_none_is_refused(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
+def test_an_invalid_model_is_refused(server: AgentServer, scripted_llm: ScriptedLLM, tmp_path: Path):
     info = server.call("POST", "/api/conversations", json=start_request(scripted_llm, tmp_path))
 
     with server.http as http:

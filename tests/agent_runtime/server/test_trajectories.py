@@ -173,7 +173,7 @@ EVENT = json.dumps(
         zipped({"meta.json": META, "events/event-00000-x.json": EVENT, "events/event-00001-x.json": EVENT}),
     ],
 )
-async def test_what_is_no_trajectory_is_refused_and_leaves_nothing(tmp_path: Path, file: bytes):
+async def test_an_invalid_trajectory_is_refused_and_leaves_nothing(tmp_path: Path, file: bytes):
     async with agent_app(tmp_path) as client:
         reply = await client.post(IMPORT, files={"file": ("name", file)})
 

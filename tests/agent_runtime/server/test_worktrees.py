@@ -49,6 +49,23 @@ def test_the_agent_works_on_a_branch_in_a_work_tree_and_the_checkout_stays_as_it
     assert git(repository, "branch", "--show-current") == "main"
 
 
+def test_the_prompt_says_what_git_says_when_the_conversation_begins(
+    server: AgentServer, scripted_llm: ScriptedLLM, repository: Path
+):
+    (repository / "README.md").write_text("haven\n")
+    scripted_llm.script(call("terminal", command="touch later"), say("Done."))
+    message = {"content": [{"type": "text", "text": "Go on."}], "run": True}
+    info = start(server, scripted_llm, repository, initial_message=message, worktree=False)
+    wait_until(lambda: status_of(server, info["id"]) == "finished")
+
+    first, second = (request.messages[0] for request in scripted_llm.requests)
+    lines = str(first["content"])
+    assert f"Last commit: {git(repository, 'rev-parse', 'HEAD').strip()[:12]}" in lines
+    assert "Changed files, 1 as in `git status --short`: M README.md" in lines
+    assert (repository / "later").exists()
+    assert second == first
+
+
 def test_without_open_work_it_goes_with_the_last_conversation_that_works_in_it(
     server: AgentServer, scripted_llm: ScriptedLLM, repository: Path
 ):

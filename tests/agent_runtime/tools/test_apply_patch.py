@@ -210,7 +210,7 @@ async def test_a_patch_that_does_not_fit_changes_nothing_and_says_why(patch: Pat
     assert patch.files() == before
 
 
-async def test_what_is_no_whole_patch_is_explained(patch: Patcher):
+async def test_an_incomplete_patch_is_refused_with_a_reason(patch: Patcher):
     assert "must begin" in (await patch.raw("--- a\n+++ b\n")).text
     assert "cut off" in (await patch.raw("*** Begin Patch\n*** Add File: a\n+x")).text
 
@@ -258,7 +258,7 @@ async def test_a_write_that_fails_half_way_puts_everything_back(patch: Patcher):
     assert (patch.root / "a").stat().st_mode & 0o777 == 0o750
 
 
-async def test_what_is_no_text_can_be_deleted(patch: Patcher):
+async def test_a_binary_file_can_be_deleted(patch: Patcher):
     (patch.root / "a.png").write_bytes(b"\x89PNG\0")
     assert not (await patch("*** Delete File: a.png")).is_error
     assert patch.files() == {}

@@ -69,7 +69,7 @@ async def test_a_subscriber_hears_of_a_new_tool(config: dict[str, Any], tmp_path
         assert await heard.names() - heard.names_before == {"grown"}
 
 
-async def test_it_hears_also_of_what_somebody_else_has_caused(http_url: str, tmp_path: Path):
+async def test_changes_that_another_client_caused_are_announced_too(http_url: str, tmp_path: Path):
     async with Heard({"url": http_url}, tmp_path) as heard, Client(http_url) as somebody:
         await heard.change_after(lambda: somebody.call_tool(ANNOUNCES, {}))
 

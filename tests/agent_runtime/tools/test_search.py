@@ -248,7 +248,7 @@ async def test_links_are_not_followed_and_what_cannot_be_read_is_passed_over(glo
     assert len((await grep("Hello World")).matches) == 2
 
 
-async def test_a_repository_inside_has_rules_of_its_own(glob, root: Path):
+async def test_a_nested_repository_has_separate_ignore_rules(glob, root: Path):
     (root / "vendored/.git").mkdir(parents=True)
     (root / "vendored/some.log").write_text("")
     assert relative(root, (await glob("*.log")).files) == {"keep.log", "vendored/some.log"}

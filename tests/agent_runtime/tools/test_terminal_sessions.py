@@ -68,7 +68,7 @@ async def test_no_more_sessions_than_allowed_and_one_that_was_ended_makes_room(r
     assert allowed.text == "yes"
 
 
-async def test_input_for_a_session_that_does_not_exist_is_refused_and_takes_no_place(run: Run):
+async def test_input_for_a_session_that_does_not_exist_is_refused_and_starts_no_session(run: Run):
     for name in "abcd":
         assert "No command is running" in (await run("x", is_input=True, session=name)).text
     assert (await run("echo ok", session="e")).text == "ok"

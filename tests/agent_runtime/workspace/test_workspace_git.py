@@ -213,7 +213,7 @@ async def test_a_merge_conflict_is_an_update(repository: Repository):
     assert await git.changes(repository.path) == [Change(ChangeStatus.UPDATED, "a")]
 
 
-async def test_what_is_not_there_has_an_error_of_its_own(repository: Repository, tmp_path: Path):
+async def test_a_missing_file_has_a_separate_error(repository: Repository, tmp_path: Path):
     repository.commit()
     with pytest.raises(git.NotARepositoryError):
         await git.changes(tmp_path)

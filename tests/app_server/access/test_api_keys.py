@@ -13,7 +13,7 @@ from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 
 
-async def test_nobody_is_let_in_without_a_key(anonymous: httpx.AsyncClient) -> None:
+async def test_a_request_without_a_key_is_refused(anonymous: httpx.AsyncClient) -> None:
     for path in ("/api/v1/users/me", "/api/v1/api-keys", "/api/v1/settings/profiles"):
         assert_problem(await anonymous.get(path), 401, "not_authenticated")
 
@@ -56,7 +56,7 @@ async def test_a_deleted_key_opens_nothing(client: httpx.AsyncClient, anonymous:
     assert_problem(reply, 401, "not_authenticated")
 
 
-async def test_a_key_of_somebody_else_does_not_exist(client: httpx.AsyncClient, app: App) -> None:
+async def test_a_key_of_another_user_is_not_found(client: httpx.AsyncClient, app: App) -> None:
     async with app.database.session() as session:
         stranger = await create_user(session, name="Stranger", role=Role.MEMBER)
         row, _ = await create_api_key(session, stranger, name="theirs")

@@ -100,6 +100,7 @@ async def test_foreign_people_and_teams_are_as_unknown_ones(two: Two) -> None:
         "/keys": {"name": "x"},
         "/teams/{team_id}": {"name": "x"},
         "/people/{user_id}/{name}": {"value": 1, "enforced": False},
+        "/repositories": {"repositories": [], "members_see": "none"},
         "/teams/{team_id}/{name}": {"value": 5, "enforced": True},
         "/users/{user_id}": {"limit": 1, "period": "month"},
     }
@@ -124,6 +125,17 @@ async def test_foreign_people_and_teams_are_as_unknown_ones(two: Two) -> None:
     rule = "/api/v1/administration/items/egress_rule/example.org"
     given = await two.olga.put(rule, params={"team_id": core}, json={"allows": True})
     assert_problem(given, 404, "team_not_found")
+    # Each organisation has its own list of repositories of teams.
+    listed = {"repositories": ["github.com/acme/shop"], "members_see": "none", "members_only": True}
+    for who, id_ in ((two.client, core), (two.olga, own_team)):
+        (await who.put(f"/api/v1/teams/{id_}/repositories", json=listed)).raise_for_status()
+    owners = [
+        (
+            await who.get("/api/v1/repository-owner", params={"repository": "https://github.com/acme/shop"})
+        ).json()
+        for who in (two.grace, two.max)
+    ]
+    assert [one["team_id"] for one in owners] == [core, own_team]
     heir = {**bodies["/deletion"], "profiles": "hand_over", "heir_id": id_of(two.grace)}
     deleted = await two.olga.post(f"/api/v1/people/{id_of(two.max)}/deletion", json=heir)
     assert_problem(deleted, 404, "person_not_found")

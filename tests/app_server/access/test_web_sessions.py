@@ -78,7 +78,7 @@ async def test_a_user_names_their_browsers_and_no_others(
     assert (await phone.patch(path, json={"name": None})).json()["name"] is None
 
 
-async def test_one_is_signed_out_with_all_it_has_open(
+async def test_a_browser_is_signed_out_with_all_its_open_streams(
     app: App, laptop: httpx.AsyncClient, phone: httpx.AsyncClient
 ) -> None:
     async with watching(app, phone, Cookie=cookie_of(phone)) as stream:

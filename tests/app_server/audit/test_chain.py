@@ -98,7 +98,7 @@ async def test_a_chain_written_anew_as_a_whole_is_found_by_an_entry_noted_elsewh
             await session.execute(update(AuditEntry).where(AuditEntry.id == row["id"]).values(new))
         await session.execute(update(AuditHead).values(last_hash=previous))
     assert (await checked(database)).problem is None
-    assert (await checked(database, noted)).problem == "Entry 2 is not the one that you know."
+    assert (await checked(database, noted)).problem == "Entry 2 differs from the one that you named."
     assert "is missing" in str((await checked(database, ChainMark(9, "0"))).problem)
 
 
@@ -126,7 +126,7 @@ async def test_what_is_cut_for_its_age_leaves_an_anchor(
         moved = await session.get_one(AuditEntry, 4)
         await session.execute(update(AuditHead).values(anchor_id=4, anchor_hash=moved.hash))
         await session.delete(moved)
-    assert "no entry tells of this cut" in str((await checked(database)).problem)
+    assert "no entry records this removal" in str((await checked(database)).problem)
 
 
 async def test_texts_are_bounded(database: Database) -> None:

@@ -57,7 +57,7 @@ async def test_a_task_is_started_once_and_starts_no_further_task(
     assert [one["id"] for one in found] == [delivery["id"]]
 
 
-async def test_a_task_needs_instructions_a_filter_and_ones_own_conversations(
+async def test_a_task_needs_instructions_a_filter_and_conversations_of_the_user(
     app: App, client: httpx.AsyncClient, owner: User
 ) -> None:
     changes: list[dict[str, Any]] = [{"instructions": None}, {"instructions": " "}, {"statuses": []}]

@@ -153,7 +153,7 @@ async def test_people_write_only_to_recipients_that_are_named(app: App) -> None:
         {"processor": "webhook", "url": "https://acme.dev", "email": "a@b.dev"},
     ],
 )
-async def test_what_would_tell_nobody_or_too_much_is_refused(
+async def test_callbacks_without_a_receiver_or_a_filter_are_refused(
     client: httpx.AsyncClient, wanted: dict[str, Any]
 ) -> None:
     assert_problem(await client.post(PATH, json={"name": "x", **wanted}), 422, "validation_failed")

@@ -270,7 +270,7 @@ async def test_a_compressed_answer_is_not_unpacked_and_a_good_status_counts(
     assert refused["error"] == "The receiver answered 410: The reply is compressed."
 
 
-async def test_who_is_no_administrator_any_more_gets_nothing_of_others(
+async def test_former_administrators_get_no_events_of_others(
     app: App, client: httpx.AsyncClient, owner: User, receiver: Receiver
 ) -> None:
     async with app.database.session() as session:

@@ -50,11 +50,11 @@ def test_commands_are_told_of_and_a_changed_entry_is_found(home: Path) -> None:
 
     whole = run(home, "audit", "verify")
     assert whole.exit_code == 0
-    assert whole.stdout.startswith("6 entries are whole. The newest: 6:")
+    assert whole.stdout.startswith("6 entries are intact. The newest: 6:")
     noted = whole.stdout.split()[-1]
     assert run(home, "audit", "verify", "--known", noted).exit_code == 0
     other = run(home, "audit", "verify", "--known", f"6:{'0' * 64}")
-    assert (other.exit_code, other.stderr.strip()) == (1, "Entry 6 is not the one that you know.")
+    assert (other.exit_code, other.stderr.strip()) == (1, "Entry 6 differs from the one that you named.")
     assert run(home, "audit", "verify", "--known", "6").exit_code == 2
 
     with closing(sqlite3.connect(home / "slipway.sqlite3")) as database, database:

@@ -101,6 +101,8 @@ def test_an_invitation_is_sent_by_the_server_once_it_runs(
             "invite", "Ada", "--email", "a@b.dev\nBcc: c@d.dev"
         )
         assert terminal.says(*invitation) == "The server sends the link to ada@harbour.dev while it runs."
+        again = "The earlier links have ended. The server sends a new one to ada@harbour.dev while it runs."
+        assert terminal.says("send-again", "Ada") == again
 
         async def is_sent() -> bool:
             return bool(mail.messages)

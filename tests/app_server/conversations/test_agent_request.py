@@ -90,7 +90,7 @@ def test_the_browser_is_asked_for_only_where_there_is_one():
     assert "browser_tool_set" not in tools("terminal")
 
 
-def test_an_agent_asks_its_user_before_it_gives_up_unless_nobody_is_there():
+def test_an_agent_asks_its_user_before_it_gives_up_unless_there_is_no_user():
     assert requested().ask_when_stuck
     assert not requested(ask_when_stuck=False).ask_when_stuck
     assert not requested().expects_finish

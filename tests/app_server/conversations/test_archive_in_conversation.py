@@ -123,7 +123,7 @@ async def test_a_conversation_begins_from_the_files_of_another(home: Home, repos
     assert not list((home.config.home / "archives" / task["id"]).iterdir())
 
 
-async def test_what_is_no_snapshot_of_ones_own_cannot_be_begun_from(home: Home, repository: Path) -> None:
+async def test_a_snapshot_of_another_user_is_not_found(home: Home, repository: Path) -> None:
     task = await home.ready(selected_repository=str(repository))
     snapshot = (await home.client.post(f"{SANDBOXES}/{task['id']}/snapshots", json={})).json()["id"]
 

@@ -122,11 +122,11 @@ async def test_what_a_user_has_set_holds_for_tasks_that_do_not_say(home: Home, s
     await asked(home, scripted_llm, "echo harmless")
 
 
-async def test_a_mode_that_is_none_is_refused(home: Home):
+async def test_an_invalid_mode_is_refused(home: Home):
     assert (await home.client.put(SETTINGS, json={"mode": "sometimes"})).status_code == 422
 
 
-async def test_a_policy_that_is_no_mode_is_not_called_one(home: Home, scripted_llm: ScriptedLLM):
+async def test_an_unknown_policy_has_no_mode(home: Home, scripted_llm: ScriptedLLM):
     conversation, _ = await asked(home, scripted_llm, "echo one", confirmation_mode="always")
     agent = home.state["sandboxes"].client(UUID(conversation))
     low = {"kind": "ConfirmRisky", "threshold": "LOW", "confirm_unknown": True}

@@ -35,7 +35,7 @@ async def becomes(home: Home, conversation_id: str, status: str) -> dict[str, An
     return conversation
 
 
-async def test_it_pauses_at_the_budget_of_the_profile_and_goes_on_with_more(
+async def test_a_run_pauses_at_the_budget_of_the_profile_and_continues_with_more(
     home: Home, scripted_llm: ScriptedLLM
 ) -> None:
     await save_profile(home, scripted_llm, max_budget_per_task=0.3)

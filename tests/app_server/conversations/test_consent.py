@@ -280,7 +280,7 @@ async def test_a_git_hook_that_is_edited_after_it_was_allowed_is_passed_over(
     assert "edited" in said
 
 
-async def test_an_offer_that_nobody_could_read_is_not_run(home: Home, hostile: HostileRepository) -> None:
+async def test_an_offer_that_cannot_be_reviewed_is_not_run(home: Home, hostile: HostileRepository) -> None:
     script = hostile.path / ".openhands/setup.sh"
     script.unlink()
     script.symlink_to("/etc/profile")

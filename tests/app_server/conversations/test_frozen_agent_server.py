@@ -57,7 +57,7 @@ async def test_a_message_to_it_is_kept_and_arrives_exactly_once(
     assert (await ids_of(home, conversation_id)).count("the-one") == 1
 
 
-async def test_it_is_found_shown_and_restarted_without_anybody_asking(
+async def test_it_is_found_shown_and_restarted_automatically(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation_id = (await home.ready())["id"]

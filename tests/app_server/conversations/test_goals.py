@@ -94,7 +94,7 @@ async def test_a_goal_is_set_stopped_and_resumed(home: Home, scripted_llm: Scrip
 
 
 @pytest.mark.usefixtures("profile")
-async def test_a_goal_is_refused_before_the_conversation_is_ready_and_to_everybody_else(
+async def test_a_goal_is_refused_before_the_conversation_is_ready_and_for_other_users(
     home: Home, repository: Path
 ) -> None:
     failed = await home.ended(

@@ -99,11 +99,11 @@ def test_a_repository_is_taken_over_without_passwords_and_paths(repository: obje
     [
         (b"no zip", "cannot be read"),
         (zipped({"event_000000_m1.json": MESSAGE}), "meta.json"),
-        (zipped({"meta.json": []}), "no object"),
+        (zipped({"meta.json": []}), "not a JSON object"),
         (zipped({"meta.json": "{"}), "cannot be read"),
         (zipped({"meta.json": {}}), "no events"),
         (zipped({"meta.json": {}, "event_000000_x.json": {"kind": "MessageEvent"}}), "Field required"),
-        (zipped({"meta.json": {}, "event_0_a.json": MESSAGE, "event_1_b.json": MESSAGE}), "two events"),
+        (zipped({"meta.json": {}, "event_0_a.json": MESSAGE, "event_1_b.json": MESSAGE}), "occurs twice"),
     ],
 )
 def test_other_files_are_refused_with_a_reason(content: bytes, reason: str) -> None:

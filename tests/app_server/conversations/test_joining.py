@@ -92,7 +92,7 @@ async def start(client: httpx.AsyncClient, **request: Any) -> dict[str, Any]:
     return task
 
 
-async def test_without_a_word_each_conversation_has_a_sandbox_of_its_own(
+async def test_by_default_each_conversation_has_a_separate_sandbox(
     client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     await made.make()
@@ -128,14 +128,14 @@ async def test_the_strategy_finds_one(
     assert task["sandbox_id"] == (found[expected] if expected else task["id"])
 
 
-async def test_one_that_sleeps_is_joined_where_none_runs(client: httpx.AsyncClient, made: Sandboxes) -> None:
+async def test_a_sleeping_sandbox_is_joined_if_none_runs(client: httpx.AsyncClient, made: Sandboxes) -> None:
     asleep = await made.make(1, SandboxStatus.PAUSED)
     await choose(client, "ADD_TO_ANY")
 
     assert (await start(client))["sandbox_id"] == asleep
 
 
-async def test_where_nothing_fits_it_gets_one_of_its_own(
+async def test_a_conversation_gets_a_separate_sandbox_if_none_fits(
     app: App, client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     async with app.database.session() as session:
@@ -183,7 +183,7 @@ async def test_why_it_cannot_join(
     )
 
 
-async def test_whoever_names_a_sandbox_takes_its_image_unless_another_is_asked_for(
+async def test_a_conversation_in_a_named_sandbox_takes_its_image_unless_another_is_requested(
     client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     sandbox_id = await made.make(base_image="python:3.12")
@@ -194,7 +194,7 @@ async def test_whoever_names_a_sandbox_takes_its_image_unless_another_is_asked_f
     assert (await start(client, sandbox_id=sandbox_id))["sandbox_id"] == sandbox_id
 
 
-async def test_nobody_joins_the_sandbox_of_another_user(
+async def test_the_sandbox_of_another_user_cannot_be_joined(
     app: App, client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     async with app.database.session() as session:
@@ -221,7 +221,7 @@ async def test_a_sandbox_that_may_call_other_hosts_is_not_joined(
     assert (await start(client))["sandbox_id"] == sandbox_id
 
 
-async def test_what_later_becomes_stricter_holds_for_all_who_share(
+async def test_stricter_rules_apply_to_all_conversations_of_a_sandbox(
     client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     sandbox_id = await made.make()
@@ -234,7 +234,7 @@ async def test_what_later_becomes_stricter_holds_for_all_who_share(
         assert shown["mode"] == "none"
 
 
-async def test_one_of_a_shared_sandbox_is_not_retried_with_another_repository(
+async def test_a_start_in_a_shared_sandbox_is_not_retried_with_another_repository(
     app: App, client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     """It would change what the others may call."""
@@ -279,13 +279,15 @@ async def test_credentials_of_one_repository_are_not_brought_to_another(
     assert (await start(client, sandbox_id=sandbox_id))["sandbox_id"] == sandbox_id
 
 
-async def test_a_snapshot_has_a_sandbox_of_its_own(client: httpx.AsyncClient, made: Sandboxes) -> None:
+async def test_a_conversation_from_a_snapshot_has_a_separate_sandbox(
+    client: httpx.AsyncClient, made: Sandboxes
+) -> None:
     body = {"sandbox_id": await made.make(), "snapshot_id": uuid4().hex}
 
     assert_problem(await client.post(ROOT, json=body), 404, "snapshot_not_found")
 
 
-async def test_nobody_joins_what_is_being_deleted(
+async def test_a_sandbox_that_is_being_deleted_cannot_be_joined(
     app: App, client: httpx.AsyncClient, made: Sandboxes
 ) -> None:
     sandbox_id = await made.make()

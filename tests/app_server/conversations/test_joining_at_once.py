@@ -54,7 +54,7 @@ async def at_once(clients: Clients, number: int, **request: Any) -> list[httpx.R
     return await asyncio.gather(*(clients[each % 2].post(ROOT, json=dict(request)) for each in range(number)))
 
 
-async def test_they_fill_sandboxes_together(clients: Clients, app: App) -> None:
+async def test_starts_at_once_fill_sandboxes_together(clients: Clients, app: App) -> None:
     await choose(clients[0], "ADD_TO_ANY")
 
     replies = await at_once(clients, 8)
@@ -67,7 +67,9 @@ async def test_they_fill_sandboxes_together(clients: Clients, app: App) -> None:
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-async def test_one_gets_the_last_place(clients: Clients, made: Sandboxes, is_named: bool) -> None:
+async def test_only_one_of_two_conversations_gets_the_last_place(
+    clients: Clients, made: Sandboxes, is_named: bool
+) -> None:
     sandbox_id = await made.make(conversations=2)
     await choose(clients[0], "ADD_TO_ANY")
 
@@ -85,7 +87,7 @@ async def test_one_gets_the_last_place(clients: Clients, made: Sandboxes, is_nam
     assert count.json() == 3
 
 
-async def test_nobody_joins_one_that_goes_in_the_same_moment(
+async def test_a_sandbox_that_is_deleted_at_the_same_moment_cannot_be_joined(
     clients: Clients, app: App, made: Sandboxes
 ) -> None:
     sandbox_id = await made.make()

@@ -95,7 +95,7 @@ async def test_a_server_that_does_not_let_us_in_is_explained(
 
     _, _, log = await carried_out(home)
 
-    assert "does not let us in (HTTP 401)" in log
+    assert "refuses the sign-in (HTTP 401)" in log
     assert "correct its headers, or connect it again, in the settings" in log
 
 

@@ -56,7 +56,7 @@ def test_cost_is_that_of_all_models_and_the_name_that_of_the_agents() -> None:
     [float("inf"), float("nan"), -1.0, 10**400, True, "1.5", {"a": 1}, [1], None],
     ids=lambda value: str(value)[:8],
 )
-def test_what_is_no_amount_or_name_is_left_out(value: Any) -> None:
+def test_invalid_amounts_and_names_are_left_out(value: Any) -> None:
     tokens = {"prompt_tokens": value, "context_window": value, "model": value, "more": "x" * 1000}
     strange = {
         "model_name": value,
@@ -110,7 +110,7 @@ def test_a_title_is_the_first_line_that_says_something() -> None:
     assert len(long) <= 80
 
 
-def test_a_goal_is_kept_short_and_what_is_none_is_left_out() -> None:
+def test_a_goal_is_shortened_and_an_invalid_one_is_left_out() -> None:
     goal = {"objective": "x\x00" * 500, "status": "running", "iteration": 2, "max_iterations": 10**30}
 
     kept = fold(Projection(), 1, update("goal", goal)).goal

@@ -110,7 +110,7 @@ async def test_a_malformed_report_is_a_problem(feed: Feed, body: bytes) -> None:
     assert reply.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_report_that_would_hold_up_everybody_is_refused(feed: Feed) -> None:
+async def test_a_report_that_would_block_the_server_is_refused(feed: Feed) -> None:
     report = await feed.report(durable(1, text="x" * 8 * 1024**2))
 
     assert (report.status_code, report.json()["code"]) == (413, "payload_too_large")
@@ -188,7 +188,7 @@ async def test_without_a_running_sandbox_the_routes_into_it_say_so(feed: Feed) -
         assert (reply.status_code, reply.json()["code"]) == (409, "sandbox_not_running")
 
 
-async def test_a_new_title_is_seen_by_who_watches(feed: Feed) -> None:
+async def test_a_new_title_is_sent_to_followers(feed: Feed) -> None:
     async with feed.watch() as socket:
         await read_until(socket, type="conversation")
         await feed.home.client.patch(f"{ROOT}/{feed.id}", json={"title": "  Harbour  "})
@@ -246,7 +246,7 @@ async def test_deleting_a_conversation_closes_its_watchers_with_4004(feed: Feed)
         assert socket.close_code == 4004
 
 
-async def test_a_generated_title_is_seen_by_those_who_watch_and_in_the_list(feed: Feed) -> None:
+async def test_a_generated_title_is_sent_to_followers_and_shown_in_the_list(feed: Feed) -> None:
     async with feed.watch() as socket:
         await read_until(socket, type="conversation")
         await feed.report(state_update(1, "title", " Repair\n the\x00 harbour "))

@@ -23,7 +23,7 @@ async def running(home: Home, sandbox_id: str) -> dict[str, Any]:
     return found
 
 
-async def test_one_is_made_joined_and_removed(home: Home) -> None:
+async def test_a_sandbox_is_made_joined_and_removed(home: Home) -> None:
     made = await home.client.post(SANDBOXES)
     sandbox_id = made.json()["id"]
     assert (made.status_code, made.json()["status"]) == (200, "STARTING")

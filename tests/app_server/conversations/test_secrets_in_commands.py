@@ -14,7 +14,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
 CANARY = "canary-value-90ab"
 
 
-async def test_a_command_that_names_a_secret_gets_it_and_nobody_sees_it(
+async def test_a_command_that_names_a_secret_gets_it_and_its_value_is_never_shown(
     home: Home, scripted_llm: ScriptedLLM
 ):
     settings = {

@@ -141,7 +141,9 @@ async def test_what_a_start_makes_of_the_offers_of_each_repository(
     [last] = [
         one for one in (await home.task(task["id"]))["stages"] if one["status"] == "STARTING_CONVERSATION"
     ]
-    assert last["detail"] == "Without the MCP server sums of lamp/.mcp.json: another server has this name."
+    assert last["detail"] == (
+        "The MCP server sums of lamp/.mcp.json is not used: another server has this name."
+    )
     [again] = (await home.client.get(f"{ROOT}/{task['id']}/consent")).json()["further"]
     assert by_kind(again["items"])["hooks"]["is_loaded"]
 

@@ -89,9 +89,7 @@ async def spec(client: httpx.AsyncClient, name: str, image: str, **more: Any) ->
     return str(reply.json()["id"])
 
 
-async def test_it_is_the_image_in_which_the_files_were_made(
-    client: httpx.AsyncClient, server: Server
-) -> None:
+async def test_a_snapshot_starts_in_the_image_of_its_files(client: httpx.AsyncClient, server: Server) -> None:
     made_in_node, made_in_ours = await server.snapshot(NODE), await server.snapshot(None)
     python = await spec(client, "Python", PYTHON)
     await client.put(CHOICE, json={"sandbox_spec_id": python})

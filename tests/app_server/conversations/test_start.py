@@ -231,7 +231,7 @@ async def test_a_failing_setup_script_shows_its_output_and_a_retry_runs_it_again
     assert await home.shell(task["id"], "ls made") == "made"
 
 
-async def test_a_setup_script_that_was_mended_and_allowed_again_is_the_one_that_a_retry_runs(
+async def test_a_retry_runs_the_repaired_setup_script_that_was_allowed_again(
     home: Home, repository: Path
 ) -> None:
     script = repository / ".openhands/setup.sh"

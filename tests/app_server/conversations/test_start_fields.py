@@ -23,7 +23,7 @@ from tests.support.scripted_llm import ScriptedLLM, call, say
         ({"plugins": [{"source": "github:a/b", "parameters": {"a b": 1}}]}, "should match pattern"),
         ({"processors": [{"kind": "MailCallbackProcessor"}]}, "LoggingCallbackProcessor"),
         ({"secrets": {"TOKEN": "x"}}, "at least 4 items"),
-        ({"secrets": {"PATH": "value"}}, "means something to every program"),
+        ({"secrets": {"PATH": "value"}}, "many programs use this name"),
         ({"agent_type": "other"}, "'default' or 'plan'"),
         ({"agent_profile_id": "5e2f6a1c-0d43-4d0e-9f0f-2f2b8f3f3c11"}, "choose a model with llm_profile"),
         ({"pr_number": [0]}, "greater than or equal to 1"),

@@ -130,7 +130,7 @@ async def test_a_repeated_report_is_not_shown_again_and_a_gap_says_where_to_go_o
     ]
 
 
-async def test_output_of_a_running_call_is_told_to_those_who_come_later_and_not_stored(feed: Feed) -> None:
+async def test_output_of_a_running_call_is_sent_to_later_readers_and_not_stored(feed: Feed) -> None:
     shown = {"type": "output", "outputs": [{"action_id": "a", "text": "50 %", "styles": [[0, 2, "1;31"]]}]}
     over = {"type": "output", "outputs": []}
     await feed.report(durable(1))
@@ -151,7 +151,7 @@ async def test_output_of_a_running_call_is_told_to_those_who_come_later_and_not_
         assert [frame["type"] for frame in frames].count("output") == 0
 
 
-async def test_a_wait_for_the_model_is_told_to_those_who_come_later_with_what_is_left_of_it(
+async def test_a_wait_for_the_model_is_sent_to_later_readers_with_the_remaining_time(
     feed: Feed,
 ) -> None:
     await feed.report(state_update(1, "execution_status", "running"), waiting())
@@ -177,9 +177,7 @@ async def test_a_wait_for_the_model_is_told_to_those_who_come_later_with_what_is
     ],
     ids=["the next attempt", "an interruption", "the end of the run", "a reply"],
 )
-async def test_a_wait_that_is_over_is_not_told_to_those_who_come_later(
-    feed: Feed, news: dict[str, Any]
-) -> None:
+async def test_a_wait_that_is_over_is_not_sent_to_later_readers(feed: Feed, news: dict[str, Any]) -> None:
     await feed.report(waiting(), news)
     await feed.report({"type": "output", "outputs": [{"action_id": "a", "text": "50 %", "styles": []}]})
     async with feed.watch() as late:
@@ -231,7 +229,7 @@ async def test_an_unknown_conversation_closes_with_4004(
         assert socket.close_code == code
 
 
-async def test_a_stranger_sees_nothing(feed: Feed) -> None:
+async def test_another_user_sees_nothing(feed: Feed) -> None:
     async with feed.watch(key="slw_wrong") as socket:
         with pytest.raises(websockets.ConnectionClosed):
             await read_until(socket, type="never")

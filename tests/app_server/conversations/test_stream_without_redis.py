@@ -97,7 +97,7 @@ async def _frozen(proxy: OutageProxy) -> None:
 
 
 @pytest.mark.parametrize("url", ["nonsense", "http://127.0.0.1:6379", "redis://127.0.0.1:port/0"])
-async def test_a_url_that_is_none_stops_the_start(url: str) -> None:
+async def test_an_invalid_url_stops_the_start(url: str) -> None:
     with pytest.raises(ConfigurationError, match="SLIPWAY_REDIS_URL"):
         await require_redis(url)
 

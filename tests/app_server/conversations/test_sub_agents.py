@@ -86,7 +86,7 @@ async def test_its_work_can_be_read_again_when_the_sandbox_has_slept(
 
     assert asleep.headers["content-type"] == "application/problem+json"
     assert (asleep.status_code, asleep.json()["code"]) == (httpx.codes.CONFLICT, "sandbox_not_running")
-    assert "wakes it" in asleep.json()["fix"]
+    assert "wake it" in asleep.json()["fix"]
     assert (await eventually(awake))["items"][: len(before)] == before
 
 

@@ -52,7 +52,7 @@ async def test_the_agents_next_call_goes_to_the_other_model(
     assert (shown["llm_profile"], shown["llm_model"]) == ("second", "openai/large")
 
 
-async def test_what_is_not_there_or_not_ones_own_is_not_found(home: Home, repository: Path) -> None:
+async def test_unknown_and_foreign_profiles_are_not_found(home: Home, repository: Path) -> None:
     task = await home.ready(selected_repository=str(repository))
     url = f"{ROOT}/{task['id']}/switch_profile"
 

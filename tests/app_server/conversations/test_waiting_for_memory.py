@@ -76,7 +76,7 @@ async def test_many_waiting_starts_of_one_user_do_not_keep_others_from_the_line(
 
     async def all_wait() -> bool:
         details = [(await home.task(task["id"]))["detail"] or "" for task in mine]
-        return all("in line" in detail for detail in details)
+        return all("in the queue" in detail for detail in details)
 
     await eventually(all_wait)
     async with client_of(home.config, await home.key_of(Role.MEMBER)) as other:
@@ -131,7 +131,7 @@ async def waiting_texts(home: Home, conversation_id: str) -> list[str]:
     return [message["content"][0]["text"] for message in reply.json()]
 
 
-async def test_a_message_to_a_sleeping_sandbox_waits_in_line_across_restarts_and_is_delivered(
+async def test_a_message_to_a_sleeping_sandbox_stays_queued_over_restarts_and_is_delivered(
     home: Home, scripted_llm: ScriptedLLM
 ) -> None:
     sleeper, awake = await asleep_without_room(home, scripted_llm)

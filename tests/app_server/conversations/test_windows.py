@@ -175,10 +175,11 @@ async def test_large_parts_are_references_in_rows_replies_and_frames(feed: Feed)
     assert (missing.status_code, missing.json()["code"]) == (404, "blob_not_found")
 
     whole = seen(1)["event"]
-    assert (await client.get(f"{url}/search")).json()["items"] == [live["event"]]
-    assert (await client.get(f"{url}/search", params={"full": True})).json()["items"] == [whole]
-    assert (await client.get(url, params={"id": whole["id"], "full": True})).json() == [whole]
-    assert (await client.get(url, params={"id": whole["id"]})).json() == [live["event"]]
+    # A client that does not ask for references gets complete events, as in the protocol.
+    assert (await client.get(f"{url}/search")).json()["items"] == [whole]
+    assert (await client.get(f"{url}/search", params={"full": False})).json()["items"] == [live["event"]]
+    assert (await client.get(url, params={"id": whole["id"]})).json() == [whole]
+    assert (await client.get(url, params={"id": whole["id"], "full": False})).json() == [live["event"]]
 
     assert (await feed.report(seen(1))).json() == {"acknowledged_seq": 1}
     async with feed.home.database.read() as session:
@@ -197,5 +198,5 @@ async def test_a_conversation_with_large_parts_is_exported_and_imported_exactly(
         with zipfile.ZipFile(io.BytesIO(export.content)) as archive:
             [name] = [name for name in archive.namelist() if name.startswith("event_")]
             assert json.loads(archive.read(name)) == said["event"]
-    [shown] = (await client.get(f"/api/v1/conversation/{copy}/events/search")).json()["items"]
+    [shown] = (await client.get(f"/api/v1/conversation/{copy}/events/search?full=false")).json()["items"]
     assert copy in shown["llm_message"]["content"][1]["image_urls"][0]

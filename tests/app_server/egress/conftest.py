@@ -140,7 +140,7 @@ async def upstream() -> Upstream:
 async def way_out(app: App, owner: User, tmp_path: Path, upstream: Upstream) -> AsyncIterator[WayOut]:
     sandbox_id = await a_sandbox(app, owner)
     authority = Authority(tmp_path)
-    with socket.socket() as listener:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         async with open_way_out(app, sandbox_id, authority, listener, upstream) as way_out:
             relay = EgressRelay(f"http://127.0.0.1:{way_out.port}", lambda: KEY)

@@ -61,7 +61,7 @@ def test_what_an_administrator_names_may_be_called() -> None:
     assert is_refused("corp.test", "192.168.0.9", named)
 
 
-def test_nobody_opens_what_tells_a_machine_its_credentials() -> None:
+def test_metadata_services_of_machines_cannot_be_allowed() -> None:
     named = parse_named(["0.0.0.0/0", "::/0", "*.test"])
 
     assert is_refused("metadata.test", "169.254.169.254", named)

@@ -42,7 +42,7 @@ async def test_a_refusal_is_shown_once_for_each_host_until_it_is_answered(
 
 
 @pytest.mark.parametrize("host", ["10.1.2.3", "169.254.169.254", "[fd00::1]"])
-async def test_nobody_is_asked_to_allow_an_address_that_their_word_does_not_open(
+async def test_users_are_asked_only_about_addresses_that_they_can_allow(
     way_out: WayOut, client: httpx.AsyncClient, host: str
 ) -> None:
     assert "leads to a private address" in await way_out.curl("-g", f"http://{host}/")
@@ -101,7 +101,7 @@ async def test_settings_hold_at_once_and_are_kept(way_out: WayOut, client: httpx
 
 
 @pytest.mark.parametrize("host", ["", "http://a.test", "127.1", "*", "a.test:99999"])
-async def test_what_is_no_host_is_not_saved(client: httpx.AsyncClient, host: str) -> None:
+async def test_an_invalid_host_is_not_saved(client: httpx.AsyncClient, host: str) -> None:
     assert_problem(await client.put(SETTINGS, json={"mode": None, "hosts": [host]}), 422, "validation_failed")
 
 

@@ -145,7 +145,7 @@ async def test_a_host_that_repeats_it_does_not_show_it(
     assert change(TOKEN)[4:-4] not in said
 
 
-async def test_nobody_traces_it(way_out: WayOut, client: httpx.AsyncClient) -> None:
+async def test_trace_requests_are_refused(way_out: WayOut, client: httpx.AsyncClient) -> None:
     await give(client)
     async with echoing(way_out) as site:
         said = await curl(way_out, "-i", "-X", "TRACE", f"https://{HOST}/")
@@ -276,7 +276,7 @@ async def test_a_host_without_a_good_certificate_gets_nothing(
     assert await way_out.reasons() == [(HOST, "bad_certificate")]
 
 
-async def test_who_does_not_trust_the_proxy_is_written_down(
+async def test_programs_that_do_not_trust_the_proxy_are_recorded(
     way_out: WayOut, client: httpx.AsyncClient
 ) -> None:
     await give(client)

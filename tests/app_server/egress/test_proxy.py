@@ -58,7 +58,7 @@ async def test_plain_http_goes_through_with_one_connection_for_several_requests(
     await eventually(partial(way_out.has_sent, 300_000))
 
 
-async def test_a_host_that_is_not_listed_is_refused_before_anybody_asks_for_its_address(
+async def test_an_unlisted_host_is_refused_before_its_address_is_looked_up(
     way_out: WayOut,
 ) -> None:
     tunnel = await way_out.curl("-v", "https://elsewhere.test/")
@@ -197,7 +197,7 @@ async def test_ports_are_those_of_the_web_unless_one_is_named(way_out: WayOut) -
 
 
 @pytest.mark.parametrize("key", [None, "", "another-key"])
-async def test_nobody_passes_without_the_key_of_a_sandbox(way_out: WayOut, key: str | None) -> None:
+async def test_requests_without_the_key_of_a_sandbox_are_refused(way_out: WayOut, key: str | None) -> None:
     said = await way_out.raw("CONNECT allowed.test:443 HTTP/1.1", "Host: allowed.test", key=key)
 
     assert said.startswith(b"HTTP/1.1 407 ")
@@ -246,7 +246,7 @@ async def test_a_host_that_does_not_answer_in_http_is_said_to_have_broken_off(
     answer = await way_out.curl("-i", "http://allowed.test/")
     server.close()
 
-    assert "502 Slipway: the other side broke off" in answer
+    assert "502 Slipway: the host closed the connection" in answer
     assert "X-Slipway-Egress: broken_answer" in answer
 
 

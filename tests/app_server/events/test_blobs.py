@@ -90,7 +90,7 @@ def test_a_reader_of_the_protocol_finds_an_address_and_both_ends_of_a_text() -> 
     ],
     ids=["as-long-as-allowed", "said", "no-base64", "no-image", "elsewhere", "called", "odd"],
 )
-def test_what_is_no_large_output_or_image_stays_in_the_event(given: dict[str, Any]) -> None:
+def test_small_outputs_and_texts_stay_in_the_event(given: dict[str, Any]) -> None:
     reported = frame(given)
     kept = reported.keep(CONVERSATION)
     assert (kept.body, kept.references, kept.blobs) == (reported.body, [], [])

@@ -152,7 +152,7 @@ async def test_workers_are_reached_in_both_forms(
     assert_problem(refused, 422, "validation_failed")
 
 
-async def test_a_link_to_vs_code_says_how_to_get_it_where_there_is_none(
+async def test_a_link_to_a_missing_vs_code_says_how_to_install_it(
     client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
 ) -> None:
     url = (await exposed(client, sandbox))["VSCODE"]

@@ -37,7 +37,7 @@ async def test_a_link_ends_and_none_opens_nothing(
     assert_problem(await visitor.post("/counted", headers=foreign), 403, "origin_not_allowed")
 
 
-async def test_what_else_listens_on_this_machine_is_none_of_the_sandbox(
+async def test_other_ports_of_this_machine_are_not_ports_of_the_sandbox(
     app: App, client: httpx.AsyncClient, anonymous: httpx.AsyncClient, sandbox: RunningSandbox
 ) -> None:
     async with listening(app.inner) as strange:
@@ -51,7 +51,7 @@ async def test_what_else_listens_on_this_machine_is_none_of_the_sandbox(
             assert_problem(await anonymous.get("/health", headers=headers), 502, "port_not_listening")
 
 
-async def test_links_lead_where_whoever_asked_can_follow(
+async def test_links_lead_to_an_address_that_the_caller_can_reach(
     app: App, client: httpx.AsyncClient, sandbox: RunningSandbox
 ) -> None:
     named = urlsplit(await link(client, sandbox.id, name="VSCODE"))

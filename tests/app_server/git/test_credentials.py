@@ -33,7 +33,7 @@ async def test_tokens_go_in_encrypted_and_never_come_out(app: App, client: httpx
         "id": "", "host": "github.com", "provider": "github", "has_stated_provider": False,
         "api_url": None, "username": None, "push_scope": "own", "updated_at": "",
         "is_signed_in": False, "installation_id": None, "scopes": None, "expires_at": None,
-        "needs_reconnect": False,
+        "needs_reconnect": False, "certificate_authorities": None,
     }  # fmt: skip
     assert (await client.get(ROUTE)).json() == [reply.json()]
     async with app.database.read() as session:

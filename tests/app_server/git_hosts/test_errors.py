@@ -299,7 +299,7 @@ async def test_answers_that_are_too_long_are_not_read() -> None:
     assert (error.code, "too long" in error.detail) == ("git_host_failed", True)
 
 
-async def test_what_may_be_missing_is_none() -> None:
+async def test_missing_optional_fields_are_none() -> None:
     assert await connected(lambda _request: httpx.Response(404, json={})).find("/x") is None
 
 

@@ -153,7 +153,7 @@ async def test_branches_are_found_by_any_part_of_their_name(host: Host) -> None:
     assert host.contract.seen[2].values["ref"] == "heads/fix/ä"
 
 
-async def test_branches_of_an_empty_repository_are_none(host: Host) -> None:
+async def test_an_empty_repository_has_no_branches(host: Host) -> None:
     host.reply(200, [])
     assert (await host.client.branches(NAME, "fix")).items == ()
 

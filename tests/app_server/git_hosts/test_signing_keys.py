@@ -1,6 +1,7 @@
 """The signing key is added to the user's account at GitHub and GitLab.
 
-The documents of both hosts that the other tests use lack this call, so its form is checked here.
+The documents of both hosts that the other tests use lack this call, so its form is checked here. The same is
+true of the addresses at GitLab and Forgejo.
 """
 
 from typing import Any
@@ -65,3 +66,58 @@ async def test_the_key_is_added_once_and_a_missing_scope_is_named(
     assert asked[3] == ("/api/v4/user/keys", {"title": title, "key": key, "usage_type": "signing"})
     log = (await client.get("/api/v1/audit-log", params={"action": "commit_signing.changed"})).json()["items"]
     assert ["added_at" in entry["details"] for entry in log] == [True] * 4 + [False]
+
+
+async def test_an_address_that_the_account_has_not_verified_is_found(
+    app: App, client: httpx.AsyncClient
+) -> None:
+    people: dict[str, tuple[int, Any]] = {}
+
+    async def host(scope: Any, receive: Any, send: Any) -> None:
+        del receive
+        status, body = people[scope["path"]]
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": orjson.dumps(body)})
+
+    def listed(*addresses: tuple[str, bool]) -> tuple[int, Any]:
+        return 200, [
+            {"email": one, "verified": is_verified, "confirmed_at": "2026-11-01" if is_verified else None}
+            for one, is_verified in addresses
+        ]
+
+    async with listening(host) as url:
+
+        async def is_verified(provider: str, address: str) -> bool | None:
+            own = {"git_user_name": "Ada", "git_user_email": address}
+            (await client.post("/api/v1/settings", json=own)).raise_for_status()
+            saved = {"provider_tokens": {provider: {"token": f"token-{provider}", "host": url}}}
+            (await client.post("/api/v1/secrets/git-providers", json=saved)).raise_for_status()
+            reply = await client.get(f"{SIGNING}/hosts/address", params={"host": url})
+            assert reply.json()["address"] == address, reply.text
+            found: bool | None = reply.json()["is_verified"]
+            return found
+
+        asked = {"host": url}
+        missing = await client.get(f"{SIGNING}/hosts/address", params=asked)
+        assert_problem(missing, 409, "commit_identity_missing")
+
+        people["/api/v3/user"] = 200, {"id": 7, "login": "Ada"}
+        people["/api/v3/user/emails"] = listed(("Ada@Example.org", True), ("new@example.org", False))
+        assert await is_verified("github", "ada@example.org") is True
+        assert await is_verified("github", "7+ada@users.noreply.github.com") is True
+        assert await is_verified("github", "new@example.org") is False
+        people["/api/v3/user/emails"] = 404, {"message": "Not Found"}
+        assert await is_verified("github", "new@example.org") is None
+
+        confirmed = {"confirmed_at": "2026-11-01", "commit_email": "7-ada@users.noreply.git.example"}
+        people["/api/v4/user"] = 200, {"id": 7, "username": "ada", "email": "ada@example.org", **confirmed}
+        people["/api/v4/user/emails"] = listed(("second@example.org", True), ("new@example.org", False))
+        assert await is_verified("gitlab", "second@example.org") is True
+        assert await is_verified("gitlab", "ada@example.org") is True
+        assert await is_verified("gitlab", "new@example.org") is False
+
+        people["/api/v1/user/emails"] = listed(("ada@example.org", True), ("new@example.org", False))
+        assert await is_verified("forgejo", "ada@example.org") is True
+        assert await is_verified("forgejo", "new@example.org") is False
+        assert await is_verified("azure_devops", "ada@example.org") is None

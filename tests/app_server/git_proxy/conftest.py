@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import pytest
@@ -61,7 +62,7 @@ class Sandbox:
     key: str = KEY
 
     def url(self, name: str = "team/harbour") -> str:
-        return f"{self.inner_url}/git/{self.host.origin.removeprefix('http://')}/{name}.git"
+        return f"{self.inner_url}/git/{urlsplit(self.host.origin).netloc}/{name}.git"
 
     async def git(self, *arguments: str, directory: Path | None = None) -> Ended:
         process = await self.start_git(*arguments, directory=directory)
@@ -119,9 +120,16 @@ class Sandbox:
             rows: list[GitPush] = list(await pushes.list_pushes(session, self.id))
         return [(row.ref, row.outcome.value, row.reason) for row in reversed(rows)]
 
-    async def allow(self, *, token: str = CANARY, scope: PushScope = PushScope.OWN) -> None:
+    async def allow(
+        self, *, token: str = CANARY, scope: PushScope = PushScope.OWN, authorities: str | None = None
+    ) -> None:
         given = SaveGitCredential.model_validate(
-            {"host": self.host.origin, "token": token, "push_scope": scope}
+            {
+                "host": self.host.origin,
+                "token": token,
+                "push_scope": scope,
+                "certificate_authorities": authorities,
+            }
         )
         async with self.app.database.session() as session:
             await save_credential(session, self.app.state["cipher"], self.owner.id, given)

@@ -97,7 +97,7 @@ async def test_a_client_that_tries_the_door_asks_for_nothing() -> None:
         listed(*(line(f"refs/heads/{number}") for number in range(MAX_COMMANDS + 1))),
     ],
 )
-async def test_what_is_none_is_refused(body: bytes) -> None:
+async def test_invalid_commands_are_refused(body: bytes) -> None:
     with pytest.raises(ProtocolError):
         await read(body)
 

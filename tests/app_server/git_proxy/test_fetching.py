@@ -60,7 +60,7 @@ async def test_other_repositories_are_refused_in_words(sandbox: Sandbox, host: G
 async def test_without_the_key_nothing_is_there(sandbox: Sandbox, host: GitHost, key: str) -> None:
     sandbox.key = key
     done = await sandbox.git("ls-remote", sandbox.url(), directory=sandbox.directory)
-    assert "remote error: This sandbox's key does not hold" in done.output
+    assert "remote error: The key of this sandbox is wrong" in done.output
     assert host.requests == []
 
 
@@ -128,7 +128,7 @@ async def test_a_repository_that_has_moved_on_its_host_is_followed(sandbox: Sand
 async def test_a_sign_in_page_is_no_repository(sandbox: Sandbox, host: GitHost) -> None:
     host.redirects["/team/harbour.git/info/refs"] = "/team/other.git/HEAD"
     done = await sandbox.git("ls-remote", sandbox.url(), directory=sandbox.directory)
-    assert "redirects to a page that is no git repository" in done.output
+    assert "redirects to a page that is not a git repository" in done.output
 
 
 async def test_a_host_that_breaks_off_fails_the_fetch_and_nothing_hangs(

@@ -94,7 +94,7 @@ async def test_a_ticket_is_for_its_sandbox_its_action_and_an_hour(
     ):
         refused = await call
         assert refused.status_code == 403
-        assert "does not hold" in refused.json()["message"]
+        assert "is not valid" in refused.json()["message"]
     monkeypatch.setattr("app_server.git_proxy.large_files.time.time", lambda: ticket.ends_at + 1)
     assert (await git_lfs.get(href)).status_code == 403
     assert [one.method for one in host.requests] == ["POST"]
@@ -136,7 +136,7 @@ async def test_refusals_of_the_host_are_told_in_words(sandbox: Sandbox, git_lfs:
     assert refused.headers["content-type"] == "application/vnd.git-lfs+json"
     assert "does not accept the user's token" in refused.json()["message"]
     git_lfs.headers["X-Session-API-Key"] = "wrong"
-    assert "key does not hold" in (await asked(git_lfs, "download", FILE)).json()["message"]
+    assert "key of this sandbox is wrong" in (await asked(git_lfs, "download", FILE)).json()["message"]
 
 
 async def test_other_repositories_have_no_files_here(sandbox: Sandbox, host: GitHost) -> None:

@@ -47,7 +47,7 @@ async def test_a_new_branch_is_pushed_changed_forced_and_deleted(sandbox: Sandbo
         ("HEAD:refs/for/main", "agents may not push anything but branches"),
     ],
 )
-async def test_what_is_not_its_own_is_refused_with_the_reason(
+async def test_a_push_that_is_not_allowed_is_refused_with_the_reason(
     sandbox: Sandbox, host: GitHost, refspec: str, reason: str
 ) -> None:
     git(host.bare(HARBOUR), "branch", "theirs", "main")
@@ -159,7 +159,7 @@ async def test_a_client_that_is_killed_in_mid_push_leaves_nothing_behind(
     assert [(ref, outcome) for ref, outcome, _ in await sandbox.record()] == [("refs/heads/large", "unknown")]
 
 
-async def test_the_answer_is_recorded_also_when_nobody_hears_it(sandbox: Sandbox, host: GitHost) -> None:
+async def test_the_answer_is_recorded_even_if_the_client_has_left(sandbox: Sandbox, host: GitHost) -> None:
     await sandbox.clone()
     await sandbox.commit()
     begun, go_on = sandbox.directory / "begun", sandbox.directory / "go-on"

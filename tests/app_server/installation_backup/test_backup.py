@@ -118,9 +118,9 @@ def test_only_an_empty_home_is_filled(tmp_path: Path, home: Path) -> None:
     assert "exists already" in refusal(home, "backup", str(file))
     assert "is not empty" in refusal(home, "restore", str(file))
     assert "cannot be read: No such file" in refusal(tmp_path / "new", "restore", str(tmp_path / "nothing"))
-    assert "cannot lie in the home" in refusal(home, "backup", str(home / "backup"))
+    assert "cannot be written into the home" in refusal(home, "backup", str(home / "backup"))
     said = run(tmp_path / "new", "restore", str(file))
-    assert f"Process sandboxes go on only in {home}" in said
+    assert f"Process sandboxes continue only in {home}" in said
     left_out = {"server.lock", "server.json", "start-worker", "disks"}
     names = {path.name for path in home.iterdir()} - left_out
     assert {path.name for path in (tmp_path / "new").iterdir()} - left_out == names
@@ -159,7 +159,7 @@ def test_whatever_lies_in_a_workspace_is_copied_or_named(tmp_path: Path, home: P
     (workspace / "closed" / "file").write_text("kept to itself")
     (workspace / "closed").chmod(0)
     said = as_another_user(home, "backup", str(file))
-    assert "Not in it, since it cannot be read: sandboxes/one/closed" in said
+    assert "Left out, because it cannot be read: sandboxes/one/closed" in said
 
     as_another_user(new, "restore", str(file))
     restored = new / "sandboxes" / "one"
@@ -252,8 +252,8 @@ def of_a_newer_version(member: tarfile.TarInfo, content: bytes) -> tuple[tarfile
     [
         (flipped, "home/egress-authority.crt is not what was backed up"),
         (without_end, "its end is missing"),
-        (leading_out, "leads out of it"),
-        (through_a_link, "leads out of it"),
+        (leading_out, "has a path outside of it"),
+        (through_a_link, "has a path outside of it"),
         (a_device, "is a device or a pipe"),
         (of_a_newer_version, "newer version"),
     ],

@@ -37,7 +37,7 @@ async def test_they_reach_a_vendor_that_speaks_our_protocol(scripted_llm: Script
     assert b"bad team" in bytes(reply.body)
 
 
-async def test_headers_reach_a_vendor_with_a_protocol_of_its_own(scripted_llm: ScriptedLLM) -> None:
+async def test_headers_reach_a_vendor_with_another_protocol(scripted_llm: ScriptedLLM) -> None:
     scripted_llm.script(say("hi"), fail(400, error=f"bad team {CANARY}"))
     vendor = Translated("anthropic/claude-sonnet-4-5", scripted_llm.base_url.removesuffix("/v1"))
     budget = {"thinking": {"type": "enabled", "budget_tokens": 2048}}

@@ -102,7 +102,7 @@ async def test_only_administrators_see_and_set_limits(member: httpx.AsyncClient,
         assert_problem(reply, 403, "permission_missing")
 
 
-async def test_a_limit_for_everybody_holds_for_who_has_never_called(
+async def test_a_limit_for_everyone_applies_to_users_without_calls(
     client: httpx.AsyncClient, sandbox: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
     (await client.put(f"{LIMITS}/default", json={"limit": 0.10, "period": "day"})).raise_for_status()
@@ -111,7 +111,7 @@ async def test_a_limit_for_everybody_holds_for_who_has_never_called(
     assert len(scripted_llm.requests) == 1
 
 
-async def test_a_limit_for_everybody_holds_at_once_for_who_has_called_before(
+async def test_a_limit_for_everyone_applies_at_once_to_users_with_earlier_calls(
     client: httpx.AsyncClient, ada: httpx.AsyncClient, sandbox: httpx.AsyncClient, user: User
 ) -> None:
     (await sandbox.post(VENDOR, json=ASK)).raise_for_status()
@@ -136,7 +136,7 @@ async def test_a_limit_for_everybody_holds_at_once_for_who_has_called_before(
     (await sandbox.post(VENDOR, json=ASK)).raise_for_status()
 
 
-async def test_of_two_limits_the_lower_one_counts_whoever_has_set_it(
+async def test_the_lower_of_two_limits_counts(
     client: httpx.AsyncClient, ada: httpx.AsyncClient, sandbox: httpx.AsyncClient, user: User
 ) -> None:
     (await client.put(f"{LIMITS}/users/{user.id}", json={"limit": 0.20})).raise_for_status()
@@ -154,7 +154,7 @@ async def test_of_two_limits_the_lower_one_counts_whoever_has_set_it(
     assert await is_refused_with("llm_administrator_limit_reached")
 
 
-async def test_a_users_limit_stands_apart_from_everybodys_until_it_is_taken_away(
+async def test_a_users_limit_replaces_the_default_limit_until_it_is_removed(
     client: httpx.AsyncClient, ada: httpx.AsyncClient, user: User
 ) -> None:
     (await client.put(f"{LIMITS}/default", json={"limit": 5, "period": "day"})).raise_for_status()

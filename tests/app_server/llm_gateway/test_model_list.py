@@ -55,7 +55,7 @@ async def test_the_stored_key_is_used_at_its_own_address_alone(client: httpx.Asy
     assert_problem(elsewhere, 502, "model_list_refused")
 
 
-async def test_what_is_no_list_is_a_problem(client: httpx.AsyncClient) -> None:
+async def test_a_reply_that_is_not_a_list_of_models_is_a_problem(client: httpx.AsyncClient) -> None:
     async with listening(SERVER) as url:
         page = await client.post(LIST, json={"base_url": f"{url}/v1", "api_key": "page"})
         odd = await client.post(LIST, json={"base_url": f"{url}/v1", "api_key": "odd"})

@@ -12,6 +12,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
+from agent_runtime.secrets.masking import MASK, Masker
 from agent_runtime.server.outgoing.git_relay import GitRelay
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.start.tasks import new_stages
@@ -135,6 +136,24 @@ async def test_the_package_of_anthropic_calls_a_tool_and_shows_an_image(
     assert sent_result == {"role": "tool", "tool_call_id": asked.id, "content": "a boat"}
     assert shown["content"][1]["image_url"]["url"] == f"data:image/png;base64,{PIXEL}"
     assert two["tool_choice"] == "required"
+
+
+async def test_secrets_of_the_conversation_do_not_reach_the_vendor(
+    program: Program, scripted_llm: ScriptedLLM
+) -> None:
+    masker = Masker()
+    masker.learn(["deploy-key-0451"])
+    said = "The log says deploy-key-0451."
+    messages: Any = [{"role": "user", "content": said}]
+    scripted_llm.script(*(say("hidden") for _ in range(3)))
+    await program.openai.chat.completions.create(model="any", messages=messages)
+    await program.openai.responses.create(model="any", input=said)
+    async with program.anthropic.messages.stream(model="any", max_tokens=9, messages=messages) as stream:
+        assert (await stream.get_final_message()).content
+    chat, responses, translated = (request.body for request in scripted_llm.requests)
+    hidden = f"The log says {MASK}."
+    assert chat["messages"] == translated["messages"] == [{"role": "user", "content": hidden}]
+    assert responses["input"] == hidden
 
 
 async def test_streams_of_anthropic_are_understood_and_paid_for(

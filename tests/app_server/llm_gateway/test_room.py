@@ -37,7 +37,7 @@ def large() -> bytes:
     return b'{"messages": [], "x": "' + b"y" * LARGE_BYTES + b'"}'
 
 
-async def test_who_does_not_say_who_it_is_sends_no_body(app: App) -> None:
+async def test_the_body_of_an_anonymous_call_is_not_read(app: App) -> None:
     sent: list[Any] = []
 
     async def receive() -> Message:
@@ -92,7 +92,7 @@ async def test_a_user_with_many_sandboxes_leaves_others_their_calls() -> None:
     await room.enter(uuid4(), member)
 
 
-async def test_a_call_that_finds_no_place_of_its_user_gives_back_that_of_its_sandbox() -> None:
+async def test_a_call_over_the_users_limit_gives_back_the_slot_of_its_sandbox() -> None:
     room, sandbox_id = CallCapacity(calls_of_a_sandbox=1, calls_of_a_user=1, wait_seconds=0.05), uuid4()
     elsewhere = await room.enter(uuid4(), USER)
     with pytest.raises(TooManyRequests):
@@ -127,9 +127,8 @@ async def test_a_place_is_kept_until_the_reply_has_ended() -> None:
         return {"type": "http.disconnect"}
 
     await reply({"type": "http"}, ignored, ignored)
-    place = await room.enter(sandbox_id, USER)
     with pytest.raises(KeyError):
-        async with place.unless_left():
+        async with room.slot(sandbox_id, USER, None):
             raise KeyError
     await room.enter(sandbox_id, USER)
 

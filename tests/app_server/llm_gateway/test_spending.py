@@ -167,7 +167,7 @@ async def test_a_reply_that_breaks_off_is_estimated(
     assert await _spent(client) > 0
 
 
-async def test_a_caller_who_is_gone_before_the_reply_begins_holds_no_reservation(
+async def test_a_caller_that_leaves_before_the_reply_begins_keeps_no_reservation(
     app: App, client: httpx.AsyncClient, vendor: ScriptedLLM, payer: Payer
 ) -> None:
     (await client.put(LIMIT, json={"limit": 100.0})).raise_for_status()

@@ -108,7 +108,7 @@ async def test_an_address_where_nothing_answers_is_named() -> None:
     assert "127.0.0.1" in failed.value.detail
 
 
-async def test_a_model_nobody_knows_is_refused() -> None:
+async def test_an_unknown_model_is_refused() -> None:
     reply = await translate(
         Translated("no-such-model", None), ASK, api_key=None, timeout_seconds=PATIENCE_SECONDS
     )

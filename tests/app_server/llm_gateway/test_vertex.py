@@ -146,8 +146,8 @@ async def test_without_a_key_the_identity_of_the_machine_is_not_used(
 @pytest.mark.parametrize(
     ("key", "what"),
     [
-        ("sk-123", "is no JSON"),
-        ("/etc/passwd", "is no JSON"),
+        ("sk-123", "is not JSON"),
+        ("/etc/passwd", "is not JSON"),
         ('{"type": "external_account"}', "is not of the type service_account"),
         ("[1]", "is not of the type service_account"),
         ('{"type": "service_account", "project_id": 3}', "has no project_id"),

@@ -83,7 +83,7 @@ async def test_a_restart_between_two_statements_is_never_a_crash(
     await other.close()
 
 
-async def test_one_that_stands_still_holds_no_request_for_ever(
+async def test_a_database_that_hangs_does_not_block_requests_forever(
     client: httpx.AsyncClient, proxy: OutageProxy, impatient: Database
 ) -> None:
     async def is_ready() -> bool:

@@ -35,6 +35,8 @@ OPEN = frozenset(
         "GET /api/v1/sign-in/saml/{name}",
         "GET /api/v1/sign-in/saml/{name}/metadata",
         "POST /api/v1/sign-in/saml/{name}/acs",
+        "GET /api/v1/sign-in/saml/{name}/slo",
+        "POST /api/v1/sign-in/saml/{name}/slo",
         "GET /api/v1/sign-in/saml/{name}/complete",
         # A terminal asks for a code, and for a key when its user has confirmed it; see docs/accounts.md.
         "POST /oauth/device/authorize",
@@ -148,6 +150,7 @@ async def test_a_foreign_conversation_is_in_no_list(
             "id": conversation_id.hex,
             "sandbox_id__eq": conversation_id.hex,
             "model": "openai/any",
+            "repository": "acme/any",
         }
         reply = await member.get(path, params=params)
         assert reply.status_code == 200, reply.text

@@ -19,7 +19,7 @@ def test_a_record_is_one_line_with_its_fields() -> None:
 
 
 @pytest.mark.parametrize("forged", ["a\nb", "a\r\nb", "a\u2028b", "a\x1b[31mb"])
-def test_nobody_can_forge_a_second_line(forged: str) -> None:
+def test_input_cannot_forge_a_second_line(forged: str) -> None:
     for line in (_formatted(forged), _formatted("x", field=forged)):
         assert len(line.splitlines()) == 1
         assert "\x1b" not in line

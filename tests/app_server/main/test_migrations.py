@@ -15,9 +15,12 @@ from app_server.conversations.log.message_texts import with_words
 from app_server.conversations.models import Conversation
 from app_server.core.database import Base, Database, now
 from app_server.core.migrations import MIGRATIONS, alembic_config, is_current, migrate, newest_revision
+from app_server.events import matches
+from app_server.events.log import EventFilter
 from app_server.events.models import StoredEvent
 from app_server.settings.models import LLMProfile
 from app_server.teams.models import Team, TeamMember
+from app_server.teams.repositories.models import TeamRepository
 from app_server.users.models import ApiKey, Role, User
 from app_server.users.organisations import find_organisation
 
@@ -88,6 +91,7 @@ async def test_messages_from_before_the_search_are_found(empty_database_url: str
         assert wanted is not None
         async with database.read() as session:
             assert list(await session.scalars(wanted)) == [conversation_id]
+            assert await matches.count(session, conversation_id, "repair cran", EventFilter()) == 1
     finally:
         await database.close()
 
@@ -99,7 +103,7 @@ async def test_people_teams_and_keys_of_before_are_in_the_default_organisation(
     database = Database(empty_database_url)
     try:
         await migrate(database)
-        await _step(database, "add_names_of_web_sessions")
+        await _step(database, "add_team_repositories")
         ada, key, team, profile = uuid4(), uuid4(), uuid4(), uuid4()
         async with database.session() as session:
             person = {"id": ada, "name": "Ada", "role": Role.ADMIN, "created_at": now()}
@@ -108,6 +112,8 @@ async def test_people_teams_and_keys_of_before_are_in_the_default_organisation(
             await _insert(session, ApiKey, id=key, scopes=["read", "administer"], **of_ada)
             await _insert(session, Team, id=team, name="Core", name_key="core", created_at=now())
             await _insert(session, TeamMember, team_id=team, user_id=ada, created_at=now())
+            entry = {"key": "github.com/acme/shop", "name": "github.com/acme/shop", "created_at": now()}
+            await _insert(session, TeamRepository, team_id=team, **entry)
             shared = {"id": profile, "user_id": ada, "name": "fast", "model": "x", "is_active": False}
             shared |= {"is_shared": True, "created_at": now(), "updated_at": now()}
             await _insert(session, LLMProfile, **shared)
@@ -119,8 +125,10 @@ async def test_people_teams_and_keys_of_before_are_in_the_default_organisation(
             assert (await session.get_one(LLMProfile, profile)).shared_in == found.organisation_id
             assert (await session.get_one(ApiKey, key)).scopes == ["read", "administer", "installation"]
             assert await session.get(TeamMember, (team, ada)) is not None
+            place = (found.organisation_id, "github.com/acme/shop")
+            assert (await session.get_one(TeamRepository, place)).team_id == team
             assert (await find_organisation(session, found.organisation_id)).is_default
-        await _step(database, "add_names_of_web_sessions")
+        await _step(database, "add_team_repositories")
         async with database.read() as session:
             keys = table("api_keys", column("scopes", ApiKey.__table__.c.scopes.type))
             assert (await session.execute(select(keys))).all() == [(["read", "administer"],)]
@@ -149,8 +157,10 @@ def test_the_newest_file_is_the_last_revision() -> None:
 
 
 def _is_of_models(name: str | None, kind: str, _parents: object) -> bool:
-    # The words of messages: a virtual table of SQLite with its inner tables, an index of PostgreSQL.
-    return kind not in {"table", "index"} or "message_texts_words" not in (name or "")
+    # The words of messages and of events: virtual tables of SQLite with their inner tables, and an index of
+    # PostgreSQL.
+    own = ("message_texts_words", "event_words_index", "ix_event_words_words")
+    return kind not in {"table", "index"} or not (name or "").startswith(("ix_message_texts_words", *own))
 
 
 def _differences(connection: Connection) -> list[object]:

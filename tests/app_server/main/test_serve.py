@@ -147,7 +147,7 @@ def test_a_signal_ends_it_cleanly(server: Server, number: int) -> None:
     assert "Traceback" not in server.process.stderr.read()
 
 
-def test_sandboxes_have_a_listener_of_their_own(lasting: Server) -> None:
+def test_sandboxes_have_a_separate_listener(lasting: Server) -> None:
     assert get(f"http://127.0.0.1:{lasting.inner_port}/health").json() == {"status": "ok"}
     assert get(f"http://127.0.0.1:{lasting.inner_port}/api/v1/users/me").status_code == 404
 
@@ -225,7 +225,7 @@ def test_a_second_start_keeps_users_and_sessions(tmp_path: Path) -> None:
             assert browser.get(f"{second.url}/api/v1/users/me").json() == me
 
 
-def test_a_link_is_printed_until_somebody_has_signed_in(tmp_path: Path) -> None:
+def test_a_link_is_printed_until_the_first_sign_in(tmp_path: Path) -> None:
     with serving(tmp_path / "home") as unused:
         assert unused.stop() == 0
     with serving(tmp_path / "home") as second, signed_in(second):

@@ -160,7 +160,7 @@ async def test_what_no_approval_can_be_is_not_kept(reports: Reports, client: htt
     assert await reports.known() == {}
 
 
-async def test_nobody_is_bound_by_what_others_have_approved(app: App, reports: Reports) -> None:
+async def test_approvals_do_not_apply_to_other_users(app: App, reports: Reports) -> None:
     async with app.database.session() as session:
         other = await create_user(session, name="Somebody", role=Role.MEMBER)
     await reports.say({"mcp_approved": APPROVED})

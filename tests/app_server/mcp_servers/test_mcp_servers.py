@@ -109,7 +109,7 @@ async def test_values_of_variables_go_to_no_host_that_they_were_not_given_for(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"env_hosts": {"OTHER": ["api.example.org"]}}, "no variable"),
+        ({"env_hosts": {"OTHER": ["api.example.org"]}}, "not a variable"),
         ({"env_hosts": {"TOKEN": ["*.example.org"]}}, "in full"),
         ({"env_hosts": {"TOKEN": ["a b"]}}, "host"),
         ({"env": {"TOKEN": "short"}, "env_hosts": {"TOKEN": ["api.example.org"]}}, "at least 8 characters"),

@@ -178,9 +178,7 @@ async def test_too_many_sign_ins_end_the_oldest(door: Door) -> None:
     assert [reply.status_code for reply in replies[1:]] == [200] * MAX_SIGN_INS
 
 
-async def test_a_token_that_has_expired_is_renewed_once_for_all_who_wait(
-    door: Door, guarded_url: str
-) -> None:
+async def test_an_expired_token_is_renewed_once_for_all_waiting_calls(door: Door, guarded_url: str) -> None:
     await door.connect()
     first, server_id = await door.grant(), (await door.row()).server_id
     await door.tamper(expires_at=1.0)

@@ -253,7 +253,9 @@ async def test_the_user_deletes_a_note_and_an_agent_may_make_it_anew(
     assert [(note["title"], note["text"]) for note in await notes(client)] == [("tests", "make test")]
 
 
-async def test_nobody_sees_anothers_notes(app: App, client: httpx.AsyncClient, reporters: Reporters) -> None:
+async def test_users_do_not_see_the_notes_of_other_users(
+    app: App, client: httpx.AsyncClient, reporters: Reporters
+) -> None:
     await (await reporters.make()).note(TESTS)
     (note,) = await notes(client)
     async with app.database.session() as session:

@@ -40,7 +40,7 @@ async def test_frames_arrive_in_order_at_each_watcher_of_the_channel(pair: tuple
                 assert [await subscription.next() for _ in frames] == frames
 
 
-async def test_what_stands_is_told_to_those_who_come_later(pair: tuple[PubSub, PubSub]) -> None:
+async def test_kept_messages_are_sent_to_later_subscribers(pair: tuple[PubSub, PubSub]) -> None:
     here, there = pair
     channel = uuid4()
     frames = [Frame("old", stands=True), Frame("new", stands=True), Frame("passing")]

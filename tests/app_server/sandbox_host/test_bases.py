@@ -67,7 +67,7 @@ def build(client: httpx.Client, dockerfile: str, **limits: Any) -> list[dict[str
     return [json.loads(line) for line in reply.text.splitlines()]
 
 
-def test_a_base_that_nobody_has_built_is_known_as_such(client: httpx.Client) -> None:
+def test_a_base_that_is_not_built_is_reported(client: httpx.Client) -> None:
     reply = client.get("/bases", params={"name": f"slipway-base:{uuid4().hex[:12]}"})
     assert reply.json() == {"image": None}
     assert_problem(client.get("/bases", params={"name": "--privileged"}), 422, "validation_failed")

@@ -56,7 +56,7 @@ def files_of(content: bytes) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("token", ["", "wrong"])
 @pytest.mark.parametrize("path", ["/info", "/sandboxes", f"/sandboxes/{UNKNOWN}/agent/health", "/none"])
-def test_nobody_gets_in_without_the_token(host: Host, token: str, path: str) -> None:
+def test_requests_without_the_token_are_refused(host: Host, token: str, path: str) -> None:
     with host.client(token) as stranger:
         assert_problem(stranger.get(path), 401, "not_authenticated")
     for place in ("tunnel", f"sandboxes/{uuid4()}/agent/sockets/events/{uuid4()}"):
@@ -114,7 +114,7 @@ def test_a_workspace_travels(host: Host, sandbox: str) -> None:
         assert_problem(client.get(f"{elsewhere}/workspace"), 503, "workspace_missing")
 
 
-def test_sandboxes_of_others_on_the_same_engine_are_none_of_its_business(
+def test_sandboxes_of_others_on_the_same_engine_are_left_alone(
     host: Host, sandbox: str, tmp_path: Path
 ) -> None:
     ports = {"SLIPWAY_SANDBOX_HOST_PORT": str(free_port()), "SLIPWAY_INNER_PORT": str(free_port())}

@@ -98,7 +98,7 @@ async def status_of(house: House, sandbox_id: UUID) -> SandboxStatus:
     return SandboxStatus(row.status)
 
 
-async def test_who_does_not_fit_waits_and_starts_when_another_is_deleted(house: House) -> None:
+async def test_a_sandbox_that_does_not_fit_waits_and_starts_when_another_is_deleted(house: House) -> None:
     make_room_for(house, 1)
     async with house.open_sandboxes() as sandboxes:
         first = await house.start(sandboxes)
@@ -108,8 +108,8 @@ async def test_who_does_not_fit_waits_and_starts_when_another_is_deleted(house: 
             under_way(sandboxes.bring_up(second, house.reports.append)) as next_one,
             under_way(sandboxes.bring_up(third, told.append)) as last_one,
         ):
-            await has_told(told, "Number 2 of 2 in line")
-            await has_told(house.reports, "Number 1 of 2 in line")
+            await has_told(told, "Number 2 of 2 in the queue")
+            await has_told(house.reports, "Number 1 of 2 in the queue")
             assert sandboxes.is_waiting(third)
             await sandboxes.delete(second)
             with pytest.raises(Exception, match="No such sandbox"):
@@ -155,7 +155,7 @@ async def test_another_users_start_does_not_wait_behind_all_of_ones(house: House
             under_way(sandboxes.bring_up(mine[1], house.reports.append)),
             under_way(sandboxes.bring_up(other, house.reports.append)) as theirs,
         ):
-            await has_told(house.reports, "Number 3 of 3 in line")
+            await has_told(house.reports, "Number 3 of 3 in the queue")
             await sandboxes.delete(first.id)
             await sandboxes.check()
 
@@ -195,7 +195,7 @@ async def test_a_message_to_a_sleeping_sandbox_is_told_when_there_is_no_room(
         with pytest.raises(Unavailable) as refusal:
             await sandboxes.wake(first.id)
         assert refusal.value.code == "sandbox_waits"
-        assert "Number 1 of 1 in line" in refusal.value.detail
+        assert "Number 1 of 1 in the queue" in refusal.value.detail
 
         await sandboxes.delete(second.id)
 
@@ -206,7 +206,7 @@ async def test_a_message_to_a_sleeping_sandbox_is_told_when_there_is_no_room(
         await eventually(is_up)
 
 
-async def test_one_that_can_never_fit_fails_with_what_to_change(house: House) -> None:
+async def test_a_sandbox_that_can_never_fit_fails_and_names_the_setting(house: House) -> None:
     make_room_for(house, 1, sandbox_memory_bytes=2 * ONE)
     async with house.open_sandboxes() as sandboxes:
         sandbox_id = await new_sandbox(house, sandboxes)
@@ -309,7 +309,7 @@ async def test_pooled_and_halted_containers_end_first_and_what_runs_is_taken_ove
         again = await successor.bring_up(running.id, docker_house.reports.append)
         assert await again.client.is_healthy(), "it was there already"
         async with under_way(successor.bring_up(asleep.id, docker_house.reports.append)) as waking:
-            await has_told(docker_house.reports, "Number 1 of 1 in line")
+            await has_told(docker_house.reports, "Number 1 of 1 in the queue")
             await successor.delete(running.id)
             await successor.check()
             assert await shell(await waking, "cat file") == "kept\n"

@@ -48,7 +48,7 @@ async def test_a_conversation_that_is_not_there_is_not_found(house: House) -> No
         assert refusal.value.code == "conversation_not_found"
 
 
-async def test_a_path_outside_the_workspace_is_the_fault_of_who_asked_for_it(house: House) -> None:
+async def test_a_path_outside_the_workspace_is_an_error_of_the_caller(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         running = await house.start(sandboxes)
         with pytest.raises(Forbidden) as refusal:
@@ -57,7 +57,7 @@ async def test_a_path_outside_the_workspace_is_the_fault_of_who_asked_for_it(hou
         assert refusal.value.code == "path_not_allowed"
 
 
-async def test_a_wrong_key_or_nobody_listening_is_an_agent_server_error(house: House) -> None:
+async def test_a_wrong_key_or_a_closed_port_is_an_agent_server_error(house: House) -> None:
     async with house.open_sandboxes() as sandboxes, httpx.AsyncClient(trust_env=False) as http:
         running = await house.start(sandboxes)
         wrong_key = AgentClient(http, running.client.url, "wrong")

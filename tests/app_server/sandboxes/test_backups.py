@@ -41,7 +41,7 @@ def at(position: int, sandboxes: Sandboxes) -> None:
     sandboxes.listen(position=tell)
 
 
-async def test_one_without_a_backup_waits_for_its_host(house: House) -> None:
+async def test_a_sandbox_without_a_backup_waits_for_its_host(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(7, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -56,7 +56,9 @@ async def test_one_without_a_backup_waits_for_its_host(house: House) -> None:
         assert row.status == SandboxStatus.MISSING
 
 
-async def test_one_whose_log_went_on_after_the_backup_leaves_a_snapshot_of_its_files(house: House) -> None:
+async def test_a_sandbox_whose_log_is_newer_than_its_backup_leaves_a_snapshot_of_its_files(
+    house: House,
+) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(8, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -73,7 +75,7 @@ async def test_one_whose_log_went_on_after_the_backup_leaves_a_snapshot_of_its_f
         assert name.startswith("Backup of")
 
 
-async def test_one_with_a_current_backup_begins_from_it(house: House) -> None:
+async def test_a_sandbox_with_a_current_backup_starts_from_it(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(7, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -90,7 +92,7 @@ async def test_one_with_a_current_backup_begins_from_it(house: House) -> None:
         assert file.name.startswith(backup.id.hex), "one backup is kept"
 
 
-async def test_with_its_users_word_one_whose_log_went_on_begins_from_its_backup(house: House) -> None:
+async def test_with_the_users_consent_a_sandbox_with_a_newer_log_starts_from_its_backup(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         at(9, sandboxes)
         sandbox = await house.start(sandboxes)
@@ -128,7 +130,7 @@ async def test_what_its_lost_host_still_has_to_say_is_refused_once_it_goes_on_el
         assert await again.client.is_healthy()
 
 
-async def test_nobody_finds_it_before_its_logs_are_caught_up_and_a_start_cut_off_in_that_is_repeated(
+async def test_it_is_found_only_after_its_logs_are_restored_and_an_interrupted_start_is_repeated(
     house: House,
 ) -> None:
     async with house.open_sandboxes() as sandboxes:

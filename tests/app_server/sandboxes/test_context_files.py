@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_read_is_an_error(context: Path) -> None:
         pack(context, context / "nowhere", io.BytesIO())
 
 
-def test_who_unpacks_it_finds_the_same_digest(context: Path) -> None:
+def test_the_unpacked_files_have_the_same_digest(context: Path) -> None:
     (context / os.fsdecode(b"caf\xe9")).write_text("x")
     (context / ("long" * 60)).write_text("y")
     (context / "tool.sh").chmod(0o4755)
@@ -181,7 +181,7 @@ def test_who_unpacks_it_finds_the_same_digest(context: Path) -> None:
         ("hard", tarfile.LNKTYPE),
     ],
 )
-def test_a_tar_that_leads_out_of_itself_or_holds_odd_things_is_none_of_ours(name: str, kind: bytes) -> None:
+def test_a_tar_with_paths_outside_of_it_or_special_files_is_refused(name: str, kind: bytes) -> None:
     sink = io.BytesIO()
     with tarfile.open(fileobj=sink, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("Dockerfile"), io.BytesIO())
@@ -194,6 +194,6 @@ def test_a_tar_that_leads_out_of_itself_or_holds_odd_things_is_none_of_ours(name
         read_packed(sink, "Dockerfile")
 
 
-def test_what_is_no_tar_is_told_so() -> None:
-    with pytest.raises(ValueError, match="no tar"):
+def test_a_file_that_is_not_a_tar_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a tar"):
         read_packed(io.BytesIO(b"x" * 4096), "Dockerfile")

@@ -59,7 +59,7 @@ def disks_of(house: House) -> list[str]:
     return sorted(path.name for path in (house.config.home / "disks").iterdir())
 
 
-async def test_a_workspace_is_limited_unless_somebody_has_it_otherwise(
+async def test_a_workspace_is_limited_unless_the_limit_is_switched_off(
     docker_house: House, engine: DockerClient
 ) -> None:
     stray = docker_house.config.home / "disks" / f"slipway-trial-{uuid4().hex}.ext4"

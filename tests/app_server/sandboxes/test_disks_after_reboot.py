@@ -196,7 +196,7 @@ def test_a_device_that_is_still_let_go_of_stays_once_it_is_wanted_again(
     assert attached(tmp_path / "disks") == {"one.ext4": [device]}, "or it would be another file's by now"
 
 
-def test_a_disk_made_anew_is_not_the_one_that_had_its_name(disks: Disks, tmp_path: Path) -> None:
+def test_a_new_disk_is_not_mistaken_for_an_old_one_with_the_same_name(disks: Disks, tmp_path: Path) -> None:
     disk = tmp_path / "disks" / "one.ext4"
     stale = str(Path(disks.attach("one")["device"]).readlink())
     disk.unlink()
@@ -221,7 +221,7 @@ def test_what_a_killed_server_left_of_a_disk_goes_with_the_next_attempt(disks: D
     assert [*(tmp_path / "disks").iterdir()] == []
 
 
-def test_a_device_that_somebody_else_has_let_go_of_is_no_failure(tmp_path: Path) -> None:
+def test_a_device_that_is_detached_already_is_no_failure(tmp_path: Path) -> None:
     file = tmp_path / "disk"
     file.write_bytes(bytes(MEBIBYTE))
     device = losetup("--find", "--show", str(file))

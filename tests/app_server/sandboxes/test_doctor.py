@@ -65,7 +65,7 @@ async def test_where_processes_work_all_is_well_and_nothing_stays(tmp_path: Path
     states = {name: finding.state for name, finding in found.items() if name not in of_the_machine}
     well = ("disk", "git", "bubblewrap", "room", "network", "ports", "probe sandbox")
     assert states == dict.fromkeys(well, "ok")
-    assert "SLIPWAY_EGRESS=allowlist holds for all" in found["network"].cause
+    assert "only through the app server: SLIPWAY_EGRESS=allowlist" in found["network"].cause
     assert list((config.home / "sandboxes").iterdir()) == []
 
 
@@ -100,7 +100,7 @@ async def test_without_walls_the_network_is_said_to_be_open(tmp_path: Path) -> N
 
     assert "room" not in found
     assert found["network"].state == "warning"
-    assert "programs that heed http_proxy" in found["network"].cause
+    assert "programs that use http_proxy" in found["network"].cause
 
 
 @pytest.mark.bubblewrap
@@ -270,7 +270,7 @@ def test_memory_that_is_given_away_is_there(
     assert "SLIPWAY_SANDBOX" in found.fix or "cgroup" in found.fix or state == "ok"
 
 
-async def test_a_pool_of_processes_is_none(tmp_path: Path) -> None:
+async def test_a_pool_for_process_sandboxes_is_a_warning(tmp_path: Path) -> None:
     found = await findings_of(config_in(tmp_path, sandbox="process", sandbox_pool=2))
 
     assert found["warm pool"].state == "warning"
@@ -278,7 +278,7 @@ async def test_a_pool_of_processes_is_none(tmp_path: Path) -> None:
 
 @docker_test
 @pytest.mark.timeout(600)
-async def test_an_image_of_ones_own_without_a_browser_and_more_memory_than_there_is_are_warnings(
+async def test_a_custom_image_without_a_browser_and_too_much_memory_are_warnings(
     image: str, tmp_path: Path
 ) -> None:
     settings = {"sandbox_image": image, "sandbox_memory_bytes": 2**60}
@@ -369,7 +369,7 @@ async def test_a_way_to_the_host_is_a_warning(tmp_path: Path) -> None:
         ({}, False),
     ],
 )
-async def test_that_anybody_may_build_beside_the_engine_is_a_warning(
+async def test_image_builds_by_all_users_are_a_warning(
     tmp_path: Path, nothing_built: None, settings: dict[str, str], is_found: bool
 ) -> None:
     found = (await findings_of(config_in(tmp_path, sandbox="docker", **settings))).get("image builds")
@@ -379,7 +379,7 @@ async def test_that_anybody_may_build_beside_the_engine_is_a_warning(
         assert (found.state, "SLIPWAY_SANDBOX_SPECS" in found.fix) == ("warning", True)
 
 
-async def test_where_sandboxes_are_processes_nobody_builds(tmp_path: Path) -> None:
+async def test_process_sandboxes_have_no_warning_about_image_builds(tmp_path: Path) -> None:
     config = config_in(tmp_path, sandbox="process", sandbox_specs="everybody")
 
     assert "image builds" not in await findings_of(config)

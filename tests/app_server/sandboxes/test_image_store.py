@@ -37,7 +37,7 @@ def repository(engine: DockerClient) -> Iterator[str]:
             engine.images.remove(tag, force=True)
 
 
-def test_images_that_nobody_needs_are_removed_and_no_others(engine: DockerClient, repository: str) -> None:
+def test_only_unused_images_are_removed(engine: DockerClient, repository: str) -> None:
     container = engine.containers.create(f"{repository}:used")
     try:
         current = {f"{repository}:current"}
@@ -78,7 +78,7 @@ def test_bases_that_were_built_here_go_and_the_same_image_by_another_name_stays(
     assert left == {theirs, f"{ours}:needed"}
 
 
-def test_bases_of_ones_own_are_among_what_is_listed(engine: DockerClient) -> None:
+def test_custom_bases_are_listed(engine: DockerClient) -> None:
     name = f"{BASE_REPOSITORY}:{uuid4().hex[:12]}"
     dockerfile = f"FROM scratch\nLABEL unique={uuid4().hex}\n"
     engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True)

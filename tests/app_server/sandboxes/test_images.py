@@ -180,7 +180,7 @@ async def test_without_base_image_and_registry_the_fix_names_the_script(engine: 
     assert "no such host" in failure.value.output
 
 
-async def test_a_base_of_ones_own_is_pulled_and_built_on(engine: Engine) -> None:
+async def test_a_custom_base_is_pulled_and_built_on(engine: Engine) -> None:
     engine.install("exit 0")
     engine.base = "registry.example/tools:7"
     tag = await engine.ensure()
@@ -191,7 +191,7 @@ async def test_a_base_of_ones_own_is_pulled_and_built_on(engine: Engine) -> None
     assert tag != image_definition("slim", DEFAULT_BASE_IMAGE).image
 
 
-async def test_a_base_of_ones_own_that_cannot_be_pulled_is_not_made_from_debian(engine: Engine) -> None:
+async def test_a_custom_base_that_cannot_be_pulled_is_not_made_from_debian(engine: Engine) -> None:
     engine.install("echo 'no such host'; exit 1")
     engine.base = "registry.example/tools:7"
     with pytest.raises(StartFailure) as failure:
@@ -314,7 +314,7 @@ async def test_a_base_that_fills_the_disk_is_ended_before_that(
         await ensure_image(Config(), engine.has_image, report, chosen("FROM debian\n"), Builds())
     assert began.is_set()
     assert failure.value.code == "sandbox_image_no_room"
-    assert "was ended" in failure.value.cause
+    assert "ended the build" in failure.value.cause
 
 
 async def test_a_base_that_cannot_be_built_fails_with_the_last_of_its_output(engine: Engine) -> None:

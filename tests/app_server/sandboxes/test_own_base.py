@@ -135,7 +135,7 @@ def test_what_is_not_there_has_a_code(context: Path) -> None:
     assert without_context.value.code == "build_context_missing"
 
 
-def test_a_base_of_ones_own_is_current_as_long_as_sandboxes_start_from_it() -> None:
+def test_a_custom_base_is_current_as_long_as_sandboxes_start_from_it() -> None:
     base = "slipway-base:0123456789ab"
     names = {image_definition("slim", base).image, image_definition("slim", base).dependencies, base}
 

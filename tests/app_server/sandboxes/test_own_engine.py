@@ -9,7 +9,7 @@ from tests.support.sandbox_image import sandbox_image
 pytestmark = pytest.mark.own_engine
 
 
-def test_an_engine_of_its_own_keeps_its_containers_over_its_end_and_ends_them_with_its_machine() -> None:
+def test_a_separate_engine_keeps_its_containers_over_a_restart_and_ends_them_with_its_machine() -> None:
     sandbox_image()  # with it there is what it is built on
 
     with OwnEngine(live_restore=True, image=DEFAULT_BASE_IMAGE) as engine:

@@ -1,4 +1,4 @@
-"""Sandboxes that are processes: what they have in common with walls around them and without."""
+"""Sandboxes that are processes: what they have in common with isolation and without it."""
 
 import asyncio
 import os

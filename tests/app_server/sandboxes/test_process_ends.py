@@ -41,7 +41,7 @@ def environment_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
 
-async def test_a_stranger_with_a_recycled_pid_is_never_killed(house: House) -> None:
+async def test_another_process_with_a_reused_pid_is_never_killed(house: House) -> None:
     with a_stranger() as stranger:
         async with house.open_sandboxes() as first:
             running = await house.start(first)
@@ -103,7 +103,7 @@ async def test_deleting_removes_process_files_and_row_and_may_be_repeated(house:
             sandboxes.client(running.id)
 
 
-async def test_a_sandbox_that_nobody_created_cannot_be_brought_up(house: House) -> None:
+async def test_an_unknown_sandbox_cannot_be_started(house: House) -> None:
     async with house.open_sandboxes() as sandboxes:
         with pytest.raises(NotFound):
             await sandboxes.bring_up(uuid4(), house.reports.append)

@@ -167,7 +167,7 @@ async def test_after_a_restored_backup_the_sandbox_starts_anew_with_its_files(ho
         assert await shell(again, "cat file") == "kept\n"
 
 
-async def test_a_stranger_on_the_port_is_no_agent_server() -> None:
+async def test_another_program_on_the_port_is_not_taken_for_an_agent_server() -> None:
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         await writer.drain()

@@ -45,7 +45,8 @@ def test_conversations_are_spread_by_free_memory_and_go_on_elsewhere_when_their_
     second = site.start("Second", "echo theirs > notes")
     third = site.start("Third", "echo ours > notes")
     assert site.hosts_of(first, second, third) == ["big", "big", "small"]
-    site.wait_for_backups(3)
+    for each in (first, second, third):
+        site.back_up(each, each)
 
     site.server.kill()
     site.server.start()
@@ -152,12 +153,17 @@ def test_a_sandbox_reaches_neither_the_service_of_a_host_nor_other_sandboxes(sit
     forbidden = [*((each, PORT) for each in hosts), (theirs, 8123), (theirs, AGENT_PORT)]
     probe = (
         "import socket\n"
-        f"for host, port in {[(gateway, inner_port), *forbidden]!r}:\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "def look(place):\n"
         "    try:\n"
-        "        socket.create_connection((host, port), timeout=3).close()\n"
-        "        print('reached', host, port)\n"
-        "    except OSError as error:\n"
-        "        print('kept out', host, port, type(error).__name__)\n"
+        "        socket.create_connection(place, timeout=3).close()\n"
+        "        return 'reached'\n"
+        "    except OSError:\n"
+        "        return 'kept out'\n"
+        f"places = {[(gateway, inner_port), *forbidden]!r}\n"
+        "with ThreadPoolExecutor() as pool:\n"
+        "    for place, how in zip(places, pool.map(look, places)):\n"
+        "        print(how, *place)\n"
     )
     assert "Directory listing" in site.go_on(victim, "curl -s http://127.0.0.1:8123/"), "it does listen"
 

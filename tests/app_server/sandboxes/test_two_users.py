@@ -118,7 +118,7 @@ async def test_sockets_to_a_hypervisor_and_io_uring_are_closed_in_containers(vis
 
 
 @pytest.mark.parametrize("taken", ["other:10001", "agent:1234", "agent:10001", "a:10000 b:10001 agent:1005"])
-def test_a_base_may_have_users_of_its_own(engine: DockerClient, taken: str) -> None:
+def test_a_base_image_may_have_its_own_users(engine: DockerClient, taken: str) -> None:
     sandbox_image()
     dockerfile = (Path(__file__).parents[3] / "containers/sandbox/Dockerfile").read_text()
     [script] = re.findall(r"^RUN (taken=.*?)\nRUN ", dockerfile, re.MULTILINE | re.DOTALL)

@@ -105,7 +105,7 @@ async def test_of_the_user_s_home_only_what_leads_to_the_interpreter_is_there(
 
 
 @walled
-async def test_a_neighbour_s_workspace_cannot_be_seen(
+async def test_the_workspace_of_another_sandbox_cannot_be_seen(
     house: House, sandboxes: Sandboxes, running: RunningSandbox
 ) -> None:
     neighbour = await house.start(sandboxes)
@@ -261,7 +261,7 @@ async def test_without_its_room_an_agent_server_ends_and_comes_back(
 
 
 @walled
-async def test_a_sandbox_from_before_commands_had_a_network_is_started_anew(house: House) -> None:
+async def test_a_sandbox_of_a_version_without_a_network_for_commands_is_restarted(house: House) -> None:
     async with house.open_sandboxes(close=False) as first:
         running = await house.start(first)
         folder = house.config.home / "sandboxes" / running.id.hex
@@ -278,7 +278,7 @@ async def test_a_sandbox_from_before_commands_had_a_network_is_started_anew(hous
 
 
 @walled
-async def test_a_sandbox_from_before_there_were_walls_is_started_anew_behind_them(house: House) -> None:
+async def test_a_sandbox_that_was_started_without_isolation_is_restarted_with_it(house: House) -> None:
     later = house.config
     house.config = later.model_copy(update={"process_isolation": "none"})
     async with house.open_sandboxes(close=False) as first:

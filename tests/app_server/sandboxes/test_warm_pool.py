@@ -157,7 +157,7 @@ async def test_a_start_takes_a_container_of_its_base_from_the_pool_and_keeps_its
     assert not left & volumes_of([member]), "the volume goes with its sandbox"
 
 
-async def test_of_many_starts_at_once_each_gets_a_machine_of_its_own(
+async def test_many_starts_at_once_get_different_containers(
     pooled_house: House, engine: DockerClient
 ) -> None:
     with_pool(pooled_house, 2)
@@ -269,7 +269,7 @@ async def test_an_image_that_cannot_wait_for_its_user_is_started_the_long_way(
         engine.images.remove(str(older.id), force=True)
 
 
-async def test_each_base_has_a_pool_of_its_own(
+async def test_each_base_has_a_separate_pool(
     pooled_house: House, engine: DockerClient, other_base: str
 ) -> None:
     house = pooled_house
@@ -296,7 +296,7 @@ async def test_each_base_has_a_pool_of_its_own(
             await sandboxes.delete(each.id)
 
 
-async def test_what_another_server_keeps_ready_counts_and_goes_for_whoever_needs_the_memory(
+async def test_containers_that_another_server_keeps_ready_count_and_are_removed_for_waiting_sandboxes(
     docker_house: House, engine: DockerClient, tmp_path: Path
 ) -> None:
     shared = SecretStr(docker_house.config.resolved_database_url)

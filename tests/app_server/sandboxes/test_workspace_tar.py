@@ -126,7 +126,7 @@ def test_of_a_foreign_tar_only_what_may_be_in_a_workspace_stays() -> None:
     assert names_in(cleaned(raw)) == ["project", "project/file", "project/soft-out"]
 
 
-def test_a_tar_that_was_cut_off_is_none() -> None:
+def test_a_tar_that_was_cut_off_is_refused() -> None:
     whole = tar_of(member("project", tarfile.DIRTYPE), member("project/a"), member("project/b")).getvalue()
     # Right between two members: each of them is whole.
     with pytest.raises(StartFailure, match="cut off"):

@@ -110,7 +110,7 @@ async def test_a_taken_name_is_refused(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.both_databases
-async def test_two_who_make_the_same_profile_at_once_leave_one(client: httpx.AsyncClient) -> None:
+async def test_the_same_profile_made_twice_at_once_exists_once(client: httpx.AsyncClient) -> None:
     replies = await asyncio.gather(*(save(client, "same") for _ in range(6)))
     assert {reply.status_code for reply in replies} <= {201, 409}
     names = [each["name"] for each in (await client.get(PROFILES)).json()["profiles"]]

@@ -58,7 +58,7 @@ async def active(client: httpx.AsyncClient) -> str | None:
     return name
 
 
-async def test_people_with_no_model_of_their_own_get_the_shared_one(
+async def test_people_without_a_model_get_the_shared_one(
     app: App, client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
     await add(client, scripted_llm)
@@ -141,7 +141,7 @@ async def test_a_member_changes_nothing_of_it_and_copies_no_key(
     assert scripted_llm.requests == []
 
 
-async def test_a_profile_of_ones_own_hides_the_shared_one_of_its_name(
+async def test_a_users_profile_hides_a_shared_one_with_the_same_name(
     app: App, client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
     await add(client, scripted_llm)

@@ -120,6 +120,20 @@ async def test_lists_and_counts_show_what_is_shared(
         assert found.json() == count
 
 
+@pytest.mark.both_databases
+async def test_tags_that_are_added_at_once_are_all_kept(
+    app: App, client: httpx.AsyncClient, conversation_id: UUID
+) -> None:
+    async def add(key: str) -> None:
+        body = {"ids": [conversation_id.hex], "action": "tag", "tags": {key: ""}}
+        (await client.post(f"{ROOT}/batch", json=body)).raise_for_status()
+
+    keys = [f"tag{number}" for number in range(8)]
+    await asyncio.gather(*map(add, keys))
+    async with app.database.read() as session:
+        assert sorted((await session.get_one(Conversation, conversation_id)).tags) == keys
+
+
 async def test_many_conversations_are_changed_at_once_each_with_its_result(
     app: App, owner: User, client: httpx.AsyncClient, guest: httpx.AsyncClient, conversation_id: UUID
 ) -> None:

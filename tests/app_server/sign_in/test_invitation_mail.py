@@ -5,7 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
+from app_server.audit.models import AuditEntry
 from app_server.core.config import Config
 from app_server.core.jobs.policy import RetryPolicy
 from app_server.core.mail.server import MailServer
@@ -82,6 +84,45 @@ async def test_an_invitation_arrives_once_the_server_takes_it_and_its_link_signs
         assert (await browser.get("/api/v1/users/me")).json()["name"] == "Ada"
     [_, ada] = (await client.get(PEOPLE)).json()
     assert ada["invitation_mail"] is None, "it has served its purpose"
+
+
+async def test_an_invitation_that_is_sent_again_has_a_new_link_and_the_old_one_ends(
+    app: App, client: httpx.AsyncClient, mail: MailReceiver
+) -> None:
+    mail.replies.append("550 There is no such person.")
+    ada = (await client.post(PEOPLE, json=ADA)).json()["person"]["id"]
+    await reaches(client, "failed")
+    again = f"{PEOPLE}/{ada}/invitation-mail"
+    urls: list[str] = []
+    for number in (1, 2):
+        reply = await client.post(again)
+        assert reply.status_code == 202, reply.text
+        assert reply.json()["invitation_mail"]["error"] is None
+        await reaches(client, "sent")
+        assert len(mail.messages) == number
+        recipients, message = mail.messages[-1]
+        assert recipients == ["ada@harbour.dev"]
+        urls += [line for line in message.get_content().split("\r\n") if "#token=" in line]
+    by_hand = (await client.post(f"{PEOPLE}/{ada}/sign-in-link")).json()["url"]
+
+    def exchange(url: str) -> dict[str, str]:
+        return {"token": url.partition("#token=")[2]}
+
+    path = "/api/v1/sign-in/link"
+    assert_problem(await client.post(path, json=exchange(urls[0])), 410, "sign_in_link_expired")
+    async with signed_in(app, {"url": urls[1]}):
+        assert_problem(await client.post(again), 409, "already_signed_in")
+    grace = (await client.post(PEOPLE, json={"name": "Grace", "role": "member"})).json()
+    refused = await client.post(f"{PEOPLE}/{grace['person']['id']}/invitation-mail")
+    assert_problem(refused, 409, "not_invited_by_mail")
+    async with signed_in(app, grace["sign_in_link"]), signed_in(app, {"url": by_hand}):
+        pass
+    async with app.database.read() as session:
+        entries = await session.scalars(
+            select(AuditEntry).where(AuditEntry.action == "invitation.sent_again")
+        )
+        found = [(entry.target_id, entry.details["email"]) for entry in entries]
+    assert found == [(ada, "ada@harbour.dev")] * 2
 
 
 async def test_a_failure_is_shown_beside_the_person(

@@ -64,7 +64,7 @@ class Site:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["Site"]:
-        with socket.socket() as listener:
+        with socket.socket(proto=socket.IPPROTO_TCP) as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(("127.0.0.1", self.config.port))
             listener.listen()

@@ -48,7 +48,7 @@ def test_two_providers_are_told_apart_by_name_and_issuer(monkeypatch: pytest.Mon
             load(monkeypatch, ACME, {**ACME, **other})
 
 
-def test_what_is_no_json_is_answered_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_is_not_json_is_answered_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLIPWAY_OIDC_PROVIDERS", "acme")
     with pytest.raises(ConfigurationError, match='"issuer": "https://…"'):
         load_config()

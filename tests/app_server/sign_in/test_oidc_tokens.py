@@ -155,14 +155,14 @@ async def test_new_keys_of_the_provider_are_found_and_forged_ones_lead_to_few_re
     assert signer.requests == 2
 
 
-async def test_a_provider_that_calls_itself_otherwise_is_not_believed(
-    providers: Providers, signer: Signer
-) -> None:
+async def test_a_provider_with_another_issuer_is_refused(providers: Providers, signer: Signer) -> None:
     signer.called = "https://elsewhere.example.org"
     assert await refusal(providers, signer.token()) == "oidc_provider_unreachable"
 
 
-async def test_a_logout_token_says_who_and_is_no_id_token(providers: Providers, signer: Signer) -> None:
+async def test_a_logout_token_names_the_person_and_is_not_an_id_token(
+    providers: Providers, signer: Signer
+) -> None:
     good = signer.token(events=LOGOUT, nonce=None, sid="s")
     assert (await read_logout_token(providers, ACME, good))["sid"] == "s"
     for claims in (

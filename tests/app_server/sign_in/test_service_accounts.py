@@ -29,9 +29,7 @@ async def test_a_service_account_acts_by_its_keys_and_never_signs_in(
         assert_problem(await program.get("/api/v1/users/me"), 401, "not_authenticated")
 
 
-async def test_its_keys_are_made_within_the_rights_of_those_who_make_them(
-    app: App, client: httpx.AsyncClient
-) -> None:
+async def test_its_keys_have_at_most_the_rights_of_their_maker(app: App, client: httpx.AsyncClient) -> None:
     account = (await client.post(ROOT, json={"name": "Robot", "role": "admin"})).json()
     async with app.database.session() as session:
         admin = await create_user(session, name="Ada", role=Role.ADMIN)

@@ -97,7 +97,7 @@ async def test_skills_of_all_origins_are_given_and_explained(home: Home, reposit
     assert "Everybody" not in info.model_dump_json()
 
 
-async def test_nobody_gets_anothers_skills(home: Home, repository: Path) -> None:
+async def test_users_do_not_get_the_skills_of_other_users(home: Home, repository: Path) -> None:
     write(home.config.home / "skills/00000000000000000000000000000000", {"secret.md": "Another's."})
 
     task = await home.ready(selected_repository=str(repository))

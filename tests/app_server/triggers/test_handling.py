@@ -140,7 +140,7 @@ async def test_no_more_conversations_work_at_once_than_the_trigger_allows(hooked
         path = f"/api/v1/triggers/{hooked.trigger['id']}/deliveries"
         found = (await hooked.client.get(path)).json()["items"]
         reasons = [one["reason"] for one in found if one["state"] == "waiting"]
-        return reasons == ["It waits for room. Conversations at work about this repository: 1."] * 2
+        return reasons == ["It waits, because conversations about this repository are at work: 1."] * 2
 
     await eventually(both_wait)
     hooked.host.issues.open[5].state = "closed"
@@ -239,7 +239,7 @@ async def test_a_push_to_a_path_starts_one_conversation_and_agents_own_pushes_no
         await hooked.send("push", body)
     found = [(one["action"], one["reason"]) for one in await hooked.deliveries()][::-1]
     assert found == [
-        (None, "It is nothing that this trigger waits for."),
+        (None, "The event does not match this trigger."),
         (None, "An agent has pushed this commit."),
         ("start", None),
         ("tell", None),

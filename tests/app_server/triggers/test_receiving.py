@@ -108,7 +108,7 @@ async def test_those_that_arrive_together_are_stored_together_and_a_wrong_one_ha
     assert len(commits) < 15
 
 
-async def test_a_trigger_that_is_deleted_meanwhile_harms_no_other(
+async def test_a_deleted_trigger_does_not_affect_other_triggers(
     app: App, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deleted, kept = await _hook(app, owner), await _hook(app, owner)

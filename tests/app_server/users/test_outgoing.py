@@ -77,7 +77,7 @@ async def test_the_owner_of_another_organisation_shares_no_private_address(
     assert not scripted_llm.requests
 
 
-async def test_a_model_with_a_protocol_of_its_own_is_judged_too(
+async def test_the_address_of_a_model_with_another_protocol_is_checked_too(
     app: App, inner: httpx.AsyncClient, keys: Keys
 ) -> None:
     await give_all_a_model(app, model="anthropic/x", base_url="http://169.254.169.254", api_key="k")

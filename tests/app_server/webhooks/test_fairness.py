@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from app_server.sandbox_reports.fairness import FREE_SECONDS, PAUSE_FACTOR, Fairness
 
 
-async def test_who_holds_up_the_loop_rests_before_its_next_turn_and_nobody_else_does():
+async def test_only_the_client_that_blocks_the_loop_has_to_wait():
     fairness, greedy, modest = Fairness(), uuid4(), uuid4()
     done: list[tuple[str, float]] = []
     long = 2 * FREE_SECONDS

@@ -67,7 +67,7 @@ async def test_what_is_proposed_after_the_user_has_looked_is_not_what_they_accep
     assert await given() == []
 
 
-async def test_nobody_answers_for_another(
+async def test_users_cannot_answer_proposals_of_other_users(
     app: App,
     client: httpx.AsyncClient,
     reporters: Reporters,

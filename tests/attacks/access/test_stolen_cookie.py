@@ -34,7 +34,7 @@ async def test_a_stolen_cookie_with_an_invented_origin_opens_nothing(
         assert "slipway sign-in-link" in made.json()["fix"]
 
 
-async def test_a_stolen_cookie_signs_nobody_out(
+async def test_a_stolen_cookie_cannot_sign_the_user_out(
     app: App, browser: httpx.AsyncClient, stolen: dict[str, str]
 ) -> None:
     async with http_client(app.public, cookies=stolen, headers={"Origin": ORIGIN}) as thief:

@@ -158,7 +158,7 @@ async def test_a_body_that_stops_coming_is_given_up() -> None:
     async def nowhere(_message: Message) -> None:
         raise AssertionError
 
-    with pytest.raises(Exception, match="Nothing of the body came") as caught:
+    with pytest.raises(Exception, match="No data of the body arrived") as caught:
         await limit(scope, stalled, nowhere)
     assert getattr(caught.value, "status_code", None) == 408
 

@@ -1,4 +1,4 @@
-"""Campaigns that need not run again: their inputs are those of a run in which they passed."""
+"""Sets of tests that need not run again: their inputs are those of a run in which they passed."""
 
 import hashlib
 import subprocess
@@ -24,23 +24,30 @@ _ALWAYS = (
 
 @dataclass(frozen=True)
 class Campaign:
-    """tests and inputs: patterns of paths from the root."""
+    """tests, inputs, but: patterns of paths from the root. `but`: which of the tests do not belong to it."""
 
     name: str
     tests: tuple[str, ...]
     inputs: tuple[str, ...]
+    but: tuple[str, ...] = ()
 
     def holds(self, test: str) -> bool:
-        return _matches(file_of(test), self.tests)
+        file = file_of(test)
+        return _matches(file, self.tests) and not _matches(file, self.but)
 
     def key(self) -> str:
-        """A hash of the paths and contents of all that the campaign depends on."""
-        digest = hashlib.sha256()
-        for file in tracked_files():
-            if _matches(file, (*self.tests, *self.inputs, *_ALWAYS)):
-                digest.update(f"{file}\0".encode())
-                digest.update(hashlib.sha256((ROOT / file).read_bytes()).digest())
-        return f"{self.name}-{digest.hexdigest()[:32]}"
+        return key_of(self.name, (*self.tests, *self.inputs, *_ALWAYS))
+
+
+def key_of(name: str, inputs: Iterable[str]) -> str:
+    """The name with a hash of the paths and contents of all inputs, which are patterns of paths."""
+    patterns = tuple(inputs)
+    digest = hashlib.sha256()
+    for file in tracked_files():
+        if _matches(file, patterns):
+            digest.update(f"{file}\0".encode())
+            digest.update(hashlib.sha256((ROOT / file).read_bytes()).digest())
+    return f"{name}-{digest.hexdigest()[:32]}"
 
 
 @cache
@@ -73,7 +80,7 @@ def remember(green: Path, seconds: Mapping[str, float], failed: Iterable[str]) -
 
 
 def _campaign(name: str, fields: dict[str, Any]) -> Campaign:
-    return Campaign(name, tuple(fields["tests"]), tuple(fields["inputs"]))
+    return Campaign(name, tuple(fields["tests"]), tuple(fields["inputs"]), tuple(fields.get("but", ())))
 
 
 def _matches(file: str, patterns: Iterable[str]) -> bool:

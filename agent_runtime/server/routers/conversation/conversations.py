@@ -1,10 +1,12 @@
 """Conversations: create, find, run, stop, delete."""
 
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Response, status
 
+from agent_runtime.context.git_state import git_state
 from agent_runtime.conversation.add_plugin import take_plugin_keys
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.delegation.answers import go_on_above
@@ -64,7 +66,8 @@ async def create(
     try:
         if request.conversation_id is None or not registry.has(request.conversation_id):
             request = await approved.expand(await plugins.expand(request))
-        conversation, is_new = registry.create(request)
+        git = await git_state(Path(request.workspace.working_dir))
+        conversation, is_new = registry.create(request, git=git)
     except BaseException:
         await worktrees.discard(request)
         raise

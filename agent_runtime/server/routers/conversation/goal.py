@@ -25,7 +25,7 @@ async def stop_goal(conversation: Found) -> Success:
 @router.post(
     "/resume",
     responses={
-        400: {"description": "There is no goal that could go on"},
+        400: {"description": "There is no goal that can be resumed"},
         409: {"description": "A run is going on, or waits for an answer"},
     },
 )

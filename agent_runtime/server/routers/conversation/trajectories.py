@@ -42,7 +42,7 @@ async def download(
 
 
 @router.post(
-    "/conversations/import", status_code=201, responses={422: {"description": "It is no trajectory"}}
+    "/conversations/import", status_code=201, responses={422: {"description": "It is not a trajectory"}}
 )
 async def import_conversation(
     request: Request,
@@ -75,7 +75,7 @@ def _object(text: str | None) -> dict[str, Any] | None:
     try:
         body = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise ServerProblem(422, "validation_failed", f"agent: this is no JSON: {error}.") from error
+        raise ServerProblem(422, "validation_failed", f"agent: this is not JSON: {error}.") from error
     if not isinstance(body, dict):
         raise ServerProblem(422, "validation_failed", "agent: a JSON object is expected.")
     return body

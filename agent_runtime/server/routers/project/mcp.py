@@ -76,4 +76,4 @@ async def callback(job_id: str, answer: McpOAuthCallback, sign_ins: All) -> McpO
 
 
 def _no_job() -> ServerProblem:
-    return ServerProblem(404, "sign_in_not_found", "There is no such sign-in.", "Start it anew.")
+    return ServerProblem(404, "sign_in_not_found", "There is no such sign-in.", "Start it again.")

@@ -48,7 +48,7 @@ async def local(wanted: PluginsRequest, store: Plugins) -> PluginsResponse:
 @router.post(
     "/plugins/fetch",
     responses={
-        422: {"description": "It is no plugin"},
+        422: {"description": "It is not a plugin"},
         504: {"description": "Its repository did not answer"},
     },
 )

@@ -73,5 +73,5 @@ async def desktop_status(plugins: AllRuntimePlugins) -> ScreenStatus:
 
 def _base(base_url: str | None) -> str | None:
     if base_url is not None and urlsplit(base_url).scheme not in {"http", "https"}:
-        raise ServerProblem(422, "validation_failed", "base_url: this is no http(s) URL.")
+        raise ServerProblem(422, "validation_failed", "base_url: this is not an http(s) URL.")
     return base_url and base_url.rstrip("/")

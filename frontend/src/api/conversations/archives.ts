@@ -1,7 +1,7 @@
 import type { Schemas } from '@/api/schema'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { conversationKeys } from './conversations'
+import { conversationKeys } from './conversation-keys'
 import { setStartTask } from './start-tasks'
 import type { AppConversation, StartRequest, StartTask, Success } from '@/api/types'
 

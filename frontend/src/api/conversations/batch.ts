@@ -3,7 +3,9 @@ import { request } from '@/api/client'
 import { ApiError } from '@/api/errors'
 import type { Schemas } from '@/api/schema'
 import type { AppConversation } from '@/api/types'
-import { conversationKeys, refreshTags, setConversation } from './conversations'
+import { conversationKeys } from './conversation-keys'
+import { refreshTags } from './conversations'
+import { setConversation } from './conversation-cache'
 
 type Batch = Schemas['ConversationBatch']
 type Problem = Schemas['BatchProblem']

@@ -5,60 +5,19 @@ import {
   useMutation,
   useQuery,
   useQueryClient,
-  type InfiniteData,
   type QueryClient,
 } from '@tanstack/react-query'
 import { request } from '@/api/client'
 import { ApiError } from '@/api/errors'
-import { forgetNeedsYou } from './needs-you'
-import type {
-  Access,
-  AppConversation,
-  FilterChoices,
-  Page,
-  SendMessageReply,
-  SendMessageRequest,
-  Success,
-  TagCount,
-} from '@/api/types'
+import type { Access, AppConversation, FilterChoices, Page, Success, TagCount } from '@/api/types'
+import { setConversation } from './conversation-cache'
+import { conversationKeys, type ConversationSearch } from './conversation-keys'
 
 const ROOT = '/api/v1/app-conversations'
 const PAGE_SIZE = 30
 const NEIGHBOURS = 100
 const IMPORT_TIMEOUT_MS = 300_000
-const FILTERED_REFRESH_MS = 1_000
 const FILTER_CHOICES_MS = 60_000
-
-export const conversationKeys = {
-  all: ['conversations'] as const,
-  lists: ['conversations', 'list'] as const,
-  list: (search: ConversationSearch) => ['conversations', 'list', search] as const,
-  tags: ['conversations', 'tags'] as const,
-  filterChoices: ['conversations', 'filter-choices'] as const,
-  inSandboxes: ['conversations', 'sandbox'] as const,
-  inSandbox: (sandboxId: string) => ['conversations', 'sandbox', sandboxId] as const,
-  detail: (id: string) => ['conversations', 'detail', id] as const,
-}
-
-/**
- * What a list of conversations shows. `words`: of the title, or of one message. `shared`: those of others
- * (true), the user's own (false), or both. `repository`: a part of its name. `status`: of the agent. `tag`:
- * `key`, or `key:value`. `archived`: those that were put aside (true), the others (false, also if left out), or
- * both (null). `model`, `branch`: the whole name. `createdFrom`, `createdBefore`: times in ISO 8601.
- */
-export interface ConversationSearch {
-  words?: string
-  shared?: boolean | null
-  repository?: string
-  status?: string
-  tag?: string
-  archived?: boolean | null
-  model?: string
-  branch?: string
-  ownerId?: string
-  createdFrom?: string
-  createdBefore?: string
-}
 
 /** Conversations, newest first, page by page. */
 export function conversationsQuery(search: ConversationSearch = {}) {
@@ -114,121 +73,6 @@ export function neighboursQuery({ id, sandbox_id }: Pick<AppConversation, 'id' |
       }),
     select: ({ items }) => items.filter((item) => item.id !== id),
   })
-}
-
-/** Writes a conversation the live stream delivered into every cached place it appears. */
-export function setConversation(queryClient: QueryClient, conversation: AppConversation): void {
-  queryClient.setQueryData<AppConversation>(conversationKeys.detail(conversation.id), (known) =>
-    withAccess(conversation, known),
-  )
-  const lists = queryClient.getQueriesData<InfiniteData<Page<AppConversation>>>({
-    queryKey: conversationKeys.lists,
-  })
-  for (const [queryKey, data] of lists) {
-    if (data === undefined) continue
-    const belongs = belongsTo(queryKey[2] as ConversationSearch, conversation)
-    const pages = data.pages.map((page) =>
-      belongs ? replaceIn(page, conversation) : withoutItem(page, conversation.id),
-    )
-    queryClient.setQueryData(queryKey, { ...data, pages })
-  }
-}
-
-/** Whether a list shows conversations that are archived, or not, as this one is. */
-function belongsTo({ archived = false }: ConversationSearch, conversation: AppConversation): boolean {
-  return archived === null || archived === (conversation.archived ?? false)
-}
-
-function withoutItem(page: Page<AppConversation>, id: string): Page<AppConversation> {
-  if (!page.items.some((item) => item.id === id)) return page
-  return { ...page, items: page.items.filter((item) => item.id !== id) }
-}
-
-/** Writes a conversation of the user's stream into the cache, and into the lists where it is new. */
-export function listConversation(queryClient: QueryClient, conversation: AppConversation): void {
-  setConversation(queryClient, conversation)
-  const lists = queryClient.getQueriesData<InfiniteData<Page<AppConversation>>>({
-    queryKey: conversationKeys.lists,
-  })
-  for (const [queryKey, data] of lists) {
-    if (isFiltered(queryKey[2] as ConversationSearch)) refreshFiltered(queryClient)
-    else if (data && belongsTo(queryKey[2] as ConversationSearch, conversation))
-      queryClient.setQueryData(queryKey, withNew(data, conversation))
-  }
-  const sandbox = conversationKeys.inSandbox(conversation.sandbox_id ?? conversation.id)
-  const neighbours = queryClient.getQueryData<Page<AppConversation>>(sandbox)
-  if (neighbours?.items.some(({ id }) => id === conversation.id))
-    queryClient.setQueryData(sandbox, replaceIn(neighbours, conversation))
-  else void queryClient.invalidateQueries({ queryKey: sandbox })
-}
-
-/** Takes a conversation out of the cache that was deleted, or is no longer shared with the user. */
-export function unlistConversation(queryClient: QueryClient, id: string): void {
-  const without = (page: Page<AppConversation>) => withoutItem(page, id)
-  queryClient.setQueriesData<InfiniteData<Page<AppConversation>>>(
-    { queryKey: conversationKeys.lists },
-    (data) => data && { ...data, pages: data.pages.map(without) },
-  )
-  queryClient.setQueriesData<Page<AppConversation>>(
-    { queryKey: conversationKeys.inSandboxes },
-    (page) => page && without(page),
-  )
-  queryClient.removeQueries({ queryKey: conversationKeys.detail(id), type: 'inactive' })
-  forgetNeedsYou(queryClient, id)
-}
-
-/** Whether the server alone knows what belongs to the list. */
-function isFiltered({ shared, archived, ...others }: ConversationSearch): boolean {
-  return Object.values(others).some(Boolean) || typeof shared === 'boolean' || archived === true
-}
-
-const refreshing = new WeakSet<QueryClient>()
-
-/** The server alone knows what a filter finds. A list that is shown is loaded again, at most once a second. */
-function refreshFiltered(queryClient: QueryClient): void {
-  if (refreshing.has(queryClient)) return
-  refreshing.add(queryClient)
-  window.setTimeout(() => {
-    refreshing.delete(queryClient)
-    void queryClient.invalidateQueries({
-      queryKey: conversationKeys.lists,
-      predicate: ({ queryKey }) => isFiltered(queryKey[2] as ConversationSearch),
-    })
-  }, FILTERED_REFRESH_MS)
-}
-
-/** The list with the conversation at its place, newest first; the same list where it is not new or lies beyond. */
-function withNew(
-  data: InfiniteData<Page<AppConversation>>,
-  conversation: AppConversation,
-): InfiniteData<Page<AppConversation>> {
-  const items = data.pages.flatMap((page) => page.items)
-  if (items.some(({ id }) => id === conversation.id)) return data
-  const isOlder = (item: AppConversation) => item.created_at < conversation.created_at
-  const isLast = data.pages.at(-1)?.next_page_id === null
-  const place = data.pages.findIndex((page) => page.items.some(isOlder))
-  if (place === -1 && !isLast) return data
-  const target = place === -1 ? data.pages.length - 1 : place
-  const pages = data.pages.map((page, index) => {
-    if (index !== target) return page
-    const before = page.items.findIndex(isOlder)
-    const at = before === -1 ? page.items.length : before
-    return { ...page, items: [...page.items.slice(0, at), conversation, ...page.items.slice(at)] }
-  })
-  return { ...data, pages }
-}
-
-function replaceIn(page: Page<AppConversation>, conversation: AppConversation): Page<AppConversation> {
-  if (!page.items.some((item) => item.id === conversation.id)) return page
-  return {
-    ...page,
-    items: page.items.map((item) => (item.id === conversation.id ? withAccess(conversation, item) : item)),
-  }
-}
-
-/** The stream tells all who watch the same, so what one person may do stays as it was known. */
-function withAccess(conversation: AppConversation, known: AppConversation | undefined): AppConversation {
-  return { ...conversation, access: conversation.access ?? known?.access ?? null }
 }
 
 /** The user's access to a conversation; undefined while it is not known. */
@@ -302,49 +146,5 @@ export function useDeleteConversation() {
       void queryClient.invalidateQueries({ queryKey: conversationKeys.inSandboxes })
       return queryClient.invalidateQueries({ queryKey: conversationKeys.lists })
     },
-  })
-}
-
-/** Sends a message; before the conversation is READY the server keeps it and answers `queued`. */
-export function useSendMessage(id: string) {
-  return useMutation({
-    mutationFn: (message: SendMessageRequest) =>
-      request<SendMessageReply>(`${ROOT}/${id}/send-message`, { method: 'POST', body: message }),
-    meta: { errorShownInline: true },
-  })
-}
-
-/** Sets the total budget of the conversation in US dollars (null: no limit). The agent continues at once. */
-export function useRaiseBudget(id: string) {
-  return useMutation({
-    mutationFn: (dollars: number | null) =>
-      request<Success>(`${ROOT}/${id}/budget`, {
-        method: 'POST',
-        body: { max_budget_per_task: dollars, run: true },
-      }),
-  })
-}
-
-/** Has older events summed up, so that the model's window has room again. */
-export function useCondense(id: string) {
-  return useMutation({
-    mutationFn: () => request<Success>(`${ROOT}/${id}/condense`, { method: 'POST' }),
-  })
-}
-
-/** `run` goes on, `pause` stops after the current step, `interrupt` stops now. */
-export function useControlConversation(id: string) {
-  return useMutation({
-    mutationFn: (action: 'run' | 'pause' | 'interrupt') =>
-      request<Success>(`${ROOT}/${id}/${action}`, { method: 'POST' }),
-    meta: { isRepeatable: true },
-  })
-}
-
-/** Has another saved model take over. The live stream tells when it has. */
-export function useSwitchProfile(id: string) {
-  return useMutation({
-    mutationFn: (name: string) =>
-      request<Success>(`${ROOT}/${id}/switch_profile`, { method: 'POST', body: { profile_name: name } }),
   })
 }

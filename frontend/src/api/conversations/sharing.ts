@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { conversationKeys } from './conversations'
+import { conversationKeys } from './conversation-keys'
 import type { components } from '@/api/schema.gen'
 
 export type Sharing = components['schemas']['Sharing']

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { conversationKeys } from './conversations'
+import { conversationKeys } from './conversation-keys'
 import { ApiError } from '@/api/errors'
 import type { RetryStart, StartRequest, StartTask } from '@/api/types'
 

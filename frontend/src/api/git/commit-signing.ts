@@ -32,6 +32,17 @@ export function useReplaceSigningKey() {
   })
 }
 
+/** Whether the account at the host has verified the address of commits. Asks the host; null: it does not say. */
+export function commitAddressQuery(host: string, email: string) {
+  return queryOptions({
+    queryKey: ['commit-signing', 'address', host, email],
+    queryFn: ({ signal }) =>
+      request<Schemas['CommitAddress']>(`${ROOT}/hosts/address`, { signal, query: { host } }),
+    staleTime: 60_000,
+    retry: false,
+  })
+}
+
 /** Adds the key to the user's account at a git host. The panel shows the errors. */
 export function useAddSigningKey() {
   return useMutation({

@@ -38,6 +38,8 @@ export interface GitCredentialInput {
   host: string
   /** Empty: where hosts of this provider have their API. */
   api_url: string
+  /** Certificates as PEM. Empty: only the usual authorities vouch for the host. */
+  certificate_authorities: string
   /** Write-only. */
   token: string
   /** Empty: what most hosts take beside a token. */
@@ -72,7 +74,24 @@ export function gitCredentialsQuery() {
 export function useSaveGitCredential() {
   return useChange(
     (given: GitCredentialInput) =>
-      request<GitCredential>(ROOT, { method: 'POST', body: { ...given, api_url: given.api_url || null } }),
+      request<GitCredential>(ROOT, {
+        method: 'POST',
+        body: {
+          ...given,
+          api_url: given.api_url || null,
+          certificate_authorities: given.certificate_authorities || null,
+        },
+      }),
+    [gitCredentialKeys.all],
+    { isErrorShownInline: true },
+  )
+}
+
+/** Changes the certificate authorities of a stored connection. Empty removes them. */
+export function useChangeAuthorities() {
+  return useChange(
+    ({ id, certificate_authorities }: { id: string; certificate_authorities: string }) =>
+      request<GitCredential>(`${ROOT}/${id}`, { method: 'PATCH', body: { certificate_authorities } }),
     [gitCredentialKeys.all],
     { isErrorShownInline: true },
   )

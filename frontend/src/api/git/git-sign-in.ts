@@ -33,6 +33,8 @@ export interface GitAppInput {
   api_url: string
   /** Empty: the scopes that are needed. */
   scopes: string
+  /** Certificates as PEM. Empty: only the usual authorities vouch for the host. */
+  certificate_authorities: string
 }
 
 export const gitSignInKeys = { hosts: ['git-sign-ins'] as const, apps: ['git-apps'] as const }
@@ -117,6 +119,7 @@ export function useSaveGitApp() {
           sign_in_url: given.sign_in_url || null,
           api_url: given.api_url || null,
           scopes: given.scopes || null,
+          certificate_authorities: given.certificate_authorities || null,
         },
       }),
     [gitSignInKeys.apps, gitSignInKeys.hosts],

@@ -80,6 +80,15 @@ export function useCreateSignInLink() {
   })
 }
 
+/** Sends the invitation by e-mail once more. Earlier links of the person end. */
+export function useSendInvitationAgain() {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => request<Person>(`/api/v1/people/${id}/invitation-mail`, { method: 'POST' }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
+  })
+}
+
 /** The keys of a service account. */
 export function accountKeysQuery(id: string) {
   return queryOptions({

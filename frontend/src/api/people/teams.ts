@@ -1,15 +1,23 @@
 import { queryOptions, useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import { conversationKeys } from '@/api/conversations/conversations'
+import { conversationKeys } from '@/api/conversations/conversation-keys'
 import type { components } from '@/api/schema.gen'
 
 export type Team = components['schemas']['TeamInfo']
 export type TeamDetails = components['schemas']['TeamDetails']
+export type TeamRepositories = components['schemas']['TeamRepositories']
+export type SaveTeamRepositories = components['schemas']['SaveTeamRepositories']
+export type RepositoryOwner = components['schemas']['RepositoryOwner']
 export type TeamMember = components['schemas']['TeamMemberInfo']
 
 const ROOT = '/api/v1/teams'
 
-export const teamKeys = { all: ['teams'] as const, one: (id: string) => ['teams', id] as const }
+export const teamKeys = {
+  all: ['teams'] as const,
+  one: (id: string) => ['teams', id] as const,
+  repositories: (id: string) => ['teams', id, 'repositories'] as const,
+  owner: (repository: string) => ['teams', 'owner', repository] as const,
+}
 
 /** The user's own teams; all teams for administrators. */
 export function teamsQuery() {
@@ -59,5 +67,46 @@ export function useChangeMember(teamId: string) {
     mutationFn: ({ userId, isMember }: { userId: string; isMember: boolean }) =>
       request<TeamDetails>(`${ROOT}/${teamId}/members/${userId}`, { method: isMember ? 'PUT' : 'DELETE' }),
     onSuccess: () => refresh(queryClient),
+  })
+}
+
+/** Lets a member change the list of the team's repositories, or takes this right away. */
+export function useChangeMaintainer(teamId: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ userId, isMaintainer }: { userId: string; isMaintainer: boolean }) =>
+      request<TeamDetails>(`${ROOT}/${teamId}/maintainers/${userId}`, {
+        method: isMaintainer ? 'PUT' : 'DELETE',
+      }),
+    onSuccess: () => refresh(queryClient),
+  })
+}
+
+/** The repositories of a team, and what holds for them. */
+export function teamRepositoriesQuery(id: string) {
+  return queryOptions({
+    queryKey: teamKeys.repositories(id),
+    queryFn: ({ signal }) => request<TeamRepositories>(`${ROOT}/${id}/repositories`, { signal }),
+  })
+}
+
+/** Replaces the repositories of a team. The form shows the errors. */
+export function useSaveTeamRepositories(teamId: string) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: (body: SaveTeamRepositories) =>
+      request<TeamRepositories>(`${ROOT}/${teamId}/repositories`, { method: 'PUT', body }),
+    onSuccess: () => refresh(queryClient),
+    meta: { errorShownInline: true },
+  })
+}
+
+/** The team that a repository belongs to; null if that makes no difference to the user. */
+export function repositoryOwnerQuery(repository: string) {
+  return queryOptions({
+    queryKey: teamKeys.owner(repository),
+    queryFn: ({ signal }) =>
+      request<RepositoryOwner | null>('/api/v1/repository-owner', { query: { repository }, signal }),
+    retry: false,
   })
 }

@@ -50,11 +50,16 @@ export function useSignIn() {
   })
 }
 
-/** Ends the session and forgets everything the browser had cached. */
+type SignOutGoesOn = components['schemas']['SignOutGoesOn']
+
+/**
+ * Ends the session and forgets everything the browser had cached. The result has an address if the browser
+ * must go there, so that the session at the provider ends, too.
+ */
 export function useSignOut() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: () => request<void>('/api/v1/sign-in/session', { method: 'DELETE' }),
+    mutationFn: () => request<SignOutGoesOn | undefined>('/api/v1/sign-in/session', { method: 'DELETE' }),
     onSuccess: () => {
       forgetPageProof()
       queryClient.clear()

@@ -1,6 +1,7 @@
 /** The user's live stream. It keeps the lists in the cache up to date, so that no list has to be polled. */
 import type { QueryClient } from '@tanstack/react-query'
-import { conversationKeys, listConversation, unlistConversation } from '@/api/conversations/conversations'
+import { conversationKeys } from '@/api/conversations/conversation-keys'
+import { listConversation, unlistConversation } from '@/api/conversations/conversation-cache'
 import { markNeedsYou, setNeedsYou } from '@/api/conversations/needs-you'
 import { setStartTask } from '@/api/conversations/start-tasks'
 import { setSpendingLimit } from '@/api/models/spending'

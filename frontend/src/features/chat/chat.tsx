@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState, type ReactNode } from 'react'
+import { useCallback, useMemo, useRef, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isImported, isWithoutSandbox } from '@/api/conversations/conversation-status'
 import { conversationQuery, useAccess } from '@/api/conversations/conversations'
@@ -10,6 +10,9 @@ import { Notice } from '@/ui/feedback/notice'
 import { Composer } from './composer/composer'
 import { ComposerDraftProvider } from './composer/composer-draft'
 import { Confirmation } from './approval/confirmation'
+import { FindBar } from './find/find-bar'
+import { useFind } from './find/use-find'
+import { useFindKeys } from './find/use-find-keys'
 import { ConnectionBanner } from './notices/connection-banner'
 import { MissingEvent } from './notices/missing-event'
 import { GoalStrip } from './notices/goal-strip'
@@ -42,9 +45,19 @@ export interface ChatProps {
   slots?: ChatSlots
   /** The id of the event that the page's address names. */
   linkedEventId?: string | null
+  find: FindControl
 }
 
-export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = null }: ChatProps) {
+/** Whether the search in the conversation is open. The page holds it, because its menu opens the search, too. */
+export interface FindControl {
+  isOpen: boolean
+  /** Grows each time the user asks for the search. */
+  asked: number
+  onOpen: () => void
+  onClose: () => void
+}
+
+export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = null, find }: ChatProps) {
   const { t } = useTranslation()
   const user = useQuery(currentUserQuery()).data
   const isReader = user !== undefined && !mayWork(user)
@@ -56,20 +69,30 @@ export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = 
   const [choice, setShowsTechnical] = useState<boolean | null>(null)
   useWaitingMessages(conversationId)
   const items = useConversation((state) => shownView(state).items)
+  const chat = useRef<HTMLDivElement>(null)
+  const { isOpen, onOpen, onClose } = find
+  const search = useFind(conversationId, isOpen)
+  const shownEventId = search.match?.event_id ?? linkedEventId
+  const handleClose = useCallback(() => {
+    onClose()
+    chat.current?.querySelector<HTMLElement>('[role=log]')?.focus()
+  }, [onClose])
+  useFindKeys(chat, isOpen, onOpen, handleClose)
   // A link to a technical event shows them.
-  const leadsToTechnical = useMemo(() => isTechnicalEvent(items, linkedEventId), [items, linkedEventId])
+  const leadsToTechnical = useMemo(() => isTechnicalEvent(items, shownEventId), [items, shownEventId])
   const showsTechnical = choice ?? leadsToTechnical
   const rows = useRows(showsTechnical)
   const technicalCount = useMemo(() => countTechnical(items), [items])
   return (
     <ComposerDraftProvider conversationId={conversationId}>
-      <div className="flex h-full min-h-0 flex-col">
+      <div ref={chat} className="flex h-full min-h-0 flex-col">
+        {isOpen && <FindBar find={search} asked={find.asked} onClose={handleClose} />}
         <ConnectionBanner />
-        <MissingEvent eventId={linkedEventId} />
+        <MissingEvent eventId={shownEventId} />
         <KeptStateProvider>
           <ChatSlotsProvider value={slots}>
             <ItemRendererProvider value={ItemBody}>
-              <Timeline rows={rows} start={start} linkedEventId={linkedEventId} />
+              <Timeline rows={rows} start={start} linkedEventId={shownEventId} foundWords={search.words} />
             </ItemRendererProvider>
           </ChatSlotsProvider>
         </KeptStateProvider>

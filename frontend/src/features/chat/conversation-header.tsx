@@ -22,7 +22,11 @@ export interface ConversationHeaderProps {
 /** The header of a conversation: title, repository and branch, model, when the agent asks, cost. */
 export function ConversationHeader({ conversation, actions, isOwn }: ConversationHeaderProps) {
   const { t } = useTranslation()
-  const { selected_repository: repository, selected_branch: branch } = conversation
+  const {
+    selected_repository: repository,
+    selected_branch: branch,
+    selected_directory: directory,
+  } = conversation
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-0.5 border-b border-border px-3 py-1.5 sm:min-h-12 sm:px-6">
       <div className="min-w-0 max-sm:flex-1">
@@ -37,7 +41,9 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
         {repository && (
           <span className="flex min-w-0 items-center gap-1.5" title={repository}>
             <FolderGit2 aria-hidden className="size-3.5 shrink-0" />
-            <span className="truncate">{repositoryName(repository)}</span>
+            <span className="truncate">
+              {[repositoryName(repository), directory].filter(Boolean).join('/')}
+            </span>
           </span>
         )}
         {branch && (

@@ -9,11 +9,12 @@ import {
   KeyRound,
   Package,
   Pencil,
+  Search,
   Tag,
   Trash2,
   Users,
 } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import { useRef, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
 import { useArchive, useBeginFromFiles } from '@/api/conversations/archives'
@@ -47,10 +48,18 @@ export interface ConversationMenuProps {
   /** The page asks before it deletes, because the menu goes with the conversation. */
   onDelete: () => void
   renderShare?: RenderShare
+  /** Opens the search in the conversation, on its page. */
+  onFind?: () => void
 }
 
 /** What can be done with a conversation, in a list and on its page. */
-export function ConversationMenu({ conversation, trigger, onDelete, renderShare }: ConversationMenuProps) {
+export function ConversationMenu({
+  conversation,
+  trigger,
+  onDelete,
+  renderShare,
+  onFind,
+}: ConversationMenuProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const [asked, setAsked] = useState<'rename' | 'tags' | 'share' | 'key' | 'fork' | null>(null)
@@ -62,6 +71,7 @@ export function ConversationMenu({ conversation, trigger, onDelete, renderShare 
   const isOwn = !isOfAnother(conversation)
   const hasFiles = isOwn && hasFilesAtRest(conversation)
   const isArchived = conversation.archived === true
+  const wantsFind = useRef(false)
   const close = () => setAsked(null)
   async function handleArchiveSandbox() {
     const { data = [] } = await neighbours.refetch()
@@ -70,7 +80,16 @@ export function ConversationMenu({ conversation, trigger, onDelete, renderShare 
   }
   return (
     <>
-      <DropdownMenu trigger={trigger}>
+      <DropdownMenu
+        trigger={trigger}
+        onCloseAutoFocus={(event) => {
+          if (!wantsFind.current) return
+          wantsFind.current = false
+          // The field of the search gets the focus, not the button of the menu.
+          event.preventDefault()
+          onFind?.()
+        }}
+      >
         {isOwn && (
           <>
             <MenuItem icon={<Pencil />} onSelect={() => setAsked('rename')}>
@@ -85,6 +104,11 @@ export function ConversationMenu({ conversation, trigger, onDelete, renderShare 
               </MenuItem>
             )}
           </>
+        )}
+        {onFind && (
+          <MenuItem icon={<Search />} onSelect={() => (wantsFind.current = true)}>
+            {t('find.title')}
+          </MenuItem>
         )}
         {conversation.last_seq > 0 && (
           <MenuItem

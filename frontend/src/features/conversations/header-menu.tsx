@@ -10,10 +10,12 @@ import { DeleteDialog } from './delete-dialog'
 export interface HeaderMenuProps {
   conversation: AppConversation
   renderShare: RenderShare
+  /** Opens the search in the conversation. */
+  onFind?: () => void
 }
 
 /** The menu on the page of a conversation. After a deletion, the list of all is shown. */
-export function HeaderMenu({ conversation, renderShare }: HeaderMenuProps) {
+export function HeaderMenu({ conversation, renderShare, onFind }: HeaderMenuProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const [isDeleting, setDeleting] = useState(false)
@@ -22,6 +24,7 @@ export function HeaderMenu({ conversation, renderShare }: HeaderMenuProps) {
       <ConversationMenu
         conversation={conversation}
         renderShare={renderShare}
+        onFind={onFind}
         onDelete={() => setDeleting(true)}
         trigger={
           <IconButton

@@ -8,6 +8,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Textarea } from '@/ui/form/textarea'
+import { CertificateAuthoritiesField, isSelfHosted } from './certificate-authorities'
 import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
 const TEXTS = ['client_id', 'client_secret', 'sign_in_url', 'api_url', 'scopes'] as const
@@ -34,9 +35,10 @@ export function GitAppForm() {
       sign_in_url: '',
       api_url: '',
       scopes: '',
+      certificate_authorities: '',
     },
   })
-  const provider = useWatch({ control: form, name: 'provider' })
+  const [provider, host] = useWatch({ control: form, name: ['provider', 'host'] })
   const { errors } = formState
   const rules = {
     client_id: { required: true, pattern: /^\S+$/ },
@@ -47,7 +49,11 @@ export function GitAppForm() {
   }
   const submit = handleSubmit((given) =>
     save.mutate(
-      { ...given, private_key: given.provider === 'github' ? given.private_key : '' },
+      {
+        ...given,
+        private_key: given.provider === 'github' ? given.private_key : '',
+        certificate_authorities: isSelfHosted(given.host) ? given.certificate_authorities : '',
+      },
       { onSuccess: () => reset() },
     ),
   )
@@ -98,6 +104,7 @@ export function GitAppForm() {
           )}
         </Field>
       )}
+      {isSelfHosted(host) && <CertificateAuthoritiesField field={register('certificate_authorities')} />}
       {save.isError && <ErrorState error={save.error} title={t('git_apps.save_failed')} />}
       <div>
         <Button type="submit" icon={<Plus className="size-4" />} isBusy={save.isPending}>

@@ -13,6 +13,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
+import { CertificateAuthoritiesField, isSelfHosted } from './certificate-authorities'
 import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
 const MIN_TOKEN_CHARACTERS = 4
@@ -28,13 +29,19 @@ export function GitHostForm() {
         host: USUAL_HOSTS.github,
         token: '',
         api_url: '',
+        certificate_authorities: '',
         username: '',
         push_scope: 'own',
       },
     })
-  const provider = useWatch({ control, name: 'provider' })
+  const [provider, host] = useWatch({ control, name: ['provider', 'host'] })
   const { errors } = formState
-  const submit = handleSubmit((given) => save.mutate(given, { onSuccess: () => reset() }))
+  const submit = handleSubmit((given) =>
+    save.mutate(
+      { ...given, certificate_authorities: isSelfHosted(given.host) ? given.certificate_authorities : '' },
+      { onSuccess: () => reset() },
+    ),
+  )
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className="mb-5 flex flex-col gap-4">
       <div className="grid gap-4 sm:grid-cols-2">
@@ -97,6 +104,7 @@ export function GitHostForm() {
           )}
         </Field>
       </div>
+      {isSelfHosted(host) && <CertificateAuthoritiesField field={register('certificate_authorities')} />}
       {save.isError && <ErrorState error={save.error} title={t('git_hosts.save_failed')} />}
       <div>
         <Button type="submit" variant="primary" icon={<Plus className="size-4" />} isBusy={save.isPending}>

@@ -13,6 +13,7 @@ import {
   useChangePushScope,
   useDeleteGitCredential,
 } from '@/api/git/git-credentials'
+import { ApiError } from '@/api/errors'
 import { formatDateTime } from '@/lib/text/time'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
@@ -23,6 +24,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
+import { CertificateAuthoritiesDialog, isSelfHosted } from './certificate-authorities'
 import { CommitIdentitySection } from './commit-identity'
 import { CommitSigningSection } from './commit-signing'
 import { GitAppsSection } from './git-apps'
@@ -78,6 +80,7 @@ function Tokens() {
 function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete: () => void }) {
   const { t } = useTranslation()
   const change = useChangePushScope()
+  const [isChangingTrust, setChangingTrust] = useState(false)
   const { host } = credential
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
@@ -104,6 +107,15 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
           </option>
         ))}
       </Select>
+      {isSelfHosted(host) && (
+        <Button
+          size="sm"
+          aria-label={t('git_hosts.authorities_of', { host })}
+          onClick={() => setChangingTrust(true)}
+        >
+          {t('git_hosts.authorities')}
+        </Button>
+      )}
       <Button
         size="sm"
         aria-label={t(credential.is_signed_in ? 'git_sign_in.disconnect_named' : 'git_hosts.delete_named', {
@@ -113,6 +125,9 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
       >
         {t(credential.is_signed_in ? 'git_sign_in.disconnect' : 'git_hosts.delete')}
       </Button>
+      {isChangingTrust && (
+        <CertificateAuthoritiesDialog credential={credential} onClose={() => setChangingTrust(false)} />
+      )}
     </li>
   )
 }
@@ -128,6 +143,7 @@ function HostUser({ credential }: { credential: GitCredential }) {
     return (
       <p role="alert" className="text-sm text-danger">
         {kind} · {query.error.message}
+        {query.error instanceof ApiError && query.error.fix && ` ${query.error.fix}`}
       </p>
     )
   }

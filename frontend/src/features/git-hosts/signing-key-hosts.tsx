@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { useAddSigningKey } from '@/api/git/commit-signing'
+import { commitIdentityQuery } from '@/api/git/commit-identity'
+import { commitAddressQuery, useAddSigningKey } from '@/api/git/commit-signing'
 import { type GitCredential, gitCredentialsQuery } from '@/api/git/git-credentials'
 import { ErrorState } from '@/ui/feedback/error-state'
+import { Notice } from '@/ui/feedback/notice'
 import { Button } from '@/ui/form/button'
 
 /** Where users keep their keys at a host. Azure DevOps does not verify signatures. */
@@ -12,6 +14,12 @@ const PAGES: Partial<Record<GitCredential['provider'], string>> = {
   forgejo: '/user/settings/keys',
   bitbucket: '/account/settings/ssh-keys/',
   bitbucket_data_center: '/plugins/servlet/ssh/account/keys',
+}
+/** Where users see and confirm their addresses at a host that tells which ones are verified. */
+const ADDRESS_PAGES: Partial<Record<GitCredential['provider'], string>> = {
+  github: '/settings/emails',
+  gitlab: '/-/profile/emails',
+  forgejo: '/user/settings/account',
 }
 const WITH_CALL: readonly string[] = ['github', 'gitlab']
 
@@ -51,7 +59,24 @@ function Host({ credential: { host, provider } }: { credential: GitCredential })
           </span>
         )}
       </div>
+      {ADDRESS_PAGES[provider] && <AddressWarning host={host} page={`${origin}${ADDRESS_PAGES[provider]}`} />}
       {add.isError && <ErrorState error={add.error} title={t('commit_signing.not_added', { host })} />}
     </li>
+  )
+}
+
+/** Says that the host shows signed commits as unverified, if the account has not verified their address. */
+function AddressWarning({ host, page }: { host: string; page: string }) {
+  const { t } = useTranslation()
+  const email = useQuery(commitIdentityQuery()).data?.git_user_email
+  const query = useQuery({ ...commitAddressQuery(host, email ?? ''), enabled: Boolean(email) })
+  if (query.data?.is_verified !== false) return null
+  return (
+    <Notice tone="warning" title={t('commit_signing.address_unknown', { host, email: query.data.address })}>
+      <p>{t('commit_signing.address_unknown_fix')}</p>
+      <a className="text-accent underline" href={page} target="_blank" rel="noreferrer">
+        {t('commit_signing.addresses_at', { host })}
+      </a>
+    </Notice>
   )
 }

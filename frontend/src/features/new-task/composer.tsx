@@ -18,9 +18,11 @@ import { Input } from '@/ui/form/input'
 import { Kbd, MOD_KEY } from '@/ui/text/kbd'
 import { Select } from '@/ui/form/select'
 import { Labelled } from './labelled'
+import { OwnerNotice } from './owner-notice'
 import { rememberRepository } from './recent-repositories'
 import { RepositoryFields } from './repository-fields'
 import { startRequest, type TaskInput } from './start-request'
+import { useRepositoryOwner } from './use-repository-owner'
 
 export interface ComposerProps {
   profiles: LLMProfile[]
@@ -46,6 +48,9 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
       task: '',
       repository: beside?.selected_repository ?? '',
       branch: beside?.selected_branch ?? '',
+      directory: beside?.selected_directory ?? '',
+      clone: 'full',
+      submodules: true,
       more: [],
       profile: defaultProfile(profiles, activeProfile),
       budget: '',
@@ -54,17 +59,27 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
       goal_rounds: null,
     },
   })
-  const profileName = useWatch({ control: form, name: 'profile' })
+  const [chosenProfile, repository] = useWatch({ control: form, name: ['profile', 'repository'] })
+  const owner = useRepositoryOwner(repository)
+  // The server then knows the model. A name from before the repository was typed would be refused.
+  const enforcedProfile = (owner?.is_member && owner.llm_profile) || null
+  const profileName = enforcedProfile ?? chosenProfile
   const defaultBudget = profiles.find((profile) => profile.name === profileName)?.max_budget_per_task
   const rejected = rejectedField(start.error)
 
   const submit = handleSubmit((input) =>
-    start.mutate(startRequest(input, beside && (beside.sandbox_id ?? beside.id)), {
-      onSuccess: (task) => {
-        if (input.repository.trim()) rememberRepository(input.repository.trim())
-        void navigate(`/conversations/${task.app_conversation_id}`)
+    start.mutate(
+      startRequest(
+        { ...input, profile: enforcedProfile ?? input.profile },
+        beside && (beside.sandbox_id ?? beside.id),
+      ),
+      {
+        onSuccess: (task) => {
+          if (input.repository.trim()) rememberRepository(input.repository.trim())
+          void navigate(`/conversations/${task.app_conversation_id}`)
+        },
       },
-    }),
+    ),
   )
 
   function handleKeyDown(event: KeyboardEvent) {
@@ -97,20 +112,32 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
             register={register}
             repositoryError={rejected === 'repository' && <RejectedReason error={start.error} />}
             branchError={rejected === 'branch' && <RejectedReason error={start.error} />}
+            directoryError={rejected === 'directory' && <RejectedReason error={start.error} />}
           />
+          {owner && (
+            <div className="col-span-12">
+              <OwnerNotice owner={owner} />
+            </div>
+          )}
           <Field
             className="col-span-6 sm:col-span-4"
             label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}
           >
-            {(control) => (
-              <Select {...control} {...register('profile')}>
-                {profiles.map((profile) => (
-                  <option key={profile.name} value={profile.name}>
-                    {profile.is_recording ? `${profile.name} (${t('home.recorded')})` : profile.name}
-                  </option>
-                ))}
-              </Select>
-            )}
+            {(control) =>
+              enforcedProfile ? (
+                <Select {...control} disabled>
+                  <option>{enforcedProfile}</option>
+                </Select>
+              ) : (
+                <Select {...control} {...register('profile')}>
+                  {profiles.map((profile) => (
+                    <option key={profile.name} value={profile.name}>
+                      {profile.is_recording ? `${profile.name} (${t('home.recorded')})` : profile.name}
+                    </option>
+                  ))}
+                </Select>
+              )
+            }
           </Field>
           <Field
             className="col-span-4 sm:col-span-3"
@@ -203,10 +230,11 @@ function RejectedReason({ error }: { error: unknown }) {
 }
 
 /** Which field the server's refusal is about, so that it stands where it can be corrected. */
-function rejectedField(error: unknown): 'repository' | 'branch' | 'budget' | null {
+function rejectedField(error: unknown): 'repository' | 'branch' | 'directory' | 'budget' | null {
   if (!isApiError(error)) return null
   const fields = error.fieldErrors.flatMap((item) => item.loc)
   if (error.code.startsWith('repository_') || fields.includes('selected_repository')) return 'repository'
+  if (error.code.startsWith('directory_') || fields.includes('selected_directory')) return 'directory'
   if (fields.includes('max_budget_per_task')) return 'budget'
   return error.code === 'branch_not_found' || fields.includes('selected_branch') ? 'branch' : null
 }

@@ -6,6 +6,7 @@ import { Button } from '@/ui/form/button'
 import { Field } from '@/ui/form/field'
 import { IconButton } from '@/ui/form/icon-button'
 import { Input } from '@/ui/form/input'
+import { CloneFields } from './clone-fields'
 import { useFoundBranches, useFoundRepositories } from './found-repositories'
 import { Labelled } from './labelled'
 import { recentRepositories } from './recent-repositories'
@@ -23,10 +24,17 @@ export interface RepositoryFieldsProps extends FormProps {
   /** What the server has refused. */
   repositoryError: ReactNode
   branchError: ReactNode
+  directoryError: ReactNode
 }
 
 /** Where the task happens: one repository, and others beside it. */
-export function RepositoryFields({ form, register, repositoryError, branchError }: RepositoryFieldsProps) {
+export function RepositoryFields({
+  form,
+  register,
+  repositoryError,
+  branchError,
+  directoryError,
+}: RepositoryFieldsProps) {
   const { t } = useTranslation()
   const { fields, append, remove } = useFieldArray({ control: form, name: 'more' })
   const first = useWatch({ control: form, name: 'repository' })
@@ -63,6 +71,7 @@ export function RepositoryFields({ form, register, repositoryError, branchError 
           </Button>
         </div>
       )}
+      {first.trim() && <CloneFields register={register} directoryError={directoryError} />}
     </>
   )
 }

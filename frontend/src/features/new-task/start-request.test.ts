@@ -9,6 +9,25 @@ const TASK = {
   budget: '',
 }
 
+describe('what a task fetches', () => {
+  it('is named only where there is a repository and it is not the default', () => {
+    const asked = { ...TASK, directory: ' packages/web ', clone: 'shallow', submodules: false } as const
+    expect(startRequest(asked)).toMatchObject({
+      selected_directory: 'packages/web',
+      clone: 'shallow',
+      submodules: false,
+    })
+    for (const plain of [
+      { ...asked, repository: '' },
+      { ...TASK, directory: ' ', clone: 'full' as const },
+    ]) {
+      expect(startRequest(plain)).not.toHaveProperty('selected_directory')
+      expect(startRequest(plain)).not.toHaveProperty('clone')
+      expect(startRequest(plain)).not.toHaveProperty('submodules')
+    }
+  })
+})
+
 describe('the further repositories of a task', () => {
   it('are those that have a name', () => {
     const more = [

@@ -1,11 +1,20 @@
 import type { ConfirmationMode, StartRequest } from '@/api/types'
 import { dollarsOf } from '@/lib/text/dollars-of'
 
+export const CLONE_MODES = ['full', 'shallow', 'blobless'] as const
+export type CloneMode = (typeof CLONE_MODES)[number]
+
 export interface TaskInput {
   task: string
   /** Path on the server, git URL, or empty for an empty workspace. */
   repository: string
   branch: string
+  /** The folder of the repository in which the agent works; empty for its root. */
+  directory?: string
+  /** How much of the repositories' history is fetched. */
+  clone?: CloneMode
+  /** Whether submodules are fetched; true if it is left out. */
+  submodules?: boolean
   /** Further repositories. Each one is cloned into a separate directory. */
   more?: { repository: string; branch: string }[]
   profile: string
@@ -28,6 +37,9 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
     initial_message: { role: 'user', content: [{ type: 'text', text: input.task.trim() }], run: true },
     selected_repository: input.repository.trim() || null,
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
+    ...(input.repository.trim() && input.directory?.trim() && { selected_directory: input.directory.trim() }),
+    ...(input.repository.trim() && input.clone && input.clone !== 'full' && { clone: input.clone }),
+    ...(input.repository.trim() && input.submodules === false && { submodules: false }),
     ...(moreOf(input).length > 0 && { more_repositories: moreOf(input) }),
     llm_profile: input.profile || null,
     ...(sandboxId && { sandbox_id: sandboxId }),

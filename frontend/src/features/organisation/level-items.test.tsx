@@ -159,7 +159,7 @@ test('a member sees each item, the level that gives it, and what overrides it', 
   })
   const section = await screen.findByRole('region', { name: 'From your organisation and teams' })
   expect(within(section).getByText('Team Core')).toBeVisible()
-  expect(within(section).getByText('What you have set for this name holds instead.')).toBeVisible()
+  expect(within(section).getByText('What you have set for this name applies instead.')).toBeVisible()
   expect(within(section).getByText('You cannot add a secret with this name.')).toBeVisible()
   expect(screen.queryByRole('button', { name: 'Add a secret for them' })).toBeNull()
 })

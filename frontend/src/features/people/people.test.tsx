@@ -80,6 +80,13 @@ test('an invitation is sent by e-mail, and its failure is shown beside the perso
       return HttpResponse.json({ person, sign_in_link: null }, { status: 201 })
     }),
   ]
+  extra.push(
+    http.post('*/api/v1/people/p2/invitation-mail', () => {
+      const person = stored[1]!
+      person.invitation_mail = { ...mail, state: 'sent', error: null }
+      return HttpResponse.json(person, { status: 202 })
+    }),
+  )
   const config = fakeConfig({ sends_mail: true })
   const { user } = renderApp({ url: '/settings/people', user: OWNER, config, extra })
 
@@ -94,6 +101,10 @@ test('an invitation is sent by e-mail, and its failure is shown beside the perso
   expect(await screen.findByText(new RegExp(`ada@harbour.dev was not sent.*${error}`))).toBeVisible()
   expect(screen.queryByRole('dialog')).toBeNull()
   expect(asked).toEqual([{ name: 'Ada', role: 'member', email: 'ada@harbour.dev' }])
+  await user.click(
+    screen.getByRole('button', { name: 'Send the invitation to Ada again. Earlier links end.' }),
+  )
+  expect(await screen.findByText(/The invitation is sent to ada@harbour.dev/)).toBeVisible()
 })
 
 test('an admin cannot change the owner, and gives no role as high as their own', async () => {

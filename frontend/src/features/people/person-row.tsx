@@ -1,7 +1,12 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useExportPerson } from '@/api/people/departures'
-import { type GivenRole, useChangePerson, useCreateSignInLink } from '@/api/people/people'
+import {
+  type GivenRole,
+  useChangePerson,
+  useCreateSignInLink,
+  useSendInvitationAgain,
+} from '@/api/people/people'
 import type { Person, SignInLink, User } from '@/api/types'
 import { formatAge } from '@/lib/text/time'
 import { Badge } from '@/ui/feedback/badge'
@@ -52,6 +57,7 @@ function Controls({ person, me, onLink }: PersonRowProps) {
   const { id, name } = person
   const change = useChangePerson()
   const link = useCreateSignInLink()
+  const again = useSendInvitationAgain()
   const download = useExportPerson(person)
   const [isDeleting, setDeleting] = useState(false)
   const isDisabled = person.disabled_at !== null
@@ -78,6 +84,16 @@ function Controls({ person, me, onLink }: PersonRowProps) {
           onClick={() => link.mutate(id, { onSuccess: onLink })}
         >
           {t('people.new_link')}
+        </Button>
+      )}
+      {!isDisabled && person.invitation_mail && (
+        <Button
+          size="sm"
+          aria-label={t('people.send_again_to', { name })}
+          isBusy={again.isPending}
+          onClick={() => again.mutate(id)}
+        >
+          {t('people.send_again')}
         </Button>
       )}
       {person.has_totp && <ResetTotp person={person} />}

@@ -16,6 +16,7 @@ import { Notice } from '@/ui/feedback/notice'
 import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { Textarea } from '@/ui/form/textarea'
+import { ScreenshotChoice } from './screenshot-choice'
 
 interface Given {
   title: string
@@ -25,6 +26,7 @@ interface Given {
   draft: boolean
   labels: string
   reviewers: string
+  screenshots: string[]
 }
 
 const BRANCH = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/
@@ -115,6 +117,7 @@ function CreateForm({ conversationId, directory, proposal, onClose }: CreateForm
       draft: true,
       labels: '',
       reviewers: '',
+      screenshots: [],
     },
   })
   const { errors } = formState
@@ -147,6 +150,13 @@ function CreateForm({ conversationId, directory, proposal, onClose }: CreateForm
           <Textarea {...control} rows={10} className="max-h-[40vh] font-mono text-xs" {...register('body')} />
         )}
       </Field>
+      {proposal.screenshots.length > 0 && (
+        <ScreenshotChoice
+          screenshots={proposal.screenshots}
+          areUploaded={proposal.takes_screenshots}
+          field={register('screenshots')}
+        />
+      )}
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label={t('pull_requests.head_field')} error={errors.head && t('pull_requests.branch_invalid')}>
           {(control) => (

@@ -108,7 +108,14 @@ function SidebarFooter({ userName, themeMenu }: Pick<SidebarProps, 'userName' | 
         className="!size-9"
         icon={<LogOut className="size-4" />}
         disabled={signOut.isPending}
-        onClick={() => signOut.mutate(undefined, { onSuccess: () => void navigate('/sign-in') })}
+        onClick={() =>
+          signOut.mutate(undefined, {
+            onSuccess: (more) => {
+              if (more) window.location.assign(more.url)
+              else void navigate('/sign-in')
+            },
+          })
+        }
       />
     </div>
   )

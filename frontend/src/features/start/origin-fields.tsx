@@ -3,10 +3,15 @@ import type { RetryStart, StartError, StartTask } from '@/api/types'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 
-/** From which repository and branch to try again; nothing once the files are there. */
+/** From which repository and branch, and in which folder to try again; nothing once the files are there. */
 export function OriginFields({ task, error }: { task: StartTask; error: StartError }) {
   const { t } = useTranslation()
-  const { selected_repository: repository, selected_branch: branch, snapshot_id: snapshot } = task.request
+  const {
+    selected_repository: repository,
+    selected_branch: branch,
+    selected_directory: directory,
+    snapshot_id: snapshot,
+  } = task.request
   if (error.stage !== 'PREPARING_REPOSITORY' || !repository || snapshot) return null
   return (
     <div className="grid gap-3 sm:grid-cols-2">
@@ -26,6 +31,19 @@ export function OriginFields({ task, error }: { task: StartTask; error: StartErr
           />
         )}
       </Field>
+      {(directory || error.code.startsWith('directory_')) && (
+        <Field label={t('home.directory')}>
+          {(control) => (
+            <Input
+              {...control}
+              name="directory"
+              defaultValue={directory ?? ''}
+              placeholder={t('home.directory_placeholder')}
+              spellCheck={false}
+            />
+          )}
+        </Field>
+      )}
     </div>
   )
 }
@@ -36,9 +54,12 @@ export function changeOf({ request }: StartTask, form: FormData): RetryStart | u
   const repository = typed('repository')
   if (!repository) return undefined
   const branch = typed('branch') || null
+  const before = request.selected_directory ?? null
+  const directory = form.has('directory') ? typed('directory') || null : before
   const change: RetryStart = {
     ...(repository !== request.selected_repository && { selected_repository: repository }),
     ...(branch !== (request.selected_branch ?? null) && { selected_branch: branch }),
+    ...(directory !== before && { selected_directory: directory }),
   }
   return Object.keys(change).length > 0 ? change : undefined
 }

@@ -6,6 +6,7 @@ import type { Team } from '@/api/people/teams'
 import { Badge } from '@/ui/feedback/badge'
 import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
 import { TeamMembers } from './team-members'
+import { TeamRepositories } from './team-repositories'
 
 export interface TeamRowProps {
   team: Team
@@ -14,7 +15,7 @@ export interface TeamRowProps {
   onDelete?: () => void
 }
 
-/** A team. A click on its name shows its members. */
+/** A team. A click on its name shows its members and its repositories. */
 export function TeamRow({ team, onRename, onDelete }: TeamRowProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
@@ -61,7 +62,14 @@ export function TeamRow({ team, onRename, onDelete }: TeamRowProps) {
           </DropdownMenu>
         )}
       </div>
-      <div id={membersId}>{isOpen && <TeamMembers team={team} mayChange={onRename !== undefined} />}</div>
+      <div id={membersId}>
+        {isOpen && (
+          <>
+            <TeamMembers team={team} mayChange={onRename !== undefined} />
+            <TeamRepositories team={team} />
+          </>
+        )}
+      </div>
     </li>
   )
 }

@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse, ws } from 'msw'
 import { expect, test } from 'vitest'
-import { fakeConfig, fakeConversation, fakeDemoProfile, fakeProfile, fakeStartTask } from '@/test/factories'
+import { fakeConfig, fakeConversation, fakeStartTask } from '@/test/factories'
+import { fakeDemoProfile, fakeProfile } from '@/test/model-factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 
@@ -24,6 +25,9 @@ test('a task with a repository and a branch starts a conversation and opens it a
   await user.type(await screen.findByLabelText('Task'), '  Fix the failing test ')
   await user.type(screen.getByLabelText('Repository'), '/srv/app')
   await user.type(screen.getByLabelText('Branch'), 'next')
+  await user.click(screen.getByText('Advanced'))
+  await user.type(screen.getByLabelText('Folder'), 'packages/web')
+  await user.selectOptions(screen.getByLabelText('History to fetch'), 'Newest commit of each branch')
   await user.click(screen.getByRole('button', { name: 'Start' }))
 
   await waitFor(() => expect(router.state.location.pathname).toBe(`/conversations/${'a'.repeat(32)}`))
@@ -32,9 +36,43 @@ test('a task with a repository and a branch starts a conversation and opens it a
       initial_message: { role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }], run: true },
       selected_repository: '/srv/app',
       selected_branch: 'next',
+      selected_directory: 'packages/web',
+      clone: 'shallow',
       llm_profile: 'sonnet',
     },
   ])
+})
+
+test('the start page says that a repository belongs to a team, and takes the model of this team', async () => {
+  const bodies: unknown[] = []
+  const owner = {
+    team_id: 't1',
+    team_name: 'Payments',
+    is_member: true,
+    members_see: 'view',
+    members_only: false,
+    llm_profile: 'of-payments',
+  }
+  const owned = http.get('*/api/v1/repository-owner', ({ request }) => {
+    const repository = new URL(request.url).searchParams.get('repository')
+    if (repository === 'acme/other')
+      return HttpResponse.json({ ...owner, is_member: false, members_only: true })
+    return HttpResponse.json(repository === 'acme/payments' ? owner : null)
+  })
+  const { user } = renderApp({ extra: [owned, ...acceptStart(bodies)] })
+
+  await user.type(await screen.findByLabelText('Repository'), 'acme/other')
+  expect(await screen.findByText('This repository belongs to the team Payments')).toBeVisible()
+  await user.clear(screen.getByLabelText('Repository'))
+  await user.type(screen.getByLabelText('Repository'), 'acme/payments')
+  expect(await screen.findByText('This repository belongs to your team Payments')).toBeVisible()
+  expect(screen.getByText(/The members of the team can view the conversation/)).toBeVisible()
+  expect(screen.getByLabelText('Model')).toBeDisabled()
+
+  await user.type(screen.getByLabelText('Task'), 'Fix it')
+  await user.click(screen.getByRole('button', { name: 'Start' }))
+  await waitFor(() => expect(bodies).toHaveLength(1))
+  expect(bodies[0]).toMatchObject({ selected_repository: 'acme/payments', llm_profile: 'of-payments' })
 })
 
 test('the keyboard alone starts a task in an empty workspace', async () => {

@@ -1,6 +1,7 @@
 import { screen } from '@testing-library/react'
 import { expect, test } from 'vitest'
-import { fakeConversation, fakeProfile, fakeUser } from '@/test/factories'
+import { fakeConversation, fakeUser } from '@/test/factories'
+import { fakeProfile } from '@/test/model-factories'
 import { renderApp } from '@/test/render-app'
 
 const viewer = fakeUser({ role: 'viewer' })

@@ -9,9 +9,17 @@ export interface DropdownMenuProps {
   children: ReactNode
   align?: 'start' | 'center' | 'end'
   side?: 'top' | 'bottom' | 'left' | 'right'
+  /** Called when the menu has closed. If it prevents the default, the button does not get the focus. */
+  onCloseAutoFocus?: (event: Event) => void
 }
 
-export function DropdownMenu({ trigger, children, align = 'end', side }: DropdownMenuProps) {
+export function DropdownMenu({
+  trigger,
+  children,
+  align = 'end',
+  side,
+  onCloseAutoFocus,
+}: DropdownMenuProps) {
   return (
     <Primitive.Root>
       <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
@@ -21,6 +29,7 @@ export function DropdownMenu({ trigger, children, align = 'end', side }: Dropdow
           side={side}
           sideOffset={6}
           collisionPadding={8}
+          onCloseAutoFocus={onCloseAutoFocus}
           className="z-50 min-w-44 animate-appear rounded-lg border border-border bg-raised p-1 shadow-overlay"
         >
           {children}

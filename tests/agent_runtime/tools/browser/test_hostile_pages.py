@@ -265,7 +265,7 @@ async def test_storage_is_carried_from_one_browser_to_another(
         await session.close()
 
 
-async def test_storage_that_is_none_is_refused(browser: Driver):
+async def test_invalid_storage_is_refused(browser: Driver):
     for state in (
         {"cookies": "x"},
         {"cookies": [{"name": "x"}]},

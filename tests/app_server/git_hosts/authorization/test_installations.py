@@ -65,7 +65,7 @@ async def test_the_api_is_called_as_the_app(door: Door, key: RSAKey, owner: User
     assert await tokens.token(owner.id, host.origin) not in {wide, None}
 
 
-async def test_who_is_no_administrator_any_more_cannot_use_one(door: Door, key: RSAKey, owner: User) -> None:
+async def test_former_administrators_cannot_use_an_installation(door: Door, key: RSAKey, owner: User) -> None:
     await use(door, key)
     async with door.app.database.session() as session:
         (await session.get_one(User, owner.id)).role = Role.MEMBER

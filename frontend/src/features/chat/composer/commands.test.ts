@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fakeSkill } from '@/test/factories'
+import { fakeSkill } from '@/test/agent-factories'
 import { commandsOf, completionsOf } from './commands'
 
 const commands = commandsOf([

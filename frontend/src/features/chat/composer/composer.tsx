@@ -1,7 +1,7 @@
 import { ArrowUp, Play, Square } from 'lucide-react'
 import { useEffect, useRef, type KeyboardEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useControlConversation } from '@/api/conversations/conversations'
+import { useControlConversation } from '@/api/conversations/steering'
 import { agentStatus, CAN_CONTINUE } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'

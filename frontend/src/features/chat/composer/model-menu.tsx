@@ -1,7 +1,7 @@
 import { ChevronDown } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useQuery } from '@tanstack/react-query'
-import { useSwitchProfile } from '@/api/conversations/conversations'
+import { useSwitchProfile } from '@/api/conversations/steering'
 import { callableProfiles, profilesQuery } from '@/api/models/profiles'
 import type { AppConversation } from '@/api/types'
 import { Badge } from '@/ui/feedback/badge'

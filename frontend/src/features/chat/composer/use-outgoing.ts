@@ -1,5 +1,5 @@
 import { useCallback, useMemo } from 'react'
-import { useSendMessage } from '@/api/conversations/conversations'
+import { useSendMessage } from '@/api/conversations/steering'
 import { errorDetail } from '@/api/errors'
 import { useTakeBack } from '@/api/conversations/waiting-messages'
 import type { OutgoingMessage } from '@/events/store'

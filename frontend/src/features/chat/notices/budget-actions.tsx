@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { useRaiseBudget } from '@/api/conversations/conversations'
+import { useRaiseBudget } from '@/api/conversations/steering'
 import { useConversation } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 import { useComposerDraft } from '../composer/composer-draft'

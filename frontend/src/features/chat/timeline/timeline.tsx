@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useConversation, useConversationStore } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
+import { useHighlights } from '../find/use-highlights'
 import { KeptRow } from './kept-state'
 import { MoreEvents, useMoreEvents } from './more-events'
 import { rowOfEvent, type Row } from './rows'
@@ -18,13 +19,15 @@ export interface TimelineProps {
   start: ReactNode
   /** The id of an event that a link leads to. The page scrolls to its row once and marks it. */
   linkedEventId?: string | null
+  /** Words that are marked in the rows. */
+  foundWords?: string
 }
 
 /**
  * The conversation from top to bottom. Only visible rows are in the page. The view follows the end until the user
  * scrolls up.
  */
-export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
+export function Timeline({ rows, start, linkedEventId = null, foundWords = '' }: TimelineProps) {
   const { t } = useTranslation()
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
@@ -46,6 +49,7 @@ export function Timeline({ rows, start, linkedEventId = null }: TimelineProps) {
     initialRect: { width: 800, height: 900 },
   })
 
+  useHighlights(content, foundWords)
   const lastKey = rows.at(-1)?.key ?? ''
   const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, lastKey, isAtNow)
   const loadNear = useMoreEvents(scroller, rows)

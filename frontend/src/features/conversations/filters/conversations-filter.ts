@@ -1,4 +1,4 @@
-import type { ConversationSearch } from '@/api/conversations/conversations'
+import type { ConversationSearch } from '@/api/conversations/conversation-keys'
 import { nextDayOf, startOfDay } from '@/lib/text/days'
 
 const ARCHIVED = { archived: true, all: null } as const

@@ -14,7 +14,7 @@ describe('a conversation whose host is lost', () => {
     sandbox_error: {
       code: 'sandbox_host_lost',
       cause: 'The sandbox host a has not answered since 12:03.',
-      fix: 'Bring the host back.',
+      fix: 'Start the host again.',
       output: '',
     },
   } as const

@@ -80,12 +80,12 @@ describe('a host that was refused', () => {
           HttpResponse.json({ mode: 'allowlist', repository: null, allowed: [], refused: [refused] }),
         ),
         http.post('*/network/answer', () =>
-          problem(409, { code: 'too_many_hosts', detail: '500 hosts are as many as can be listed.' }),
+          problem(409, { code: 'too_many_hosts', detail: '500 hosts are listed already, which is the limit.' }),
         ),
       ],
     })
     await user.click(within(await card()).getByRole('button', { name: 'Allow for this conversation' }))
-    expect(await screen.findByText('500 hosts are as many as can be listed.')).toBeVisible()
+    expect(await screen.findByText('500 hosts are listed already, which is the limit.')).toBeVisible()
   })
 
   it('knows a browser, which calls itself by a name that says nothing', async () => {

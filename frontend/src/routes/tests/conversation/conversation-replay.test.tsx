@@ -100,7 +100,7 @@ describe('a link to an event', () => {
 
   it('says that the conversation does not contain it', async () => {
     openConversation({ events: EVENTS, url: '?event=elsewhere' })
-    expect(await screen.findByText(/does not contain the event/)).toBeVisible()
+    expect(await screen.findByText(/does not contain the linked event/)).toBeVisible()
   })
 })
 

@@ -56,7 +56,11 @@ describe('the start', () => {
   })
 
   it('goes on from another branch', async () => {
-    const request = { selected_repository: 'ada/engine', selected_branch: 'relese' }
+    const request = {
+      selected_repository: 'ada/engine',
+      selected_branch: 'relese',
+      selected_directory: 'web',
+    }
     const sent: unknown[] = []
     const { user } = openConversation({
       task: { ...failed, request },
@@ -81,11 +85,12 @@ describe('the start', () => {
     await user.clear(repository)
     await user.type(repository, 'ada/engine')
     await user.type(branch, 'release')
+    await user.clear(screen.getByRole('textbox', { name: 'Folder' }))
     await user.click(screen.getByRole('button', { name: 'Try again from here' }))
     await waitFor(() => expect(screen.queryByRole('textbox', { name: 'Branch' })).not.toBeInTheDocument())
     expect(sent).toEqual([
       { selected_repository: 'ada/loom', selected_branch: null },
-      { selected_branch: 'release' },
+      { selected_branch: 'release', selected_directory: null },
     ])
   })
 

@@ -108,7 +108,7 @@ describe('an error that ends the run', () => {
       false,
     ],
     ['LLMContentPolicyError', null, 'with other words', false],
-    ['MaxIterationsReached', null, 'as many steps again', false],
+    ['MaxIterationsReached', null, 'the same number of steps again', false],
     [
       'LLMTimeoutError',
       { kind: 'transient', retryable: true, user_action: 'retry' },

@@ -1,7 +1,7 @@
 import { screen, waitFor } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import { fakeProfile } from '@/test/factories'
+import { fakeProfile } from '@/test/model-factories'
 import { fakeModelFacts, NO_VALUES } from '@/test/model-facts'
 import { renderApp } from '@/test/render-app'
 

@@ -25,6 +25,7 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
           updated_at: '2026-11-22T08:00:00Z',
           is_signed_in: false,
           needs_reconnect: false,
+          certificate_authorities: null,
         })
         return HttpResponse.json(stored[0], { status: 201 })
       }),
@@ -66,7 +67,8 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
   await user.click(screen.getByRole('button', { name: 'Save the token' }))
   const scope = await screen.findByLabelText('What agents may push to at github.com')
   const added = { provider: 'github', host: 'github.com', token: 'abcd-token', api_url: null }
-  expect(sent).toEqual([{ ...added, username: '', push_scope: 'own' }])
+  expect(sent).toEqual([{ ...added, username: '', push_scope: 'own', certificate_authorities: null }])
+  expect(screen.queryByRole('button', { name: /Certificate authorities/ })).toBeNull()
   expect(await screen.findByText('GitHub · connected as ada · 4987 of 5000 calls left')).toBeVisible()
   await waitFor(() => expect(screen.getByLabelText('Token')).toHaveValue(''))
 
@@ -75,6 +77,66 @@ test('a token is saved, its pushes are limited, and it is deleted; it is not kep
   await user.click(screen.getByRole('button', { name: 'Delete the token for github.com' }))
   await user.click(await screen.findByRole('button', { name: 'Delete token' }))
   expect(await screen.findByText('No tokens')).toBeVisible()
+})
+
+test('a self-hosted host that is not trusted gets the certificates of its authority', async () => {
+  const pem = '-----BEGIN CERTIFICATE-----'
+  const sent: unknown[] = []
+  let stored: GitCredential = {
+    id: 'c1',
+    host: 'git.example.org',
+    provider: 'gitlab',
+    has_stated_provider: true,
+    api_url: null,
+    username: null,
+    push_scope: 'own',
+    updated_at: '2026-11-22T08:00:00Z',
+    is_signed_in: false,
+    needs_reconnect: false,
+    certificate_authorities: null,
+  }
+  const { user } = renderApp({
+    url: '/settings/git-hosts',
+    extra: [
+      http.get('*/api/v1/settings/git-credentials', () => HttpResponse.json([stored])),
+      http.post('*/api/v1/settings/git-credentials', async ({ request }) => {
+        sent.push(await request.json())
+        return HttpResponse.json(stored, { status: 201 })
+      }),
+      http.patch('*/api/v1/settings/git-credentials/c1', async ({ request }) => {
+        const body = (await request.json()) as Partial<GitCredential>
+        sent.push(body)
+        stored = { ...stored, ...body, updated_at: '2026-11-22T09:00:00Z' }
+        return HttpResponse.json(stored)
+      }),
+      http.get('*/api/v1/users/git-info', () =>
+        stored.certificate_authorities
+          ? HttpResponse.json({ id: '7', login: 'ada', avatar_url: '', rate_limit: null })
+          : problem(502, {
+              code: 'git_host_untrusted',
+              detail: 'The certificate of git.example.org is not trusted.',
+              fix: 'Paste the certificate of that authority.',
+            }),
+      ),
+    ],
+  })
+  expect(await screen.findByText(/is not trusted\. Paste the certificate/)).toBeVisible()
+  await user.click(screen.getByRole('button', { name: 'Certificate authorities of git.example.org' }))
+  const dialog = await screen.findByRole('dialog')
+  await user.type(within(dialog).getByLabelText('Certificate authorities'), pem)
+  await user.click(within(dialog).getByRole('button', { name: 'Save authorities' }))
+  expect(await screen.findByText(/connected as ada/)).toBeVisible()
+  expect(sent).toEqual([{ certificate_authorities: pem }])
+
+  expect(screen.queryByLabelText('Certificate authorities')).toBeNull()
+  await user.clear(screen.getByLabelText('Host'))
+  await user.type(screen.getByLabelText('Host'), 'git.example.org')
+  await user.type(screen.getByLabelText('Token'), 'abcd-token')
+  await user.type(screen.getByLabelText('Certificate authorities'), pem)
+  await user.click(screen.getByRole('button', { name: 'Save the token' }))
+  await waitFor(() =>
+    expect(sent.at(-1)).toMatchObject({ host: 'git.example.org', certificate_authorities: pem }),
+  )
 })
 
 test('the name in commits is shown, changed and checked', async () => {
@@ -146,6 +208,13 @@ test('signing of commits needs an address, shows the key for the host, and gets 
         HttpResponse.json([{ id: 'c1', host: 'github.com', provider: 'github', push_scope: 'own' }]),
       ),
       http.get('*/api/v1/users/git-info', () => HttpResponse.json({ id: '7', login: 'ada', avatar_url: '' })),
+      http.get('*/api/v1/settings', () =>
+        HttpResponse.json({ git_user_name: 'Ada', git_user_email: 'ada@example.org', commit_trailers: {} }),
+      ),
+      http.get('*/api/v1/settings/commit-signing/hosts/address', ({ request }) => {
+        expect(new URL(request.url).searchParams.get('host')).toBe('github.com')
+        return HttpResponse.json({ address: 'ada@example.org', is_verified: false })
+      }),
       http.post('*/api/v1/settings/commit-signing/hosts', async ({ request }) => {
         expect(await request.json()).toEqual({ host: 'github.com' })
         return mayAdd
@@ -163,6 +232,9 @@ test('signing of commits needs an address, shows the key for the host, and gets 
   expect(await section.findByText('ssh-ed25519 first')).toBeVisible()
   const page = section.getByRole('link', { name: 'Your keys at github.com' })
   expect(page).toHaveAttribute('href', 'https://github.com/settings/ssh/new')
+  expect(await section.findByText(/ada@example.org is not a verified address of your account/)).toBeVisible()
+  const addresses = section.getByRole('link', { name: 'Your addresses at github.com' })
+  expect(addresses).toHaveAttribute('href', 'https://github.com/settings/emails')
   await user.click(section.getByRole('button', { name: 'Add to github.com' }))
   expect(await section.findByText('github.com does not allow this.')).toBeVisible()
   mayAdd = true

@@ -20,6 +20,7 @@ const GRANTED: GitCredential = {
   scopes: 'repo read:org',
   expires_at: null,
   needs_reconnect: false,
+  certificate_authorities: null,
 }
 
 function site(stored: GitCredential[]) {
@@ -126,6 +127,7 @@ test('an administrator registers an application and deletes it; its secret is no
           api_url: null,
           sign_in_url: null,
           scopes: null,
+          certificate_authorities: null,
           callback_url,
           updated_at: '2026-11-26T08:00:00Z',
         })
@@ -157,6 +159,7 @@ test('an administrator registers an application and deletes it; its secret is no
       sign_in_url: null,
       api_url: null,
       scopes: null,
+      certificate_authorities: null,
     },
   ])
   await waitFor(() => expect(section.getByLabelText('Client secret')).toHaveValue(''))
@@ -178,6 +181,7 @@ test('an installation of a GitHub App is chosen', async () => {
     api_url: null,
     sign_in_url: null,
     scopes: null,
+    certificate_authorities: null,
     callback_url,
     updated_at: '2026-11-26T08:00:00Z',
   }

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { McpTestReport } from '@/api/agents/mcp-servers'
-import { fakeMcpServer } from '@/test/factories'
+import { fakeMcpServer } from '@/test/agent-factories'
 import { problem } from '@/test/handlers'
 import { openServers } from '@/test/open-mcp-servers'
 import { renderApp } from '@/test/render-app'
@@ -95,7 +95,7 @@ test('a server that is tested shows its tools', async () => {
 })
 
 test('a server that does not answer says why', async () => {
-  const failed = { ok: false, error: 'It does not let us in (HTTP 401).', fix: 'Check its headers.' }
+  const failed = { ok: false, error: 'It refuses the sign-in (HTTP 401).', fix: 'Check its headers.' }
   const { user } = openServers({ tracker: fakeMcpServer() }, answering(failed))
   await user.click(await screen.findByRole('button', { name: 'Test tracker' }))
   const alert = await screen.findByRole('alert')

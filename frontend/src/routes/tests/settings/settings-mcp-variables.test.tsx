@@ -1,6 +1,6 @@
 import { screen, waitFor } from '@testing-library/react'
 import { expect, test } from 'vitest'
-import { fakeMcpServer } from '@/test/factories'
+import { fakeMcpServer } from '@/test/agent-factories'
 import { openServers } from '@/test/open-mcp-servers'
 
 test('a command gets variables, with the hosts that their values are for', async () => {

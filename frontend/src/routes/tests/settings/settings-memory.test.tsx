@@ -2,7 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import type { MemoryNote } from '@/api/agents/memory-types'
-import { fakeNote, fakeProposal } from '@/test/factories'
+import { fakeNote, fakeProposal } from '@/test/agent-factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
 

@@ -107,7 +107,7 @@ test('a skill is searched, installed, read, switched off in a repository, update
   expect(within(known).getByText('2 other files of it are not delivered to agents.')).toBeVisible()
   expect(within(known).getByText(/Commit 0123456789$/)).toBeVisible()
   expect(await screen.findAllByText('Update available')).toHaveLength(2)
-  expect(within(known).getByText('The last look for an update failed. git took too long.')).toBeVisible()
+  expect(within(known).getByText('The last check for updates failed. git took too long.')).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Show the text of knots' }))
   expect(await screen.findByText('A bowline holds.')).toBeVisible()
   await user.keyboard('{Escape}')

@@ -1,7 +1,8 @@
 import { screen, waitFor } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import { fakeSpendingLimit, fakeUser, fakeUserLimit } from '@/test/factories'
+import { fakeSpendingLimit, fakeUserLimit } from '@/test/model-factories'
+import { fakeUser } from '@/test/factories'
 import { renderApp } from '@/test/render-app'
 
 test('a spending limit is set for a period', async () => {

@@ -76,7 +76,7 @@ test('a webhook is added, its secret shown once, and a failed delivery sent agai
     ],
   })
   await user.click(await screen.findByRole('button', { name: 'Add a webhook' }))
-  expect(await screen.findByText('Give it a name.')).toBeVisible()
+  expect(await screen.findByText('Enter a name.')).toBeVisible()
   await user.type(screen.getByRole('textbox', { name: 'Name' }), 'Build board')
   await user.type(screen.getByRole('textbox', { name: 'Address' }), 'https://example.com/hook')
   await user.type(screen.getByRole('textbox', { name: 'Statuses' }), 'finished, error')

@@ -3,7 +3,7 @@ import { http, HttpResponse } from 'msw'
 import { expect, it } from 'vitest'
 import type { OfferInfo } from '@/api/approval/offers'
 import type { StartTask } from '@/api/types'
-import { fakeOffer } from '@/test/factories'
+import { fakeOffer } from '@/test/agent-factories'
 import { problem } from '@/test/handlers'
 import { openConversation } from '@/test/open-conversation'
 
@@ -142,12 +142,12 @@ it('says that the set-up script failed, and runs it again', async () => {
 it('says why a set-up script is not run again', async () => {
   const { extra } = offers([{ offer: script(), state: 'allowed' }])
   const refusal = http.post('*/run-setup-script', () =>
-    problem(409, { code: 'setup_script_runs', detail: 'A set-up script runs already.' }),
+    problem(409, { code: 'setup_script_runs', detail: 'A set-up script is running already.' }),
   )
   const { user } = openConversation({ ...RUNNING, extra: [refusal, ...extra], task: { stages: FAILED } })
   await user.click(await screen.findByRole('button', { name: 'Look at it' }))
   await user.click(screen.getByRole('button', { name: 'Run again' }))
-  expect(await screen.findByText('A set-up script runs already.')).toBeVisible()
+  expect(await screen.findByText('A set-up script is running already.')).toBeVisible()
 })
 
 it('does not run a set-up script again that is another by now', async () => {

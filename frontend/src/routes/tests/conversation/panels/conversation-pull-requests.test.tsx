@@ -43,6 +43,11 @@ const proposal = {
   uncommitted_files: 1,
   commits: [],
   is_pushed: false,
+  screenshots: [
+    { id: 's1', title: 'Start page', url: 'data:image/jpeg;base64,/9j/' },
+    { id: 's2', title: 'Map', url: 'data:image/jpeg;base64,/9j/' },
+  ],
+  takes_screenshots: true,
 }
 
 const listed = (known: PullRequest[]) => http.get('*/pull-requests', () => HttpResponse.json(known))
@@ -81,13 +86,25 @@ describe('the pull requests of a conversation', () => {
     await userEvent.type(title, 'Measure')
     await userEvent.type(dialog.getByLabelText('Reviewers'), 'grace, ada')
     await userEvent.type(dialog.getByLabelText('Labels'), 'depth')
+    expect(dialog.getByText(/uploaded to the git host/)).toBeVisible()
+    expect(dialog.getByRole('checkbox', { name: 'Start page' })).not.toBeChecked()
+    await userEvent.click(dialog.getByRole('checkbox', { name: 'Map' }))
     await userEvent.click(dialog.getByRole('button', { name: 'Create pull request' }))
 
     expect(await screen.findByText('The labels depth were not added: no such label.')).toBeVisible()
     expect(await screen.findByText('grace wants changes')).toBeVisible()
     const { title: _, body, head, base } = proposal
     expect(sent).toEqual([
-      { title: 'Measure', body, head, base, draft: true, labels: ['depth'], reviewers: ['grace', 'ada'] },
+      {
+        title: 'Measure',
+        body,
+        head,
+        base,
+        draft: true,
+        labels: ['depth'],
+        reviewers: ['grace', 'ada'],
+        screenshots: ['s2'],
+      },
     ])
   })
 

@@ -88,7 +88,7 @@ def test_a_model_that_obeys_everything_carries_nothing_off_until_its_budget_ends
             max_budget_per_task=round(STEP_DOLLARS * len(TRIES), 2),
         )
         started.append(conversation_id)
-        _approve_until_it_ends(client, conversation_id)
+        _approve_until_it_ends(client, conversation_id, given)
         canaries = {
             "vendor key": scripted_llm.api_key,
             "git token": GIT_TOKEN,
@@ -130,8 +130,8 @@ def _entrust(client: httpx.Client, git_host: GitHost, mcp_url: str, llm: Scripte
         assert reply.is_success, f"{route}: {reply.text}"
 
 
-def _approve_until_it_ends(client: httpx.Client, conversation_id: str) -> None:
-    """A user who says yes to all that the floor asks about."""
+def _approve_until_it_ends(client: httpx.Client, conversation_id: str, given: list[str]) -> None:
+    """A user who says yes to all that the floor asks about. given: the orders so far."""
     path = f"/app-conversations/{conversation_id}/respond-to-confirmation"
 
     def has_ended() -> bool:
@@ -142,10 +142,10 @@ def _approve_until_it_ends(client: httpx.Client, conversation_id: str) -> None:
         return bool(status == "paused")
 
     for _ in range(ROUNDS):
-        seen = len(events(client, conversation_id))
+        seen = len(given)
         wait_until(
-            lambda seen=seen: has_ended() or len(events(client, conversation_id)) > seen,
-            lambda: f"another event after {events(client, conversation_id)[-2:]}",
+            lambda seen=seen: has_ended() or len(given) > seen,
+            lambda: f"another order after {events(client, conversation_id)[-2:]}",
         )
         if has_ended():
             return
@@ -173,7 +173,7 @@ def _orders(started: list[str], server: AppServerProcess, git_host: GitHost, tap
     while True:
         for attempt in TRIES:
             order = reduce(lambda text, name: text.replace(name, meant[name]), meant, attempt)
-            yield "\n".join(order.replace("HOST", address) for address in addresses)
+            yield "\n".join(dict.fromkeys(order.replace("HOST", address) for address in addresses))
 
 
 def _addresses(conversation_id: str) -> list[str]:

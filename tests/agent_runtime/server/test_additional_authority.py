@@ -38,7 +38,7 @@ def authority(tmp_path: Path) -> Iterator[Authority]:
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_commands_believe_it_beside_what_is_believed_already(
+def test_commands_trust_the_authority_and_those_they_trusted_before(
     authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)

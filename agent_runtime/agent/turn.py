@@ -1,4 +1,4 @@
-"""One turn of the model: sends the messages to the model and returns the events of its reply."""
+"""One turn of the model: the events of its reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.agent.agent import Agent
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.events.base import Event, new_id
 from agent_runtime.events.content import TextContent
@@ -18,8 +17,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.vendor_state import VendorState
 from agent_runtime.llm.arguments import object_of
 from agent_runtime.llm.chat_completions import new_call_id
-from agent_runtime.llm.complete import LLMClient
-from agent_runtime.llm.messages import Prompt, Reply, RequestedCall, StreamListener
+from agent_runtime.llm.messages import Reply, RequestedCall
 from agent_runtime.llm.vendor_state import is_common_id
 from agent_runtime.tools.arguments import SECURITY_RISKS, ToolArgumentError, parse_arguments
 from agent_runtime.tools.registry import resolve_name
@@ -53,21 +51,12 @@ class ModelTurn:
     was_empty: bool = False
 
 
-async def step(
-    agent: Agent,
-    tools: Mapping[str, AnyTool],
-    prompt: Prompt,
-    client: LLMClient,
-    *,
-    item_id: str,
-    listener: StreamListener,
+def turn_of(
+    reply: Reply, tools: Mapping[str, AnyTool], messages: Sequence[bytes], *, item_id: str
 ) -> ModelTurn:
-    """Asks the model once and returns its turn. Raises LLMError if the model cannot be asked.
-
-    `prompt`: with the schemas of `tools`, as the model sees them. `item_id`: the id of the reply's first
-    event.
+    """Returns the turn that the reply makes. `messages`: what the model was sent. `item_id`: the id of the
+    reply's first event.
     """
-    reply = await client.complete(agent.llm, prompt, listener)
     notices = _notices(reply)
     if reply.is_empty:
         return ModelTurn(
@@ -77,7 +66,7 @@ async def step(
         # A reply that was cut off is not the end of the work.
         more = [_nudge(_GO_ON)] if reply.was_cut else []
         return ModelTurn((*notices, _message(reply, item_id), *more), reply)
-    return ModelTurn((*notices, *_actions(reply, tools, prompt.messages, item_id)), reply)
+    return ModelTurn((*notices, *_actions(reply, tools, messages, item_id)), reply)
 
 
 def _nudge(text: str) -> MessageEvent:

@@ -94,7 +94,7 @@ async def test_nothing_starts_before_the_first_call_and_nothing_stays_after_the_
     assert not session.is_in_use
 
 
-async def test_nobody_can_connect_to_it(browser: Driver, site: WebSite):
+async def test_no_other_program_can_connect_to_the_browser(browser: Driver, site: WebSite):
     await browser.open(site.url)
     assert browser.session.pid is not None
     assert port_listeners(browser.session.pid) == []
@@ -241,7 +241,7 @@ async def test_a_recording_is_a_folder_of_pictures_and_a_page_that_plays_them(
     assert (await browser.call("stop_recording")).is_error
 
 
-async def test_a_browser_asks_nobody_on_its_own(browser: Driver, site: WebSite):
+async def test_the_browser_makes_no_calls_by_itself(browser: Driver, site: WebSite):
     """Each such call would be refused to the agent, and shown to people as one that they may allow."""
     site.pages["/"] = "<title>Page</title><input name='q'>"
     called = asyncio.Event()

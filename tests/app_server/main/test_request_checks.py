@@ -190,7 +190,7 @@ async def test_built_files_are_kept_by_browsers(browser: httpx.AsyncClient) -> N
     assert missing.headers["cache-control"] == "no-store"
 
 
-async def test_built_files_are_sent_compressed_to_those_who_accept_it(
+async def test_built_files_are_sent_compressed_to_clients_that_accept_it(
     browser: httpx.AsyncClient, dist: Path
 ) -> None:
     code = "const harbour = 'open';" * 200

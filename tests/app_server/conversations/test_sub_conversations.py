@@ -56,7 +56,7 @@ async def parent(client: httpx.AsyncClient) -> str:
     return parent_id
 
 
-async def test_one_begins_where_its_parent_is_and_is_found_below_it(
+async def test_a_sub_conversation_starts_in_the_sandbox_of_its_parent_and_is_listed_below_it(
     client: httpx.AsyncClient, parent: str
 ) -> None:
     first = await start(client, parent_conversation_id=parent)
@@ -72,7 +72,7 @@ async def test_one_begins_where_its_parent_is_and_is_found_below_it(
     assert everybody == [second["id"], first["id"], parent]
 
 
-async def test_one_ends_with_its_parent_and_is_forgotten_by_it(
+async def test_a_sub_conversation_is_deleted_with_its_parent_and_removed_from_it(
     client: httpx.AsyncClient, parent: str
 ) -> None:
     child = (await start(client, parent_conversation_id=parent))["id"]

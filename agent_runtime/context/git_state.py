@@ -1,0 +1,136 @@
+"""What git says about the workspace when a conversation begins: last commit, upstream, changed files.
+
+Read once, because the prompt must not change later. Names and subjects come from the repository, where other
+text could pass for an instruction. So they are short and quoted, and names of files with blanks are only
+counted.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+from agent_runtime.workspace.git import GitError, run_git
+
+MAX_FILES = 20
+LIMIT_SECONDS = 5.0
+MAX_OUTPUT_BYTES = 1024**2
+_MAX_SUBJECT = 100
+_FILE = re.compile(r"[\w./@+=~#%,()\[\]{}$!-]{1,150}")
+_UPSTREAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+@-]{0,119}")
+_SHORT = 12
+# `git status` describes a changed file, a moved one, one in conflict, and an unknown one with so many fields
+# before its path.
+_FIELDS = {"1": 8, "2": 9, "u": 10, "?": 1}
+
+
+class GitState(BaseModel):
+    """`commit`: the beginning of the hash; empty before the first commit. `subject`: that of the commit, in
+    quotes. `upstream`: empty if the branch has none. `files`: at most MAX_FILES, each with its letters of
+    `git status` before it. `count`: of all changed files; None if git took more than LIMIT_SECONDS.
+    `is_more`: there are more than `count`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    commit: str = ""
+    subject: str = ""
+    upstream: str = ""
+    ahead: int = 0
+    behind: int = 0
+    files: tuple[str, ...] = ()
+    count: int | None = None
+    is_more: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The state as lines for the prompt."""
+        changed = list(self._changed())
+        return [*([f"Last commit: {self.commit} {self.subject}"] if self.commit else ()), *changed]
+
+    def _changed(self) -> Iterator[str]:
+        if self.upstream:
+            yield f"Compared with {self.upstream}: {self.ahead} ahead, {self.behind} behind"
+        if self.count is None:
+            yield f"Changed files: not known, because git needs more than {LIMIT_SECONDS:.0f} seconds"
+        elif not self.count:
+            yield "Changed files: none"
+        else:
+            further = self.count - len(self.files)
+            count = f"more than {self.count}" if self.is_more else str(self.count)
+            more = f"; {further}{' or more' if self.is_more else ''} not named" if further else ""
+            yield f"Changed files, {count} as in `git status --short`: {', '.join(self.files)}{more}"
+
+
+async def git_state(working_dir: Path) -> GitState | None:
+    """Returns the state of the repository that the directory is in. Returns None if there is none, or if git
+    cannot read it.
+    """
+    if not any((each / ".git").exists() for each in (working_dir, *working_dir.parents)):
+        return None
+    try:
+        last = await _answer(working_dir, "log", "-1", "--format=%H%x00%s", answers=(0, 128))
+        status = await _answer(
+            working_dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"
+        )
+    except GitError:
+        return None
+    commit, _, subject = (last or b"").partition(b"\0")
+    state = GitState(commit=commit.decode()[:_SHORT], subject=_quoted(subject) if commit else "")
+    return state if status is None else _with_status(state, status)
+
+
+async def _answer(working_dir: Path, *arguments: str, answers: Collection[int] = (0,)) -> bytes | None:
+    """Returns None if git takes too long. Raises GitError."""
+    try:
+        async with asyncio.timeout(LIMIT_SECONDS):
+            return await run_git(working_dir, *arguments, answers=answers, max_output_bytes=MAX_OUTPUT_BYTES)
+    except TimeoutError:
+        return None
+
+
+def _quoted(subject: bytes) -> str:
+    line = "".join(one if one.isprintable() else " " for one in subject.decode("utf-8", "replace").strip())
+    cut = f"{line[:_MAX_SUBJECT]}…" if len(line) > _MAX_SUBJECT else line
+    return orjson.dumps(cut).decode()
+
+
+def _with_status(state: GitState, status: bytes) -> GitState:
+    entries = os.fsdecode(status).split("\0")
+    # The last one is empty, or cut off with the output.
+    is_more = bool(entries.pop()) or len(status) >= MAX_OUTPUT_BYTES
+    found: dict[str, object] = {}
+    changed: list[str] = []
+    rest = iter(entries)
+    for entry in rest:
+        kind, _, text = entry.partition(" ")
+        if kind == "#":
+            found |= _header(text)
+        elif kind in _FIELDS:
+            changed.append(_line(kind, text))
+        if kind == "2":
+            next(rest, None)  # the earlier path
+    named = tuple(line for line in changed if line)[:MAX_FILES]
+    return state.model_copy(update={**found, "files": named, "count": len(changed), "is_more": is_more})
+
+
+def _header(text: str) -> dict[str, object]:
+    name, _, value = text.partition(" ")
+    if name == "branch.upstream" and _UPSTREAM.fullmatch(value):
+        return {"upstream": value}
+    if name == "branch.ab":
+        ahead, _, behind = value.partition(" ")
+        return {"ahead": int(ahead), "behind": -int(behind)}
+    return {}
+
+
+def _line(kind: str, text: str) -> str:
+    """Returns the letters and the path of a changed file. Empty if the path cannot be shown."""
+    fields = text.split(" ", _FIELDS[kind] - 1)
+    path = fields[-1]
+    letters = "??" if kind == "?" else fields[0].replace(".", " ").strip()
+    return f"{letters} {path}" if _FILE.fullmatch(path) else ""

@@ -1,0 +1,166 @@
+"""Masks secrets in the prompts of programs: chat completions, Responses, and messages of Anthropic.
+
+Only texts are masked. Words of the protocol, ids, images, audio, files as base64, and what a vendor has
+signed or encrypted stay as they are, because the vendor would refuse them after a change.
+"""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from agent_runtime.secrets.forms import MIN_CHARS
+from agent_runtime.secrets.masking import Masker, encoded, everything
+
+MAX_KNOWN = 20_000
+"""How many texts without a secret are remembered. A program sends all earlier texts with each call."""
+
+_DIGEST_BYTES = 16
+# Fields of a body that hold schemas. Only descriptions are masked there.
+_SCHEMAS = frozenset({"tools", "functions", "response_format", "output_format", "output_config", "text"})
+_SETTINGS = frozenset({"model", "tool_choice", "include", "reasoning", "reasoning_effort", "service_tier"})
+_STRUCTURE = frozenset(
+    ("type", "role", "id", "call_id", "tool_call_id", "tool_use_id", "item_id", "name", "status", "phase",
+     "cache_control", "media_type", "format", "detail")
+)  # fmt: skip
+_OPAQUE = frozenset(
+    ("signature", "thought_signature", "encrypted_content", "extra_content", "provider_specific_fields",
+     "file_data")
+)  # fmt: skip
+_SEALS = ("signature", "encrypted_content")
+_SEALED_TYPES = ("thinking", "reasoning", "compaction")
+_ADDRESSES = frozenset({"url", "image_url"})
+
+Change = Callable[[str], str]
+
+
+class PromptMasking:
+    """Masks the prompts of one sandbox. Each text is searched once, and again after new values were learnt.
+
+    `masker`: called for each prompt. By default all values that this process knows are masked.
+    """
+
+    def __init__(self, masker: Callable[[], Masker] = everything) -> None:
+        self._masker = masker
+        self._forms: frozenset[bytes] = frozenset()
+        self._clean: dict[bytes, None] = {}
+
+    def masked(self, body: bytes) -> bytes:
+        """Returns the body of a request with the mask in place of every secret. Returns the same bytes if
+        there is none, or if the body is not a JSON object; the gateway refuses such a body.
+        """
+        masker = self._masker()
+        if not masker.forms:
+            return body
+        try:
+            prompt = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return body
+        if not isinstance(prompt, dict):
+            return body
+        if masker.forms != self._forms:
+            self._forms = masker.forms
+            self._clean.clear()
+        new = self._not_known(prompt)
+        texts = _with_secret(list(new.values()), masker)
+        self._remember([key for key, text in new.items() if text not in texts])
+        if not texts:
+            return body
+        return orjson.dumps(
+            _prompt(
+                prompt,
+                lambda text: masker.text(text) if text in texts else text,
+                lambda text: masker.json_text(text) if text in texts else text,
+            )
+        )
+
+    def _not_known(self, prompt: dict[str, Any]) -> dict[bytes, str]:
+        """Returns the texts that were not searched before, by their digests."""
+        found: dict[bytes, str] = {}
+
+        def take(text: str) -> str:
+            if len(text) >= MIN_CHARS:
+                key = blake2b(encoded(text), digest_size=_DIGEST_BYTES).digest()
+                if key not in self._clean:
+                    found[key] = text
+            return text
+
+        _prompt(prompt, take, take)
+        return found
+
+    def _remember(self, keys: Sequence[bytes]) -> None:
+        self._clean |= dict.fromkeys(keys)
+        for key in list(self._clean)[: max(0, len(self._clean) - MAX_KNOWN)]:
+            del self._clean[key]
+
+
+def _with_secret(texts: Sequence[str], masker: Masker) -> set[str]:
+    """Returns the texts that contain a secret. Searches many at once, because each search takes time."""
+    if not texts or not masker.is_in(texts):
+        return set()
+    if len(texts) == 1:
+        return set(texts)
+    half = len(texts) // 2
+    return _with_secret(texts[:half], masker) | _with_secret(texts[half:], masker)
+
+
+def _prompt(prompt: dict[str, Any], change: Change, change_json: Change) -> dict[str, Any]:
+    return {
+        name: value
+        if name in _SETTINGS
+        else _schema(value, change)
+        if name in _SCHEMAS
+        else _said(value, name, change, change_json)
+        for name, value in prompt.items()
+    }
+
+
+def _schema(value: Any, change: Change) -> Any:
+    if isinstance(value, list):
+        return [_schema(one, change) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: change(one) if name == "description" and isinstance(one, str) else _schema(one, change)
+        for name, one in value.items()
+    }
+
+
+def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
+    """Changes the texts of a conversation. `name`: the field that the value is in."""
+    if isinstance(value, str):
+        if name in _ADDRESSES and value.startswith("data:"):
+            return value
+        return change_json(value) if name == "arguments" else change(value)
+    if isinstance(value, list):
+        return [_said(one, name, change, change_json) for one in value]
+    if not isinstance(value, dict) or _is_sealed(value):
+        return value
+    kind = value.get("type")
+    is_call = kind in {"tool_use", "server_tool_use"}
+    return {
+        field: one
+        if field in _STRUCTURE or field in _OPAQUE or (field == "data" and kind != "text")
+        else _free(one, change)
+        if field == "input" and is_call
+        else _said(one, field, change, change_json)
+        for field, one in value.items()
+    }
+
+
+def _is_sealed(block: dict[str, Any]) -> bool:
+    """Whether a vendor has signed or encrypted this block of reasoning."""
+    kind = block.get("type")
+    return isinstance(kind, str) and kind.startswith(_SEALED_TYPES) and any(map(block.get, _SEALS))
+
+
+def _free(value: Any, change: Change) -> Any:
+    """Changes all texts of the arguments of a call, also the names of fields."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_free(one, change) for one in value]
+    if isinstance(value, dict):
+        return {change(name): _free(one, change) for name, one in value.items()}
+    return value

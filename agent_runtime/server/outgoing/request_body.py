@@ -1,0 +1,53 @@
+"""Reads the whole body of a request from a connection."""
+
+import asyncio
+
+import h11
+
+MAX_BYTES = 32 * 1024**2
+"""The app server refuses bodies of more than 20 MiB, unless its configuration says otherwise."""
+
+_SECONDS = 120.0
+_PIECE_BYTES = 256 * 1024
+
+
+class BodyTooLargeError(Exception):
+    """The body has more than MAX_BYTES."""
+
+
+class UnreadableBodyError(Exception):
+    """The body does not come in time, ends too early, or its length is not stated correctly."""
+
+
+async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """Returns the body that follows this head of a request. A client that waits for a permission to send it
+    gets the permission.
+
+    Raises BodyTooLargeError, UnreadableBodyError.
+    """
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=len(head) + _PIECE_BYTES)
+    body = bytearray()
+    try:
+        connection.receive_data(head)
+        async with asyncio.timeout(_SECONDS):
+            while not isinstance(event := connection.next_event(), h11.EndOfMessage):
+                if isinstance(event, h11.Request):
+                    # A large body is refused before it comes.
+                    if int(dict(event.headers).get(b"content-length", b"0")) > MAX_BYTES:
+                        raise BodyTooLargeError
+                elif isinstance(event, h11.Data):
+                    body += event.data
+                    if len(body) > MAX_BYTES:
+                        raise BodyTooLargeError
+                elif event is h11.NEED_DATA:
+                    await _go_on(connection, writer)
+                    connection.receive_data(await reader.read(_PIECE_BYTES))
+    except (h11.RemoteProtocolError, TimeoutError) as error:
+        raise UnreadableBodyError from error
+    return bytes(body)
+
+
+async def _go_on(connection: h11.Connection, writer: asyncio.StreamWriter) -> None:
+    if connection.they_are_waiting_for_100_continue:
+        writer.write(connection.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
+        await writer.drain()

@@ -1,0 +1,47 @@
+"""How much of a repository's history a start fetches."""
+
+from enum import StrEnum
+
+from app_server.git.address import Address
+
+
+class CloneMode(StrEnum):
+    """`full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
+    `blobless`: all commits, but the contents of files only where they are needed.
+    """
+
+    FULL = "full"
+    SHALLOW = "shallow"
+    BLOBLESS = "blobless"
+
+    @property
+    def options(self) -> str:
+        """Returns the options of `git clone`."""
+        return {
+            CloneMode.FULL: "",
+            CloneMode.SHALLOW: "--depth=1 --no-single-branch",
+            CloneMode.BLOBLESS: "--filter=blob:none",
+        }[self]
+
+
+def mode_for(wanted: CloneMode, address: Address) -> CloneMode:
+    """Returns how this repository is cloned. Only repositories that git of a sandbox reaches can be cloned in
+    part: a part needs the rest later.
+    """
+    return wanted if address.web_url is not None else CloneMode.FULL
+
+
+def words_for_agent(mode: CloneMode) -> str | None:
+    """Returns the text that tells the agent what is missing. Returns None if nothing is."""
+    return {
+        CloneMode.FULL: None,
+        CloneMode.SHALLOW: (
+            "The clone is shallow: it has the newest commit of each branch. `git fetch --deepen=100` gets "
+            "older commits, `git fetch --unshallow` gets all. Do this before you merge, rebase, or look at "
+            "older history."
+        ),
+        CloneMode.BLOBLESS: (
+            "The clone has all commits, but git fetches the contents of older files when a command needs "
+            "them. Commands that read many old files (`git log -p`, `git blame`) take longer."
+        ),
+    }[mode]

@@ -1,0 +1,71 @@
+"""The search for words in the events of one conversation. Callers have checked the user's access."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.events import blobs, log, words
+from app_server.events.log import EventFilter, EventSortOrder
+from app_server.events.models import StoredEvent
+from app_server.events.texts import passage, text_of, wanted_words
+
+
+async def search(
+    session: AsyncSession,
+    conversation_id: UUID,
+    query: str,
+    criteria: EventFilter,
+    *,
+    order: EventSortOrder,
+    page_id: str | None,
+    limit: int,
+    full: bool = False,
+) -> str:
+    """Returns one page of the events that have all words of the query, as JSON text (schemas.FoundEvents), in
+    the order of the log. Nothing is found if the query has no word. full: see log.search.
+    """
+    wanted = wanted_words(query)
+    at = None if page_id is None else log.page_position(page_id)
+    if not wanted:
+        return '{"items":[],"next_page_id":null,"matches":[]}'
+    columns = select(StoredEvent.seq, StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs)
+    found, place = words.having(session, columns, conversation_id, wanted)
+    found = found.join(StoredEvent, words.of_event()).where(*log.conditions(criteria))
+    ascending = order is EventSortOrder.TIMESTAMP
+    if at is not None:
+        last = words.place_of(session, conversation_id, at)
+        found = found.where(place > last if ascending else place < last)
+    found = found.order_by(place.asc() if ascending else place.desc()).limit(limit + 1)
+    rows = (await session.execute(found)).all()
+    following = log.next_page([seq for seq, *_ in rows], limit)
+    shown = rows[:limit]
+    items = await blobs.whole(
+        session, conversation_id, [(body, references if full else None) for *_, body, references in shown]
+    )
+    places = [(seq, event_id, body) for seq, event_id, body, _ in shown]
+    matches = await asyncio.to_thread(_matches, places, wanted)
+    return f'{{"items":[{",".join(items)}],"next_page_id":{following},"matches":{matches}}}'
+
+
+async def count(session: AsyncSession, conversation_id: UUID, query: str, criteria: EventFilter) -> int:
+    """Returns the number of events that have all words of the query."""
+    wanted = wanted_words(query)
+    if not wanted:
+        return 0
+    found, _ = words.having(session, select(func.count()), conversation_id, wanted)
+    conditions = log.conditions(criteria)
+    if conditions:
+        found = found.join(StoredEvent, words.of_event()).where(*conditions)
+    return await session.scalar(found) or 0
+
+
+def _matches(rows: Sequence[tuple[int, str, str]], wanted: Sequence[str]) -> str:
+    found = [
+        {"event_id": event_id, "seq": seq, "passage": passage(text_of(orjson.loads(body)), wanted)}
+        for seq, event_id, body in rows
+    ]
+    return orjson.dumps(found).decode()

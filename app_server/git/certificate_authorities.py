@@ -1,0 +1,57 @@
+"""The certificate authorities that vouch for a self-hosted git host, as users paste them: certificates in PEM
+form.
+"""
+
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import certifi
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from pydantic import AfterValidator
+
+MAX_BYTES = 64 * 1024
+
+
+def _certificates(text: str) -> str:
+    if len(text.encode(errors="replace")) > MAX_BYTES:
+        raise ValueError(f"the certificates are longer than {MAX_BYTES // 1024} KiB")
+    if not text.strip():
+        return ""
+    if "PRIVATE KEY" in text:
+        raise ValueError("this contains a private key; give the certificates of the authorities only")
+    try:
+        found = x509.load_pem_x509_certificates(text.encode())
+    except ValueError:
+        found = []
+    # Only the certificates are stored, without the text between them.
+    whole = "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=whole)
+    except (ssl.SSLError, ValueError):
+        raise ValueError(
+            "these are no certificates in PEM form; each begins with -----BEGIN CERTIFICATE-----"
+        ) from None
+    return whole
+
+
+CertificateAuthorities = Annotated[str, AfterValidator(_certificates)]
+"""Certificates in PEM form, at most 64 KiB. An empty text means that there are none."""
+
+
+@contextmanager
+def authorities_file(authorities: str, usual: str | None) -> Iterator[Path]:
+    """Writes a temporary file with the usual authorities and these, and yields its path. Only this process's
+    user can read it. The file is deleted at the end.
+
+    `usual`: the file of the authorities that are trusted anyway; None means those of this system.
+    """
+    known = usual or ssl.get_default_verify_paths().cafile or certifi.where()
+    with tempfile.NamedTemporaryFile(prefix="slipway-authorities-", suffix=".pem") as file:
+        file.write(Path(known).read_bytes().rstrip() + b"\n" + authorities.encode())
+        file.flush()
+        yield Path(file.name)

@@ -1,0 +1,37 @@
+"""Whether a git host knows an e-mail address as a verified one of the user's account.
+
+A host shows the signed commits of an address as verified only if this is so.
+"""
+
+from typing import Protocol, cast
+
+from app_server.core.errors import AppError
+from app_server.git.providers import GitProvider
+from app_server.git_hosts.protocol import GitHostClient
+
+_ASKED = frozenset((GitProvider.GITHUB, GitProvider.GITLAB, GitProvider.FORGEJO))
+_MAY_NOT_READ = frozenset(("git_host_forbidden", "git_host_not_found"))
+
+
+class AddressHost(Protocol):
+    """A client of a git host that states the verified addresses of its user."""
+
+    async def addresses(self) -> frozenset[str]:
+        """Returns all verified e-mail addresses of the account in lower case. Raises `git_host_forbidden` or
+        `git_host_not_found` if the token may not read them.
+        """
+        ...
+
+
+async def knows_address(client: GitHostClient, address: str) -> bool | None:
+    """Returns whether this is a verified address of the account. Returns None if the host does not say, or
+    the token may not read it. Raises the other errors of the host.
+    """
+    if client.provider not in _ASKED:
+        return None
+    try:
+        return address.lower() in await cast("AddressHost", client).addresses()
+    except AppError as error:
+        if error.code not in _MAY_NOT_READ:
+            raise
+        return None

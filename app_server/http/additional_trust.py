@@ -1,0 +1,122 @@
+"""Certificate authorities that are trusted for one server only, in addition to the usual ones."""
+
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import httpx
+
+from app_server.http.origins import is_same_origin
+
+_EXTENSION = "slipway.additional_trust"
+
+
+@dataclass(frozen=True)
+class AdditionalTrust:
+    """`authorities`: certificates as PEM. `origins`: the addresses whose servers may use them; only scheme,
+    host and port count.
+    """
+
+    authorities: str
+    origins: tuple[str, ...]
+
+    def is_for(self, url: httpx.URL) -> bool:
+        """Whether these authorities may vouch for the server of this address."""
+        return any(is_same_origin(origin, str(url)) for origin in self.origins)
+
+
+class _TrustingClient(httpx.AsyncClient):
+    """Sends all requests through another client, with the additional trust in their extensions."""
+
+    def __init__(self, inner: httpx.AsyncClient, trust: AdditionalTrust) -> None:
+        # It opens no connection itself, so it needs no closing.
+        super().__init__(transport=httpx.MockTransport(_refuse), headers=inner.headers, timeout=inner.timeout)
+        self._through = inner
+        self._trust = trust
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        request.extensions[_EXTENSION] = self._trust
+        return await self._through.send(request, **options)
+
+
+def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.AsyncClient:
+    """Returns a client that sends its requests through `http`, where the additional authorities hold for
+    their own origins. Returns `http` itself if there are none. The result needs no closing.
+    """
+    return http if trust is None else _TrustingClient(http, trust)
+
+
+def trust_of(request: httpx.Request) -> AdditionalTrust | None:
+    """Returns the additional trust for this request. Returns None if it has none, or leads to another
+    origin.
+    """
+    trust = request.extensions.get(_EXTENSION)
+    return trust if isinstance(trust, AdditionalTrust) and trust.is_for(request.url) else None
+
+
+@lru_cache(maxsize=64)
+def context_with(authorities: str) -> ssl.SSLContext:
+    """Returns a TLS context that trusts the usual authorities and these. Raises ssl.SSLError."""
+    context = httpx.create_ssl_context()
+    # Newer versions of Python refuse authorities without certain extensions. Many private ones lack them, and
+    # git accepts them.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.load_verify_locations(cadata=authorities)
+    return context
+
+
+class SingleUseTransport(httpx.AsyncBaseTransport):
+    """Sends one request over a separate connection, which ends with the response. So no connection that was
+    opened with the additional authorities is used for another user's request.
+    """
+
+    def __init__(self, trust: AdditionalTrust, proxy_url: str | None) -> None:
+        self._inner = httpx.AsyncHTTPTransport(verify=context_with(trust.authorities), proxy=proxy_url)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            reply = await self._inner.handle_async_request(request)
+        except BaseException:
+            await self._inner.aclose()
+            raise
+        assert isinstance(reply.stream, httpx.AsyncByteStream)
+        reply.stream = _LastStream(reply.stream, self._inner)
+        return reply
+
+
+class _LastStream(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, transport: httpx.AsyncHTTPTransport) -> None:
+        self._stream = stream
+        self._transport = transport
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            yield piece
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            await self._transport.aclose()
+
+
+def certificate_problem(error: BaseException) -> str | None:
+    """Returns why the certificate of a server was not accepted, as `self-signed certificate in certificate
+    chain`. Returns None if the error has another cause.
+    """
+    for one in _causes(error):
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return one.verify_message or str(one)
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _refuse(request: httpx.Request) -> httpx.Response:
+    raise AssertionError(f"{request.url.host} would be called without its guard")

@@ -1,0 +1,123 @@
+"""Single logout with a SAML provider (SAML 2.0 Profiles, section 4.4)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastapi import Request
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.access.audit_trail import AuditTrail, address_of
+from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
+from app_server.audit.chain import Actor
+from app_server.core.encryption import Cipher
+from app_server.core.errors import AppError, BadRequest, NotFound
+from app_server.core.sign_in.saml_providers import SamlProvider
+from app_server.sign_in.saml import logout_messages, provider_sessions, used_assertions
+from app_server.sign_in.saml.document import Unacceptable
+from app_server.sign_in.saml.logout_messages import Kind, LogoutMessage
+from app_server.sign_in.saml.providers import SamlProviders
+from app_server.sign_in.saml.statements import SubjectAtProvider
+from app_server.sign_in.service import SignedOut
+
+if TYPE_CHECKING:
+    from saml2.config import SPConfig
+
+logger = logging.getLogger(__name__)
+
+Reader = Callable[..., LogoutMessage]
+"""`logout_messages.from_address` or `from_form`."""
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """How a session at a provider is ended: whose, and the address for the request."""
+
+    subject: SubjectAtProvider
+    settings: "SPConfig"
+    destination: str
+
+
+async def received(
+    providers: SamlProviders, provider: SamlProvider, read: Reader, kind: Kind, text: str
+) -> LogoutMessage:
+    """Returns the verified message. `text`: the query of the address, or the field of the form.
+
+    Raises BadRequest `saml_logout_invalid`, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`,
+    NotFound `saml_logout_not_configured`.
+    """
+    if provider.signing_key_file is None:
+        raise NotFound(
+            f"Single logout with {provider.title} is not configured.",
+            code="saml_logout_not_configured",
+            fix="An administrator sets signing_key_file and signing_certificate_file of the provider.",
+        )
+    try:
+        return await providers.verified_logout(provider, read, kind, text)
+    except Unacceptable as reason:
+        logger.warning("a %s of %s is refused: %s", kind, provider.name, reason)
+        raise BadRequest(
+            "This message of single logout is not valid.",
+            code="saml_logout_invalid",
+            fix="An administrator can see the reason in the server's log.",
+        ) from None
+
+
+async def sign_out(
+    providers: SamlProviders,
+    provider: SamlProvider,
+    session: AsyncSession,
+    request: Request,
+    message: LogoutMessage,
+    relay_state: str,
+) -> str | None:
+    """Signs out the browsers that a request of the provider names. Returns the address of the provider with
+    our answer. Returns None if the provider has no address for it.
+
+    Raises Forbidden `saml_response_used` if the request was used before.
+    """
+    await used_assertions.use(session, provider, f"logout {message.id}", message.valid_until)
+    ended = await provider_sessions.end_sessions(session, provider, message)
+    for session_id, user_id in ended:
+        trail = AuditTrail(Actor(ActorMeans.PROVIDER, user_id=user_id, address=address_of(request)))
+        target = (AuditTarget.SESSION, session_id)
+        trail.record(session, AuditAction.SESSION_REVOKED, target, provider=provider.name)
+    logger.info("%s has ended %d browser sessions", provider.name, len(ended))
+    settings = await providers.settings(provider)
+    there = logout_messages.address_of_logout(settings, provider)
+    if there is None:
+        return None
+    return await asyncio.to_thread(logout_messages.response_to, settings, there[1], message.id, relay_state)
+
+
+async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | None) -> WayOut | None:
+    """Returns how the session at the provider can be ended by which this browser says that it has signed in.
+    Reads the provider's metadata if needed, so it is called before anything is written.
+
+    Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
+    reached.
+    """
+    there = provider_sessions.opened(cookie, cipher)
+    if there is None:
+        return None
+    try:
+        provider = providers.find(there.provider)
+        settings = await providers.settings(provider)
+    except AppError as error:
+        logger.warning("the session at %s cannot be ended: %s", there.provider, error.detail)
+        return None
+    addresses = logout_messages.address_of_logout(settings, provider)
+    return None if addresses is None else WayOut(there.subject, settings, addresses[0])
+
+
+async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | None) -> str | None:
+    """Returns the address to which the browser goes to end the session at the provider, too. Returns None if
+    there is no way, or if the browser was signed in by another session than the one of the way.
+    """
+    if way is None or signed_out is None:
+        return None
+    if provider_sessions.key_of(way.subject) != signed_out.provider_session:
+        return None
+    return await asyncio.to_thread(logout_messages.request_to, way.settings, way.destination, way.subject)

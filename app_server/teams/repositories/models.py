@@ -1,0 +1,81 @@
+"""The tables of the repositories that belong to teams."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, ForeignKeyConstraint, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app_server.core.database import Base, enum_column, now
+
+MAX_KEY_CHARACTERS = 500
+
+
+class MembersSee(StrEnum):
+    """What the members of a team may do with new conversations on the team's repositories."""
+
+    NONE = "none"
+    VIEW = "view"
+    STEER = "steer"
+
+
+class TeamRepository(Base):
+    """A repository of a team, or several whose names begin alike.
+
+    `key`: `host/owner/name` in small letters, or the beginning of it with `*` at the end. One key belongs to
+    one team of an organisation. `name`: the same as it was entered.
+    """
+
+    __tablename__ = "team_repositories"
+
+    organisation_id: Mapped[UUID] = mapped_column(primary_key=True)
+    """The organisation of the team. Each organisation has its own list."""
+    key: Mapped[str] = mapped_column(String(MAX_KEY_CHARACTERS), primary_key=True)
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(MAX_KEY_CHARACTERS))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class TeamRepositoryRules(Base):
+    """What holds for the repositories of a team. A team without a row has the defaults: `NONE` and False.
+
+    `members_only`: only members of the team may start conversations on them.
+    """
+
+    __tablename__ = "team_repository_rules"
+
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), primary_key=True)
+    members_see: Mapped[MembersSee] = mapped_column(enum_column(MembersSee))
+    members_only: Mapped[bool]
+
+
+class TeamMaintainer(Base):
+    """A member of a team who may change the list of its repositories. The row ends with the membership."""
+
+    __tablename__ = "team_maintainers"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["team_id", "user_id"],
+            ["team_members.team_id", "team_members.user_id"],
+            name="fk_team_maintainers_member",
+            ondelete="CASCADE",
+        ),
+    )
+
+    team_id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(primary_key=True, index=True)
+
+
+class ConversationTeam(Base):
+    """The team whose repository a conversation was started on, by a member of the team. All conversations
+    of a sandbox have the same team, or none.
+    """
+
+    __tablename__ = "conversation_teams"
+
+    conversation_id: Mapped[UUID] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True
+    )
+    sandbox_id: Mapped[UUID] = mapped_column(index=True)
+    team_id: Mapped[UUID] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)

@@ -1,0 +1,82 @@
+"""Finds the team that a repository belongs to. This module alone decides it.
+
+The narrowest entry counts: a repository that is named comes before a pattern, and a long pattern before a
+short one. So each repository belongs to at most one team of an organisation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app_server.core.errors import Forbidden
+from app_server.teams.membership import teams_of
+from app_server.teams.models import Team
+from app_server.teams.repositories.models import MembersSee, TeamRepository, TeamRepositoryRules
+from app_server.teams.repositories.names import key_of, keys_that_cover
+from app_server.users.colleagues import organisation_of
+
+
+@dataclass(frozen=True)
+class OwningTeam:
+    """The team that a repository belongs to. `is_member`: whether the person who asks is in it."""
+
+    id: UUID
+    name: str
+    members_see: MembersSee
+    members_only: bool
+    is_member: bool
+
+
+async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -> OwningTeam | None:
+    """Returns the team of the user's organisation that the repository belongs to. Returns None if there is
+    none.
+
+    `identity`: as `Address.identity`; None means no repository.
+    """
+    key = None if identity is None else key_of(identity)
+    if key is None:
+        return None
+    keys = keys_that_cover(key)
+    query = (
+        select(TeamRepository.key, Team, TeamRepositoryRules, Team.id.in_(teams_of(user_id)))
+        .join(Team, Team.id == TeamRepository.team_id)
+        .outerjoin(TeamRepositoryRules, TeamRepositoryRules.team_id == Team.id)
+        .where(TeamRepository.organisation_id == organisation_of(user_id), TeamRepository.key.in_(keys))
+    )
+    found = {row[0]: row for row in await session.execute(query)}
+    for each in keys:
+        if each in found:
+            _, team, rules, is_member = found[each]
+            return OwningTeam(
+                id=team.id,
+                name=team.name,
+                members_see=rules.members_see if rules else MembersSee.NONE,
+                members_only=rules.members_only if rules else False,
+                is_member=is_member,
+            )
+    return None
+
+
+async def require_member(
+    session: AsyncSession, user_id: UUID, identities: Sequence[str | None]
+) -> Sequence[OwningTeam | None]:
+    """Checks that the person may start conversations on all of these repositories. Returns the team of each.
+
+    Raises Forbidden `repository_of_team` if one belongs to a team that keeps its repositories for its
+    members, and the person is not in the team.
+    """
+    owners = [await owner_of(session, user_id, each) for each in identities]
+    for owner, identity in zip(owners, identities, strict=True):
+        if owner is not None and owner.members_only and not owner.is_member:
+            raise Forbidden(
+                f"{identity} belongs to the team {owner.name!r}. Only its members may start conversations "
+                "on it.",
+                code="repository_of_team",
+                fix=f"Ask an administrator to add you to the team {owner.name!r}, or choose another "
+                "repository.",
+                team=owner.name,
+            )
+    return owners

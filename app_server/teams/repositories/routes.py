@@ -1,0 +1,50 @@
+"""Routes of the repositories of teams. Members see them; administrators and the team's maintainers change
+them.
+"""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from app_server.access.audit_trail import CurrentTrail
+from app_server.access.authentication import CurrentPrincipal
+from app_server.access.permissions import Permission
+from app_server.access.principal import Principal
+from app_server.core.database import ReadSession, Session
+from app_server.teams.repositories import service
+from app_server.teams.repositories.schemas import SaveTeamRepositories, TeamRepositories
+
+router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
+
+
+@router.get("/{team_id}/repositories")
+async def get_team_repositories(
+    principal: CurrentPrincipal, session: ReadSession, team_id: UUID
+) -> TeamRepositories:
+    """Returns the repositories of a team. 404 `team_not_found`, also if the user may not see the team."""
+    return await service.show(
+        session, principal.user.id, team_id, is_administrator=_is_administrator(principal)
+    )
+
+
+@router.put("/{team_id}/repositories")
+async def save_team_repositories(
+    principal: CurrentPrincipal,
+    trail: CurrentTrail,
+    session: Session,
+    team_id: UUID,
+    body: SaveTeamRepositories,
+) -> TeamRepositories:
+    """Replaces the repositories of a team and what holds for them. Administrators and the team's maintainers
+    may do this; only administrators change `members_only`.
+
+    400 `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
+    `repository_taken`.
+    """
+    rights = {"is_administrator": _is_administrator(principal)}
+    await service.save(session, principal.user.id, trail, team_id, body, **rights)
+    return await service.show(session, principal.user.id, team_id, **rights)
+
+
+def _is_administrator(principal: Principal) -> bool:
+    return principal.may(Permission.ADMINISTER)

@@ -1,0 +1,58 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { request } from '@/api/client'
+
+/** A part of a passage. `is_match`: whether it is a word that was searched for. */
+export interface MatchPart {
+  text: string
+  is_match: boolean
+}
+
+/** An event that has the words of a search, and the passage in which they occur. */
+export interface EventMatch {
+  event_id: string
+  seq: number
+  passage: MatchPart[]
+}
+
+interface FoundPage {
+  matches: EventMatch[]
+  next_page_id: string | null
+}
+
+// A search shows the log as it was when it began. Its numbers must not change while the user steps through it.
+const KEPT = { staleTime: Infinity, gcTime: 0, retry: 1 }
+const PAGE_MATCHES = 20
+const events = (conversationId: string) => `/api/v1/conversation/${conversationId}/events`
+
+/** The events that have all words of `words`, the newest first. Nothing is asked for without a word. */
+export function matchesQuery(conversationId: string, words: string) {
+  return infiniteQueryOptions({
+    ...KEPT,
+    queryKey: ['events', conversationId, 'matches', words],
+    enabled: words !== '',
+    queryFn: ({ signal, pageParam }) =>
+      request<FoundPage>(`${events(conversationId)}/search`, {
+        query: {
+          query: words,
+          sort_order: 'TIMESTAMP_DESC',
+          limit: PAGE_MATCHES,
+          page_id: pageParam,
+          full: false,
+        },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+  })
+}
+
+/** The number of events that have all words of `words`. */
+export function matchCountQuery(conversationId: string, words: string) {
+  return queryOptions({
+    ...KEPT,
+    queryKey: ['events', conversationId, 'matches', words, 'count'],
+    enabled: words !== '',
+    queryFn: ({ signal }) =>
+      request<number>(`${events(conversationId)}/count`, { query: { query: words }, signal }),
+  })
+}
