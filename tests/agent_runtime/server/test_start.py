@@ -126,7 +126,7 @@ def test_a_start_without_the_key_that_was_announced_ends_with_its_reason(tmp_pat
     elif kind == "directory":
         source.mkdir()
 
-    with pytest.raises(HandOverError, match=r"session key|is no file"):
+    with pytest.raises(HandOverError, match=r"session key|is not a file"):
         take_first_keys(str(source))
 
 
