@@ -23,8 +23,8 @@ export function isAdministrator({ role }: User): boolean {
 }
 
 /** Whether they administer what all organisations share: they are an administrator of the default one. */
-export function administersInstallation({ administers_installation }: User): boolean {
-  return administers_installation === true
+export function administersInstallation(user: User): boolean {
+  return isAdministrator(user) && user.administers_installation === true
 }
 
 export function ownsInstallation(user: User): boolean {

@@ -3,7 +3,7 @@ import { Download } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type AuditFilter, type AuditFormat, useExportAuditLog } from '@/api/people/audit'
-import { currentUserQuery, isAdministrator } from '@/api/people/users'
+import { administersInstallation, currentUserQuery, isAdministrator } from '@/api/people/users'
 import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
@@ -23,7 +23,7 @@ export function AuditSection() {
       <SectionHeader title={t('audit.title')} lead={t('audit.lead')} />
       {me && !isAdministrator(me) && <Notice tone="neutral">{t('audit.administrators_only')}</Notice>}
       {me && isAdministrator(me) && <AuditLog />}
-      {me?.administers_installation && <AuditStreamCard />}
+      {me && administersInstallation(me) && <AuditStreamCard />}
     </section>
   )
 }
