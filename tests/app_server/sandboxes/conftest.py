@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import docker
@@ -20,7 +21,11 @@ from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
-from app_server.sandbox_backends.docker.network import BRIDGE
+from app_server.doctor import engine_checks
+from app_server.sandbox_backends.docker import host_protection
+from app_server.sandbox_backends.docker.firewall import admit_only, withdraw
+from app_server.sandbox_backends.docker.host_reachability import is_host_reachable
+from app_server.sandbox_backends.docker.network import BRIDGE, ensure_network
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.service import Sandboxes
 from app_server.users.models import Role, User
@@ -231,10 +236,27 @@ def probing() -> Iterator[None]:
 
 
 @pytest.fixture
-def host_left_open(probing: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever asks may not filter packets here, and nothing is filtered that comes from the sandboxes."""
+def host_left_open(
+    probing: None, engine: DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Test containers of this test's servers reach this machine. The servers may not filter packets.
+
+    The filter belongs to the whole machine, and other tests run at the same time. So it has a gap for one
+    hardware address only, which the test containers of this test get. It harms no sandbox, even if this test
+    is killed.
+    """
+    gateway, port = ensure_network(engine), free_port()
+    admit_only(BRIDGE, gateway, port)
+    withdraw(gateway, port)
+    hardware_address = ":".join(["02", *(f"{byte:02x}" for byte in os.urandom(5))])
+
+    def is_reachable(client: DockerClient, image: str, options: dict[str, Any], *rest: str) -> bool:
+        return is_host_reachable(client, image, {**options, "mac_address": hardware_address}, *rest)
+
+    for module in (host_protection, engine_checks):
+        monkeypatch.setattr(module, "is_host_reachable", is_reachable)
     iptables = [str(shutil.which("iptables")), "-w", "10"]
-    rule = ["INPUT", "-i", BRIDGE, "-j", "ACCEPT"]
+    rule = ["INPUT", "-i", BRIDGE, "-m", "mac", "--mac-source", hardware_address, "-j", "ACCEPT"]
     subprocess.run([*iptables, "-I", *rule], check=True)
     refusing = tmp_path / "iptables"
     refusing.write_text("#!/bin/sh\necho 'you must be root' >&2; exit 4\n")

@@ -10,7 +10,10 @@ from docker import DockerClient
 
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.core.errors import StartFailure
-from app_server.sandbox_backends.docker.network import BRIDGE
+from app_server.sandbox_backends.docker.hardening import hardened
+from app_server.sandbox_backends.docker.host_reachability import is_host_reachable
+from app_server.sandbox_backends.docker.network import BRIDGE, NETWORK
+from app_server.sandbox_images.definition import image_name
 from app_server.sandbox_records.models import SandboxStatus
 from tests.app_server.sandboxes.conftest import (
     MEMORY_BYTES,
@@ -143,17 +146,24 @@ async def test_no_other_port_of_this_host_answers_containers(visit: Visit) -> No
 
 
 @pytest.mark.usefixtures("host_left_open")
-async def test_a_way_to_the_host_is_found_at_start_and_announced(docker_house: House) -> None:
-    async with docker_house.open_sandboxes() as sandboxes:
+async def test_a_way_to_the_host_is_found_at_start_and_announced(
+    slim_house: House, engine: DockerClient
+) -> None:
+    async with slim_house.open_sandboxes() as sandboxes:
         # There must be an image to try it with.
-        await sandboxes._machines.backend.prepare(docker_house.reports.append)
+        await sandboxes._machines.backend.prepare(slim_house.reports.append)
 
         async def is_announced() -> bool:
             return sandboxes.describe().warning is not None
 
         await eventually(is_announced, step=nothing)
         warning = str(sandboxes.describe().warning)
+        [gateway] = sandboxes.inner_addresses()
 
+    options = {**hardened(slim_house.config), "network": NETWORK}
+    image = image_name(slim_house.config)
+    reaches = await asyncio.to_thread(is_host_reachable, engine, image, options, gateway)
+    assert not reaches, "the way is open for containers of this test only, not for sandboxes of other tests"
     assert "services that this machine offers" in warning
     assert "you must be root" in warning
     assert f"iptables -I INPUT -i {BRIDGE}" in warning
