@@ -23,6 +23,10 @@ from app_server.events.models import EventBlob
 MAX_INLINE_CHARACTERS = 64 * 1024
 SHOWN_CHARACTERS = 4000
 """How many characters of the beginning and of the end of a long text stay in the event."""
+MAX_WHOLE_BYTES = 32 * 1024 * 1024
+"""Of the large parts in one reply with several complete events. A part that many events share is stored once,
+but stands in the reply for each.
+"""
 
 TEXT = "text/plain"
 _IMAGE = re.compile(r"data:(image/[A-Za-z0-9.+-]{1,80});base64,")
@@ -127,6 +131,18 @@ async def whole(
         sha256: _part(media_type, content) for sha256, media_type, content in await session.execute(query)
     }
     return [restored(body, references, parts) if references else body for body, references in rows]
+
+
+def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
+    """Returns how many of these events can be complete in one reply; at least one if there is one. rows: as
+    for `whole`.
+    """
+    size = 0
+    for number, (_, references) in enumerate(rows):
+        size += sum(reference["size"] for reference in references or ())
+        if number and size > MAX_WHOLE_BYTES:
+            return number
+    return len(rows)
 
 
 async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, delete, func, insert, or_, s
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app_server.core.errors import BadRequest, Conflict
+from app_server.core.errors import BadRequest, Conflict, PayloadTooLarge
 from app_server.core.pagination import decode_page_id, encode_page_id
 from app_server.core.pubsub import Frame
 from app_server.events import blobs, words
@@ -140,7 +140,8 @@ async def search(
     full: bool = False,
 ) -> str:
     """Returns one page of events as JSON text, in the order of the log; with a limit of time, by timestamp.
-    full: returns the large parts of the events in place of the references to them.
+    full: returns the large parts of the events in place of the references to them. Then a page ends earlier
+    if its events would be too large together (blobs.fitting).
 
     Both grow together, unless a sandbox reports other times. Each order has an index.
     """
@@ -159,8 +160,9 @@ async def search(
     query = query.order_by(*(each.asc() if ascending else each.desc() for each in columns)).limit(limit + 1)
     rows = (await session.execute(query)).all()
     shown = [(body, references if full else None) for _, body, references in rows[:limit]]
-    items = ",".join(await blobs.whole(session, conversation_id, shown))
-    following = next_page([seq for seq, *_ in rows], limit)
+    number = blobs.fitting(shown)
+    items = ",".join(await blobs.whole(session, conversation_id, shown[:number]))
+    following = next_page([seq for seq, *_ in rows], number)
     return f'{{"items":[{items}],"next_page_id":{following}}}'
 
 
@@ -172,12 +174,21 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
 async def batch(
     session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str], *, full: bool = False
 ) -> str:
-    """Returns the events with these ids as a JSON array; null for an unknown id. full: see `search`."""
+    """Returns the events with these ids as a JSON array; null for an unknown id. full: see `search`.
+
+    Raises PayloadTooLarge `events_too_large` if they are too large together.
+    """
     query = select(StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
     )
     rows = (await session.execute(query)).all()
     shown = [(body, references if full else None) for _, body, references in rows]
+    if blobs.fitting(shown) < len(shown):
+        raise PayloadTooLarge(
+            "These events are too large for one reply.",
+            code="events_too_large",
+            fix="Ask for fewer ids, or with full=false.",
+        )
     whole = await blobs.whole(session, conversation_id, shown)
     bodies = {event_id: body for (event_id, *_), body in zip(rows, whole, strict=True)}
     return f"[{','.join(bodies.get(event_id, 'null') for event_id in event_ids)}]"
@@ -264,9 +275,11 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
     return columns > known if ascending else columns < known
 
 
-def next_page(seqs: Sequence[int], limit: int) -> str:
-    """Returns the id of the page after one of `limit` events as JSON. `seqs`: one more, if there is one."""
-    return f'"{encode_page_id("events", str(seqs[limit - 1]))}"' if len(seqs) > limit else "null"
+def next_page(seqs: Sequence[int], number: int) -> str:
+    """Returns the id of the page after one of `number` events as JSON. `seqs`: at least one more, if there
+    is one.
+    """
+    return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 
 
 def page_position(page_id: str) -> int:

@@ -41,12 +41,11 @@ async def search(
         found = found.where(place > last if ascending else place < last)
     found = found.order_by(place.asc() if ascending else place.desc()).limit(limit + 1)
     rows = (await session.execute(found)).all()
-    following = log.next_page([seq for seq, *_ in rows], limit)
-    shown = rows[:limit]
-    items = await blobs.whole(
-        session, conversation_id, [(body, references if full else None) for *_, body, references in shown]
-    )
-    places = [(seq, event_id, body) for seq, event_id, body, _ in shown]
+    shown = [(body, references if full else None) for *_, body, references in rows[:limit]]
+    number = blobs.fitting(shown)
+    items = await blobs.whole(session, conversation_id, shown[:number])
+    following = log.next_page([seq for seq, *_ in rows], number)
+    places = [(seq, event_id, body) for seq, event_id, body, _ in rows[:number]]
     matches = await asyncio.to_thread(_matches, places, wanted)
     return f'{{"items":[{",".join(items)}],"next_page_id":{following},"matches":{matches}}}'
 

@@ -109,7 +109,9 @@ async def get_events(
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
     full: Full = True,
 ) -> Response:
-    """Returns one entry for each id; null for an unknown id."""
+    """Returns one entry for each id; null for an unknown id. 413 `events_too_large` for complete events that
+    are too large together.
+    """
     return _json(await log.batch(session, conversation_id, id, full=full))
 
 

@@ -12,9 +12,11 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app_server.conversations.models import Conversation
+from app_server.events import blobs
 from app_server.events.models import EventBlob
 from tests.app_server.conversations.conftest import ROOT, Home
 from tests.app_server.conversations.feeds import Feed, durable, feed_of, read_until, state_update
+from tests.app_server.problems import assert_problem
 
 pytestmark = pytest.mark.both_databases
 
@@ -152,7 +154,9 @@ def seen(seq: int) -> dict[str, Any]:
     )
 
 
-async def test_large_parts_are_references_in_rows_replies_and_frames(feed: Feed) -> None:
+async def test_large_parts_are_references_in_rows_replies_and_frames(
+    feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client, url = feed.home.client, f"/api/v1/conversation/{feed.id}/events"
     async with feed.watch() as socket:
         await read_until(socket, type="conversation")
@@ -184,6 +188,18 @@ async def test_large_parts_are_references_in_rows_replies_and_frames(feed: Feed)
     assert (await feed.report(seen(1))).json() == {"acknowledged_seq": 1}
     async with feed.home.database.read() as session:
         assert await session.scalar(select(func.count()).select_from(EventBlob)) == 2
+
+    # Parts that are stored once must not fill the memory with their copies.
+    monkeypatch.setattr(blobs, "MAX_WHOLE_BYTES", 300_000)
+    await feed.report(seen(2), seen(3))
+    for query in ({}, {"query": "output"}):
+        page = (await client.get(f"{url}/search", params=query)).json()
+        assert page["items"] == [whole]
+        rest = {**query, "page_id": page["next_page_id"]}
+        assert (await client.get(f"{url}/search", params=rest)).json()["items"] == [seen(2)["event"]]
+    ids = {"id": [seen(seq)["event"]["id"] for seq in (1, 2)]}
+    assert_problem(await client.get(url, params=ids), 413, "events_too_large")
+    assert len((await client.get(url, params={**ids, "full": False})).json()) == 2
 
 
 async def test_a_conversation_with_large_parts_is_exported_and_imported_exactly(feed: Feed) -> None:
