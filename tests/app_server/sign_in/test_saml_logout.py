@@ -100,6 +100,7 @@ async def test_requests_that_are_forged_stale_or_for_others_sign_out_nobody(
             "unsigned": sound.partition("&SigAlg=")[0],
             "other state": sound.replace("RelayState=state", "RelayState=fate"),
             "twice": f"{sound}&SAMLRequest=abc",
+            "state by another spelling": f"{sound}&%52elayState=fate",
             "no XML": f"{SLO}?SAMLRequest=abc",
             "other key": stranger.logout_request(ours, "ada"),
             "stale": provider.logout_request(ours, "ada", issue_instant=old),
