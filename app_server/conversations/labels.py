@@ -13,6 +13,7 @@ from app_server.conversations import service
 from app_server.conversations.egress_notices import identity_of
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import MAX_TAGS, AppConversation, UpdateConversation
+from app_server.conversations.sharing.owning_team import hide_from_other_team
 from app_server.conversations.sharing.service import make_public
 from app_server.conversations.start.request import checked
 from app_server.conversations.view import Viewer
@@ -94,6 +95,7 @@ async def _name_repository(
                 fix="Save the token for its host, and give the address without it.",
             )
         await checked(address, user, home)
-        await require_member(session, user.id, [address.identity])
+        [owner] = await require_member(session, user.id, [address.identity])
+        await hide_from_other_team(session, user, conversation, owner)
     if conversation.first_repository is None:
         conversation.first_repository = began_with or ""

@@ -4,6 +4,7 @@ and the team's members may see it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,11 +13,12 @@ from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import ActorMeans, AuditAction, AuditTarget
 from app_server.audit.chain import Actor
 from app_server.conversations.models import Conversation
+from app_server.conversations.repositories.submodules import KeptSubmodule
 from app_server.conversations.sharing.models import ConversationTeamShare, ShareRole
-from app_server.git.address import Address
+from app_server.git.address import Address, parse_address
 from app_server.teams.repositories.first_team import put_first
 from app_server.teams.repositories.models import ConversationTeam, MembersSee
-from app_server.teams.repositories.ownership import OwningTeam, require_member
+from app_server.teams.repositories.ownership import OwningTeam, owner_of, require_member
 from app_server.users.models import User
 
 
@@ -47,6 +49,52 @@ async def team_for_start(
     is_private = any(one is not None and one.members_only and one.id != owner.id for one in others)
     see = MembersSee.NONE if is_private else owner.members_see
     return TeamOfStart(owner, None if see is MembersSee.NONE else ShareRole(see.value))
+
+
+async def hide_from_other_team(
+    session: AsyncSession, user: User, conversation: Conversation, named: OwningTeam | None
+) -> None:
+    """Ends the sharing with the members of the conversation's team if the conversation gets a repository that
+    another team keeps for its members. named: the team of that repository.
+    """
+    team_id = await _other_team(session, conversation, named)
+    if team_id is None:
+        return
+    share = delete(ConversationTeamShare).where(
+        ConversationTeamShare.conversation_id == conversation.id, ConversationTeamShare.team_id == team_id
+    )
+    if await session.scalar(share.returning(ConversationTeamShare.team_id)) is not None:
+        trail = AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))
+        target = (AuditTarget.CONVERSATION, conversation.id)
+        trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, team_id=team_id.hex)
+
+
+async def refuse_those_of_other_teams(
+    session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
+) -> None:
+    """Gives a reason to the submodules that belong to a team that keeps them for its members, if the user of
+    the conversation is not in the team, or if the conversation belongs to another team.
+    """
+    for one in found:
+        if one.reason is not None:
+            continue
+        owner = await owner_of(session, conversation.user_id, parse_address(one.repository).identity)
+        if owner is None or not owner.members_only:
+            continue
+        if not owner.is_member or await _other_team(session, conversation, owner) is not None:
+            one.reason = f"it is only for members of the team {owner.name!r}"
+
+
+async def _other_team(
+    session: AsyncSession, conversation: Conversation, named: OwningTeam | None
+) -> UUID | None:
+    """Returns the conversation's team if it is another one than `named`, which keeps its repositories for its
+    members. Else returns None.
+    """
+    if named is None or not named.members_only:
+        return None
+    team = await session.get(ConversationTeam, conversation.id)
+    return team.team_id if team is not None and team.team_id != named.id else None
 
 
 async def leave_team(session: AsyncSession, conversation: Conversation) -> None:

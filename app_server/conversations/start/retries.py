@@ -15,7 +15,9 @@ from app_server.conversations.start import tasks as start_tasks
 from app_server.conversations.start.request import checked_address, with_directory
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Conflict
+from app_server.git.address import parse_address
 from app_server.sandbox_records.models import Sandbox
+from app_server.teams.repositories.ownership import require_member
 from app_server.users.models import User
 
 
@@ -25,9 +27,9 @@ async def retry(
     """Retries a start that has failed. `change`: another branch or repository. `home`: the data directory of
     the app server. A start that has not failed stays as it is; with a change it is an error.
 
-    Raises NotFound, Forbidden `conversation_access_missing`; with a change also Conflict `start_not_failed`,
-    `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden `repository_not_allowed`,
-    `repository_of_team`, and the errors of with_directory.
+    Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`; with a change also
+    Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden
+    `repository_not_allowed`, and the errors of with_directory.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -37,6 +39,8 @@ async def retry(
     if changed:
         await _change(session, cipher, home, user, task, conversation, changed)
     if task.status == StartStatus.ERROR:
+        if conversation.last_seq == 0:
+            await _require_member(session, user, conversation)
         start_tasks.retry(task)
         await session.flush()
     return task
@@ -71,6 +75,15 @@ async def _change(
     conversation.selected_branch = request.selected_branch
     conversation.selected_directory = request.selected_directory
     conversation.first_repository = None
+
+
+async def _require_member(session: AsyncSession, user: User, conversation: Conversation) -> None:
+    """Checks the teams of the repositories again: the user may have left a team since the start was made."""
+    first, provider = conversation.selected_repository, conversation.git_provider
+    addresses = [one.address for one in KeptRepository.all_of(conversation.more_repositories)]
+    if first is not None:
+        addresses.insert(0, parse_address(first, provider))
+    await require_member(session, user.id, [one.identity for one in addresses])
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:

@@ -1,10 +1,11 @@
 """The names of repositories that belong to teams, in a form that can be compared. Pure.
 
-Different addresses of one repository have the same key: capitals, ports, `www.` and the second names of the
-large hosts make no difference. Other second names of a host cannot be recognised.
+Different addresses of one repository have the same key: capitals, ports, escapes, `www.` and the second names
+of the large hosts make no difference. Other second names of a host cannot be recognised.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from types import MappingProxyType
 from urllib.parse import unquote
@@ -31,6 +32,8 @@ def key_of(identity: str) -> str | None:
     if identity.startswith("/"):
         return None
     host, _, path = identity.partition("/")
+    # git and its HTTP library read escapes, wide letters and other full stops as the usual characters.
+    host = unicodedata.normalize("NFKC", unquote(host)).replace("\u3002", ".")
     host = re.sub(r":[0-9]*$", "", host.casefold()).rstrip(".").removeprefix("www.")
     host = _SECOND_NAMES.get(host, host)
     parts: list[str] = []

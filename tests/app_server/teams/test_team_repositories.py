@@ -10,6 +10,8 @@ from sqlalchemy import select
 
 from app_server.audit.models import AuditEntry
 from app_server.conversations.models import Conversation, StartStatus, StartTask
+from app_server.conversations.repositories.submodules import KeptSubmodule
+from app_server.conversations.sharing.owning_team import refuse_those_of_other_teams
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.teams.repositories.names import key_of, key_of_entry, keys_that_cover
 from app_server.users.tokens import token_hash
@@ -68,6 +70,9 @@ def test_addresses_of_one_repository_have_one_key_and_the_narrowest_entry_comes_
         "www.github.com:443/acme//shop.git",
         "ssh.github.com:443/acme/x/../shop",
         "github.com./acme/%73hop",
+        "github\u3002com/acme/shop",
+        "\uff47ithub.com/acme/shop",
+        "github%2ecom/acme/shop",
     ):
         assert key_of(identity) == "github.com/acme/shop"
     assert key_of("ssh.dev.azure.com/v3/acme/web/shop") == key_of("dev.azure.com/acme/web/_git/shop")
@@ -211,6 +216,51 @@ async def test_only_members_start_conversations_on_repositories_that_are_for_mem
     both = await started(ada, "acme/shop", more_repositories=more)
     # The members of the team Other must not see what is for the members of the team Core.
     assert (await ada.get(f"{ROOT}/{both}/sharing")).json()["teams"] == []
+    later = await started(ada, "acme/shop")
+    assert [team["name"] for team in (await ada.get(f"{ROOT}/{later}/sharing")).json()["teams"]] == ["Other"]
+    (await ada.patch(f"{ROOT}/{later}", json=renamed)).raise_for_status()
+    assert (await ada.get(f"{ROOT}/{later}/sharing")).json()["teams"] == []
+
+
+async def test_who_leaves_the_team_cannot_retry_a_start_that_has_failed(
+    app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient
+) -> None:
+    core = await new_team(client, "Core", ada)
+    await own(client, core, PAYMENTS, members_only=True)
+    failed = await started(ada, "acme/shop", more_repositories=[{"repository": "acme/payments-api"}])
+    async with app.database.session() as session:
+        (await session.get_one(StartTask, failed)).status = StartStatus.ERROR
+    await client.delete(member_path(core, ada))
+    for change in (None, {"selected_branch": "main"}):
+        retried = await ada.post(f"{ROOT}/start-tasks/{failed}/retry", json=change)
+        assert_problem(retried, 403, "repository_of_team")
+
+
+@pytest.mark.both_databases
+async def test_submodules_that_another_team_keeps_for_its_members_are_not_fetched(
+    app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient
+) -> None:
+    core, other = await new_team(client, "Core"), await new_team(client, "Other", ada)
+    await own(client, core, PAYMENTS, members_only=True)
+    await own(client, other, "github.com/acme/shop", members_see="view")
+    shop, free = await started(ada, "acme/shop"), await started(ada, "acme/free")
+
+    async def reasons(conversation_id: UUID) -> list[str | None]:
+        found = [
+            KeptSubmodule(directory="/work/shop", path=name, repository=f"https://github.com/acme/{name}")
+            for name in ("payments-api", "lamp")
+        ]
+        async with app.database.read() as session:
+            await refuse_those_of_other_teams(
+                session, await session.get_one(Conversation, conversation_id), found
+            )
+        return [one.reason for one in found]
+
+    refused = ["it is only for members of the team 'Core'", None]
+    assert [await reasons(shop), await reasons(free)] == [refused, refused]
+    await client.put(member_path(core, ada))
+    # The members of the team Other see the first conversation.
+    assert [await reasons(shop), await reasons(free)] == [refused, [None, None]]
 
 
 @pytest.mark.both_databases
