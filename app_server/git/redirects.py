@@ -3,15 +3,19 @@ private network, and this cannot be prevented.
 """
 
 from base64 import b64encode
+from uuid import UUID
 
 import httpx
 
+from app_server.core.database import Database
+from app_server.git.address import parse_address
 from app_server.git.command import Credentials
 from app_server.http.additional_trust import context_with
 from app_server.http.bounded_body import IDENTITY
 from app_server.http.certificates import public_authorities
 from app_server.http.guarded_client import Guard, GuardedTransport
 from app_server.http.origins import is_same_origin
+from app_server.teams.repositories.ownership import require_member
 
 MAX_REDIRECTS = 3
 _TIMEOUT_SECONDS = 20.0
@@ -45,3 +49,11 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
                 return None
             place = target.removesuffix(_REFS)
     return None if place == url else place
+
+
+async def require_member_of_moved(database: Database, user_id: UUID, place: str) -> None:
+    """Checks that the user may work on the repository to which the host has redirected another one. place:
+    its address. Raises Forbidden `repository_of_team`.
+    """
+    async with database.read() as session:
+        await require_member(session, user_id, [parse_address(place).identity])

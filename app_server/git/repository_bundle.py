@@ -5,7 +5,7 @@ Credentials and network are needed only here; what goes into the sandbox is a fi
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,18 +47,20 @@ async def pack(
     report: Callable[[str], None],
     credentials: Credentials | None = None,
     guard: Guard | None = None,
+    require_moved: Callable[[str], Awaitable[None]] | None = None,
 ) -> PackedRepository:
     """Fetches a repository and writes all its branches and tags into one bundle file in `directory`.
 
     `branch`: the branch to check for and to return; None means the default branch. `credentials`: the user's
     credentials for the host; they work over HTTP only, so ssh is not used with them. `guard`: keeps the user
-    from reaching hosts in the server's private network, see `pinned_git.guard_for`.
+    from reaching hosts in the server's private network, see `pinned_git.guard_for`. `require_moved`: is
+    called with the address to which the host redirects, before it is fetched; may raise.
 
     Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
     `repository_clone_failed`, `certificate_not_trusted`.
     """
     clone = directory / "clone.git"
-    await _clone(address, clone, timeout_seconds, report, credentials, guard)
+    await _clone(address, clone, timeout_seconds, report, credentials, guard, require_moved)
     if branch is not None and not await _has_branch(clone, branch):
         raise branch_not_found(address, branch, await _first_branches(clone))
     if not await _lines(clone, "for-each-ref", "--count=1", "--format=x"):
@@ -115,6 +117,7 @@ async def _clone(
     report: Callable[[str], None],
     credentials: Credentials | None,
     guard: Guard | None,
+    require_moved: Callable[[str], Awaitable[None]] | None = None,
 ) -> None:
     url = (address.web_url if credentials else None) or address.public_url
     way = await way_to(url, guard if address.local_path is None else None)
@@ -139,7 +142,10 @@ async def _clone(
         result = await attempt(url)
         if result.exit_code != 0 and REDIRECTED in result.output:
             moved = await moved_address(url, credentials, guard)
-            result = result if moved is None else await attempt(moved)
+            if moved is not None:
+                if require_moved is not None:
+                    await require_moved(moved)
+                result = await attempt(moved)
     except GitTimeout as timeout:
         raise clone_timed_out(address, timeout_seconds, timeout.output) from timeout
     if result.exit_code != 0:

@@ -12,9 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.background import Background
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
-from app_server.core.errors import AppError, Unavailable
+from app_server.core.errors import AppError, Forbidden, Unavailable
 from app_server.git.address import Address
 from app_server.git.credentials import push_scope_of
+from app_server.git.redirects import require_member_of_moved
 from app_server.git_proxy import push_log as pushes
 from app_server.git_proxy.commands import Command
 from app_server.git_proxy.refusal import Refusal
@@ -118,7 +119,15 @@ class RepositoryAccess:
         """The repository's address, after redirects of its host that were seen earlier."""
         return self.moves.place_of(self.sandbox.id, self.target.url)
 
-    def remember(self, place: str) -> None:
+    async def remember(self, place: str) -> None:
+        """Remembers the address to which the host redirects. Raises Refusal if the repository there is for
+        members of a team that the user is not in.
+        """
+        if place != self.target.url:
+            try:
+                await require_member_of_moved(self.database, self.sandbox.user_id, place)
+            except Forbidden as error:
+                raise Refusal(f"{error.detail} {error.fix}") from error
         self.moves.remember(self.sandbox.id, self.target.url, place)
 
     def require_writable(self) -> None:

@@ -42,9 +42,13 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
             access.require_writable()
         target, given = access.target, request.headers
         reply, place = await upstream.advertised(access.http, target, wanted, given)
+        try:
+            await access.remember(place)
+        except Refusal:
+            await reply.aclose()
+            raise
     except Refusal as no:
         return refusal.to_advertisement(wanted, no)
-    access.remember(place)
     return passing(reply)
 
 

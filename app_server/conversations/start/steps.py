@@ -6,6 +6,7 @@ The worker (worker.py) runs them. A step saves what it must remember.
 import asyncio
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import update
@@ -39,6 +40,7 @@ from app_server.core.errors import AppError, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
 from app_server.git.pinned_git import guard_for, way_to
+from app_server.git.redirects import require_member_of_moved
 from app_server.git.repository_bundle import pack
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
@@ -339,6 +341,7 @@ async def _bring_in(
             report=start.progress.say,
             credentials=credentials,
             guard=guard_for(start.config, administers=start.administers),
+            require_moved=partial(require_member_of_moved, start.database, start.user_id),
         )
         start.progress.say("Moving the repository into the sandbox")
         await repository.check_out(client, packed, address, directory, await _identity(start))

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from app_server.core.errors import StartFailure
+from app_server.core.errors import Forbidden, StartFailure
 from app_server.git.address import InvalidRepository, parse_address, without_credentials
 from app_server.git.command import run_git
 from app_server.git.credentials import given_with
 from app_server.git.repository_bundle import pack
+from tests.support.git_host import GitHost
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.private_host import private_host
 
@@ -275,3 +276,26 @@ async def test_git_trusts_the_authorities_that_the_server_is_told_of(
         monkeypatch.setenv("SSL_CERT_FILE", str(host.believed))
         assert "certificate" not in await said()
         assert host.seen
+
+
+async def test_the_new_address_of_a_repository_is_checked_before_it_is_fetched(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def refuse(place: str) -> None:
+        asked.append(place)
+        raise Forbidden("Only for members.")
+
+    with GitHost(tmp_path / "host") as host:
+        host.make("team/pier")
+        host.redirects["/team/harbour.git"] = "/team/pier.git"
+        with pytest.raises(Forbidden):
+            await pack(
+                parse_address(host.url("team/harbour")),
+                None,
+                directory=tmp_path,
+                timeout_seconds=PATIENCE_SECONDS,
+                report=lambda _line: None,
+                require_moved=refuse,
+            )
+        assert asked == [f"{host.origin}/team/pier.git"]
+        assert not [one for one in host.requests if one.path.endswith("/team/pier.git/git-upload-pack")]

@@ -14,6 +14,7 @@ from app_server.git_proxy.pkt_line import FLUSH, encode
 from app_server.sandbox_records.models import Sandbox as SandboxRow
 from tests.app_server.conftest import App
 from tests.app_server.git_proxy.conftest import CANARY, KEY, Sandbox, until
+from tests.app_server.teams.test_teams import TEAMS, new_team
 from tests.support.git_host import GitHost, git
 
 
@@ -123,6 +124,19 @@ async def test_a_repository_that_has_moved_on_its_host_is_followed(sandbox: Sand
     host.redirects["/team/harbour.git"] = "/team/pier.git"
     await sandbox.clone()
     assert (sandbox.work / "README.md").exists()
+
+
+async def test_a_redirect_does_not_lead_to_a_repository_of_a_team_that_the_user_is_not_in(
+    sandbox: Sandbox, host: GitHost, client: httpx.AsyncClient
+) -> None:
+    host.make("team/pier")
+    host.redirects["/team/harbour.git"] = "/team/pier.git"
+    team = await new_team(client, "Core")
+    rules = {"repositories": ["127.0.0.1/team/pier"], "members_only": True}
+    (await client.put(f"{TEAMS}/{team}/repositories", json=rules)).raise_for_status()
+    done = await sandbox.git("ls-remote", sandbox.url(), directory=sandbox.directory)
+    assert done.status != 0
+    assert "belongs to the team 'Core'" in done.output
 
 
 async def test_a_sign_in_page_is_no_repository(sandbox: Sandbox, host: GitHost) -> None:
