@@ -58,6 +58,8 @@ async def save(
     Raises NotFound `team_not_found`, Forbidden `not_maintainer`, `members_only_not_allowed`, BadRequest
     `repository_name_wrong`, Conflict `repository_taken`.
     """
+    # Of two requests at once, the second waits: both would insert the first rules of the team.
+    await session.execute(select(Team.id).where(Team.id == team_id).with_for_update(key_share=True))
     shown = await show(session, user_id, team_id, is_administrator=is_administrator)
     _require_allowed(shown, wanted)
     team = await session.get_one(Team, team_id)

@@ -1,5 +1,6 @@
 """Repositories that belong to teams: who changes the list, whose level holds, who sees and who may start."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
@@ -137,6 +138,16 @@ async def test_administrators_and_maintainers_change_the_list(
         ([], [PAYMENTS, "github.com/acme/shop"]),
     ]
     assert "team_maintainer.added" in [action for action, _ in found]
+
+
+@pytest.mark.both_databases
+async def test_two_first_lists_of_a_team_at_once_are_both_saved(client: httpx.AsyncClient) -> None:
+    core = await new_team(client, "Core")
+    names = [f"github.com/acme/{name}" for name in ("shop", "lamp", "pier", "harbour")]
+    replies = await asyncio.gather(*(own(client, core, name) for name in names))
+    assert [reply.status_code for reply in replies] == [200] * len(names)
+    [left] = (await client.get(f"{TEAMS}/{core}/repositories")).json()["repositories"]
+    assert left in names
 
 
 @pytest.mark.both_databases
