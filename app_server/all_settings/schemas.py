@@ -16,6 +16,7 @@ from pydantic import (
 from agent_runtime.wire import Dollars
 from app_server.git.address import parse_identity
 from app_server.marketplaces.schemas import MarketplaceRegistration, Registrations
+from app_server.settings.cloning import CloneMode
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.grouping import GroupingStrategy
 from app_server.settings.options import TokenPrice
@@ -105,6 +106,10 @@ class SettingsOfUser(Fixed):
     """How commits of agents end in repositories that say nothing about it."""
     commit_trailers: dict[str, CommitTrailer]
     """What the user has chosen for single repositories, by `host/owner/name`."""
+    clone: CloneMode
+    """How much of a repository's history a start fetches that does not say it."""
+    submodules: bool
+    """Whether a start that does not say it fetches submodules."""
     sandbox_grouping_strategy: GroupingStrategy
     default_sandbox_spec_id: str | None
     disabled_skills: list[str]
@@ -183,6 +188,8 @@ class SaveSettings(BaseModel):
     git_user_email: GitUserEmail | None = None
     commit_trailer: CommitTrailer | None = None
     commit_trailers: CommitTrailers | None = None
+    clone: CloneMode | None = None
+    submodules: bool | None = None
     sandbox_grouping_strategy: GroupingStrategy | None = None
     default_sandbox_spec_id: Annotated[str, Field(max_length=100)] | None = None
     disabled_skills: DisabledSkills | None = None

@@ -27,6 +27,7 @@ from app_server.mcp_servers.service import infos_of, list_servers
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.permission import SpecPermission
 from app_server.settings import profile_lookup, profiles
+from app_server.settings.cloning import DEFAULT_MODE, FETCHES_SUBMODULES, CloneMode
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
 from app_server.settings.grouping import grouping_of
@@ -75,6 +76,8 @@ class SettingsStore:
             git_user_email=own.git_user_email if own else None,
             commit_trailer=CommitTrailer(await self._value(SettingName.COMMIT_TRAILER, CommitTrailer.NONE)),
             commit_trailers=(own and own.commit_trailers) or {},
+            clone=CloneMode(await self._value(SettingName.CLONE, DEFAULT_MODE)),
+            submodules=await self._value(SettingName.SUBMODULES, FETCHES_SUBMODULES),
             sandbox_grouping_strategy=await grouping_of(session, user_id),
             default_sandbox_spec_id=specs.get(sandbox_specs.ALL_REPOSITORIES),
             disabled_skills=await disabled_everywhere(session, user_id),
@@ -109,6 +112,10 @@ class SettingsStore:
         if "commit_trailer" in given:
             trailer = changes.commit_trailer
             await self._save_level(SettingName.COMMIT_TRAILER, trailer and trailer.value)
+        if "clone" in given:
+            await self._save_level(SettingName.CLONE, changes.clone and changes.clone.value)
+        if "submodules" in given:
+            await self._save_level(SettingName.SUBMODULES, changes.submodules)
         if changes.sandbox_grouping_strategy is not None:
             await self._save_level(
                 SettingName.SANDBOX_GROUPING_STRATEGY, changes.sandbox_grouping_strategy.value

@@ -18,7 +18,6 @@ from app_server.conversations.protocol_schemas import (
     MetricsSnapshot,
     PluginSpec,
 )
-from app_server.conversations.repositories.clone_mode import CloneMode
 from app_server.conversations.repositories.more_repositories import (
     MAX_MORE,
     AnotherRepository,
@@ -31,6 +30,7 @@ from app_server.git.providers import GitProvider
 from app_server.llm_gateway.limits.program_usage import ProgramUsage
 from app_server.sandbox_records.models import SandboxStatus
 from app_server.secrets.schemas import SecretName, SecretValue
+from app_server.settings.cloning import CloneMode
 from app_server.settings.confirmation import ConfirmationMode
 
 MAX_SECRETS = 50
@@ -120,9 +120,12 @@ class StartRequest(_Strict):
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     selected_directory: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The folder of the first repository in which the agent works, relative to its root. Null: the root."""
-    clone: CloneMode = CloneMode.FULL
-    submodules: bool = True
-    """Whether the submodules on the host of their repository are fetched. Others never are."""
+    clone: CloneMode | None = None
+    """How much of the repositories' history is fetched; null: the user's setting."""
+    submodules: bool | None = None
+    """Whether the submodules on the host of their repository are fetched; null: the user's setting. Others
+    never are.
+    """
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     more_repositories: Annotated[list[AnotherRepository], Field(max_length=MAX_MORE)] = []
     llm_profile: Annotated[str, Field(min_length=1, max_length=64)] | None = None

@@ -25,6 +25,7 @@ from app_server.conversations.start.quotas import require_start_quota
 from app_server.conversations.start.request import (
     checked_address,
     checked_more,
+    with_clone_settings,
     with_directory,
     with_origin,
     with_parameters,
@@ -97,6 +98,7 @@ async def start(
     more = await checked_more(request, address, user, config.home)
     # The team decides which settings hold, so it must be known before they are read.
     owner = await team_for_start(session, user, address, [one.address for one in more])
+    request = await with_clone_settings(session, user, request)
     profile = await choose_profile(session, user.id, name=request.llm_profile, model=request.llm_model)
     if request.confirmation_mode is not None:
         await require_allowed(

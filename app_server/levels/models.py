@@ -26,6 +26,8 @@ class SettingName(StrEnum):
     MAX_ITERATIONS = "max_iterations"
     SANDBOX_GROUPING_STRATEGY = "sandbox_grouping_strategy"
     COMMIT_TRAILER = "commit_trailer"
+    CLONE = "clone"
+    SUBMODULES = "submodules"
     MAX_BUDGET_PER_TASK = "max_budget_per_task"
     LLM_PROFILE = "llm_profile"
     MONTHLY_BUDGET = "monthly_budget"

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter
 
 from agent_runtime.wire import Dollars
 from app_server.core.database import Id, Timestamp
 from app_server.levels.models import Level, SettingName
 from app_server.levels.quotas import QUOTAS
+from app_server.settings.cloning import CloneMode
 from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode
 from app_server.settings.grouping import GroupingStrategy
@@ -22,6 +23,8 @@ TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
     SettingName.MAX_ITERATIONS: TypeAdapter(MaxIterations),
     SettingName.SANDBOX_GROUPING_STRATEGY: TypeAdapter(GroupingStrategy),
     SettingName.COMMIT_TRAILER: TypeAdapter(CommitTrailer),
+    SettingName.CLONE: TypeAdapter(CloneMode),
+    SettingName.SUBMODULES: TypeAdapter(StrictBool),
     SettingName.MAX_BUDGET_PER_TASK: TypeAdapter(Dollars),
     SettingName.LLM_PROFILE: TypeAdapter(ProfileName),
     SettingName.MONTHLY_BUDGET: TypeAdapter(Dollars),

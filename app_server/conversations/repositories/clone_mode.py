@@ -1,34 +1,23 @@
 """How much of a repository's history a start fetches."""
 
-from enum import StrEnum
-
 from app_server.git.address import Address
+from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 
 
-class CloneMode(StrEnum):
-    """`full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
-    `blobless`: all commits, but the contents of files only where they are needed.
-    """
-
-    FULL = "full"
-    SHALLOW = "shallow"
-    BLOBLESS = "blobless"
-
-    @property
-    def options(self) -> str:
-        """Returns the options of `git clone`."""
-        return {
-            CloneMode.FULL: "",
-            CloneMode.SHALLOW: "--depth=1 --no-single-branch",
-            CloneMode.BLOBLESS: "--filter=blob:none",
-        }[self]
+def options_of(mode: CloneMode) -> str:
+    """Returns the options of `git clone`."""
+    return {
+        CloneMode.FULL: "",
+        CloneMode.SHALLOW: "--depth=1 --no-single-branch",
+        CloneMode.BLOBLESS: "--filter=blob:none",
+    }[mode]
 
 
-def mode_for(wanted: CloneMode, address: Address) -> CloneMode:
+def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
     """Returns how this repository is cloned. Only repositories that git of a sandbox reaches can be cloned in
-    part: a part needs the rest later.
+    part: a part needs the rest later. wanted: None for conversations that are older than the setting.
     """
-    return wanted if address.web_url is not None else CloneMode.FULL
+    return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 
 
 def words_for_agent(mode: CloneMode) -> str | None:

@@ -10,11 +10,12 @@ from pathlib import PurePosixPath
 
 from agent_runtime.wire import BashOutput
 from app_server.agent_client.client import AgentClient
-from app_server.conversations.repositories.clone_mode import CloneMode
+from app_server.conversations.repositories.clone_mode import options_of
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address
 from app_server.git.clone_failures import clone_failed, clone_timed_out
 from app_server.git.repository_bundle import PackedRepository
+from app_server.settings.cloning import CloneMode
 
 _COMMAND_TIMEOUT_SECONDS = 600
 OUTPUT_CHARACTERS = 8192
@@ -121,7 +122,8 @@ async def clone_part(
         "set -e\nexec 2>&1\n"
         f"mkdir -p {shlex.quote(str(target.parent))}\n"
         f"rm -rf {shlex.quote(partial)}\n"
-        f"git clone -q {mode.options} {at_branch}-- {shlex.quote(address.public_url)} {shlex.quote(partial)}"
+        f"git clone -q {options_of(mode)} {at_branch}-- "
+        f"{shlex.quote(address.public_url)} {shlex.quote(partial)}"
     )
     cloned = await _run(client, script, timeout_seconds=max(1, int(timeout_seconds)))
     if cloned.exit_code == -1:

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,10 +22,13 @@ from app_server.conversations.start.suggested_task import message_of, repository
 from app_server.core.errors import BadRequest, Forbidden, NotFound, StartFailure
 from app_server.git.address import Address, check_exists, parse_address
 from app_server.git.local_repositories import refuse_foreign_path
+from app_server.levels.models import SettingName
+from app_server.levels.service import require_allowed, value_for
 from app_server.sandbox_records.models import Archive, ArchiveKind
 from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.in_effect import specs_for
 from app_server.sandbox_specs.permission import SpecPermission
+from app_server.settings.cloning import DEFAULT_MODE, FETCHES_SUBMODULES, CloneMode
 from app_server.users.models import User
 
 
@@ -112,6 +116,29 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
     found = {name: getattr(origin, name) for name in names}
     found = {**found, "selected_directory": directory}
     return request.model_copy(update={**found, "more_repositories": more})
+
+
+async def with_clone_settings(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
+    """Adds what the settings say at this moment about history and submodules, where the request says nothing.
+    The files of a snapshot have the history that they have.
+
+    Raises Forbidden `setting_enforced`.
+    """
+    mode, wanted = SettingName.CLONE, request.clone and request.clone.value
+    clone = (
+        None if request.snapshot_id else CloneMode(await _allowed(session, user, mode, wanted, DEFAULT_MODE))
+    )
+    submodules = await _allowed(session, user, SettingName.SUBMODULES, request.submodules, FETCHES_SUBMODULES)
+    return request.model_copy(update={"clone": clone, "submodules": submodules})
+
+
+async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
+    """Returns the wanted value if it is allowed, or the value of the settings if None is wanted."""
+    if wanted is not None:
+        await require_allowed(session, user.id, name, wanted)
+        return wanted
+    value = await value_for(session, user.id, name)
+    return default if value is None else value.value
 
 
 def with_directory(request: StartRequest) -> StartRequest:

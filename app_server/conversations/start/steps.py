@@ -22,7 +22,7 @@ from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
 from app_server.conversations.repositories import clone_mode, more_repositories, work_directory
-from app_server.conversations.repositories.clone_mode import CloneMode, mode_for
+from app_server.conversations.repositories.clone_mode import mode_for
 from app_server.conversations.repositories.git_access import providers_with_token
 from app_server.conversations.repositories.git_settings import git_settings_of
 from app_server.conversations.repositories.more_repositories import KeptRepository
@@ -54,6 +54,7 @@ from app_server.sandbox_specs import service as sandbox_specs
 from app_server.sandbox_specs.service import Origin
 from app_server.sandboxes.runtime_plugins import remember_plugins, tools_offered
 from app_server.secrets.in_effect import secrets_for
+from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 from app_server.settings.confirmation import default_mode, mode_of_task
 from app_server.settings.fallbacks import fallbacks_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, UserSettings, is_recorded
@@ -270,7 +271,7 @@ async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: st
     reason.
     """
     address = _address(start.request)
-    if address is None or not start.request.submodules:
+    if address is None or start.request.submodules is False:
         return []
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
@@ -291,7 +292,7 @@ async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: st
     for one in found:
         if one.reason is None:
             start.progress.say(f"Fetching the submodule {one.path}")
-            mode, seconds = start.request.clone, start.config.clone_timeout_seconds
+            mode, seconds = start.request.clone or DEFAULT_MODE, start.config.clone_timeout_seconds
             one.reason = await repository.fetch_submodule(
                 sandbox.client, one.directory, one.path, mode, seconds
             )

@@ -126,6 +126,35 @@ async def test_settings_that_are_sent_back_as_they_were_read_do_not_become_the_p
     assert (await effective(ada, "max_iterations"))["value"] == 41
 
 
+async def test_a_start_fetches_what_the_settings_say_and_cannot_differ_from_an_enforced_value(
+    app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient
+) -> None:
+    await app.state["start_worker"].close()
+
+    async def fetched(**fields: object) -> tuple[str, bool]:
+        reply = (await ada.post(STARTS, json=fields)).raise_for_status().json()["request"]
+        return reply["clone"], reply["submodules"]
+
+    async def shown() -> tuple[str, bool]:
+        read = (await ada.get("/api/v1/settings")).json()
+        return read["clone"], read["submodules"]
+
+    assert await fetched() == await shown() == ("full", True)
+    team = f"{ADMINISTRATION}/teams/{await new_team(client, 'Core', ada)}"
+    await put(client, f"{ORGANISATION}/clone", "shallow")
+    await put(client, f"{team}/submodules", False)
+    assert await fetched() == await shown() == ("shallow", False)
+    (await ada.post("/api/v1/settings", json={"clone": "blobless", "submodules": True})).raise_for_status()
+    assert await fetched() == await shown() == ("blobless", True)
+    assert await fetched(clone="full", submodules=False) == ("full", False)
+    await put(client, f"{ORGANISATION}/clone", "shallow", enforced=True)
+    await put(client, f"{team}/submodules", False, enforced=True)
+    assert await fetched() == await fetched(clone="shallow", submodules=False) == ("shallow", False)
+    for fields in ({"clone": "full"}, {"submodules": True}):
+        assert_problem(await ada.post(STARTS, json=fields), 403, "setting_enforced")
+        assert_problem(await ada.post("/api/v1/settings", json=fields), 403, "setting_enforced")
+
+
 async def test_only_administrators_set_values_and_only_possible_ones(
     app: App, client: httpx.AsyncClient, ada: httpx.AsyncClient
 ) -> None:
@@ -138,6 +167,8 @@ async def test_only_administrators_set_values_and_only_possible_ones(
         ("max_iterations", "many"),
         ("confirmation_mode", "sometimes"),
         ("max_budget_per_task", -1),
+        ("clone", "half"),
+        ("submodules", "no"),
         ("colour", "red"),
     ):
         reply = await client.put(f"{ORGANISATION}/{name}", json={"value": value})

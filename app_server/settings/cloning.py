@@ -1,0 +1,21 @@
+"""The settings that decide how much of a repository a start fetches. A start can name other values."""
+
+from enum import StrEnum
+
+
+class CloneMode(StrEnum):
+    """How much of a repository's history a start fetches.
+
+    `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
+    `blobless`: all commits, but the contents of files only where they are needed.
+    """
+
+    FULL = "full"
+    SHALLOW = "shallow"
+    BLOBLESS = "blobless"
+
+
+DEFAULT_MODE = CloneMode.FULL
+"""The mode if neither the start nor a level names one."""
+FETCHES_SUBMODULES = True
+"""Whether submodules are fetched if neither the start nor a level says it."""
