@@ -34,6 +34,7 @@ from app_server.triggers import texts
 from app_server.triggers.decision import Action
 from app_server.triggers.known import Found, corrections
 from app_server.triggers.models import DeliveryResult, Trigger, TriggeredConversation
+from app_server.triggers.refused_starts import tell_of_refusal
 from app_server.triggers.setting import Setting
 from app_server.users.models import User
 
@@ -129,6 +130,19 @@ class Acting:
             trigger=TRIGGER,
             pr_number=[event.number] if event.is_pull_request and event.number else None,
         )
+        try:
+            await self._store(trigger, user, event, request, title)
+        except AppError as error:
+            await tell_of_refusal(client, trigger, event, error)
+            raise
+        setting.start_worker.wake()
+        return Outcome.started(event_id)
+
+    async def _store(
+        self, trigger: Trigger, user: User, event: HostEvent, request: StartRequest, title: str
+    ) -> None:
+        setting, conversation_id = self._setting, request.conversation_id
+        assert conversation_id is not None
         async with setting.database.session() as session:
             await conversations.start(
                 session,
@@ -143,16 +157,14 @@ class Acting:
             )
             session.add(
                 TriggeredConversation(
-                    conversation_id=event_id,
+                    conversation_id=conversation_id,
                     trigger_id=trigger.id,
                     is_pull_request=event.is_pull_request,
                     number=None if event.kind is EventKind.PUSHED else event.number,
                     title=title,
                 )
             )
-            await tell_of_progress(session, event_id)
-        setting.start_worker.wake()
-        return Outcome.started(event_id)
+            await tell_of_progress(session, conversation_id)
 
     async def _tell(
         self,

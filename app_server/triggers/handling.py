@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 from app_server.access.permissions import Permission, permissions_of
 from app_server.core.database import now
-from app_server.core.errors import AppError, BadGateway, Conflict, TooManyRequests, Unavailable
+from app_server.core.errors import AppError, Conflict
 from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.protocol import GitHostClient
@@ -20,6 +20,7 @@ from app_server.triggers.acting import Acting, Outcome
 from app_server.triggers.decision import Action, Known, decide, is_own
 from app_server.triggers.known import Found, is_about, look_up
 from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggerEvent
+from app_server.triggers.refused_starts import PASSING
 from app_server.triggers.setting import Setting
 from app_server.users.models import User
 
@@ -29,7 +30,6 @@ POLICY: Final = RetryPolicy(
     longest_pause=timedelta(minutes=30),
     timeout=timedelta(minutes=2),
 )
-_PASSING = (BadGateway, TooManyRequests, Unavailable)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Handling:
             return {"skipped": True}
         try:
             outcome = await self._outcome(work, attempt)
-        except _PASSING as error:
+        except PASSING as error:
             if attempt.is_last:
                 await self._note(work, Outcome.failed(error.detail))
                 raise

@@ -9,7 +9,7 @@ from uuid import UUID
 from app_server.conversations import service as conversations
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.repositories.workplaces import Workplace
-from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
+from app_server.core.errors import AppError
 from app_server.core.jobs.policy import JobAttempt, RetryPolicy, TryAgain
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.connect import ConnectedHost
@@ -25,6 +25,7 @@ from app_server.pull_requests.template import template_of
 from app_server.pull_requests.working_tree import WorkingTree
 from app_server.triggers import room, texts
 from app_server.triggers.models import Trigger, TriggeredConversation
+from app_server.triggers.refused_starts import PASSING
 from app_server.triggers.setting import Setting, trail_of_server
 from app_server.users.models import User
 
@@ -35,7 +36,6 @@ POLICY: Final = RetryPolicy(
     # A push may take five minutes.
     timeout=timedelta(minutes=8),
 )
-_PASSING = (BadGateway, TooManyRequests, Unavailable)
 _AT_WORK = ("running", "waiting_for_confirmation")
 _STATES = {
     "running": "Slipway is working on this.",
@@ -77,7 +77,7 @@ class TriggerProgress:
             sentence, summary = await self._state(case, is_last=attempt.is_last)
             if case.link.number is not None:
                 await self._comment(case, case.link.number, sentence, summary)
-        except _PASSING as error:
+        except PASSING as error:
             raise TryAgain(error.detail) from error
         except AppError as error:
             # A locked issue, or a comment that a person has deleted: the work itself goes on.
@@ -134,7 +134,7 @@ class TriggerProgress:
             try:
                 await self._deliver(case)
             except AppError as error:
-                if isinstance(error, _PASSING) and not is_last:
+                if isinstance(error, PASSING) and not is_last:
                     raise
                 problem = f" Its work could not be handed in: {error.detail}"
         async with self._setting.database.read() as session:

@@ -31,6 +31,8 @@ from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, listening
 from tests.app_server.problems import assert_problem
 from tests.app_server.sandbox_keys import Keys
+from tests.app_server.teams.test_team_repositories import own
+from tests.app_server.teams.test_teams import new_team
 from tests.support.apps import inner_app, public_app
 from tests.support.search_service import SearchService, search_service
 
@@ -173,7 +175,7 @@ async def test_tools_say_what_they_do_and_keys_see_those_they_may_use(
 
 
 async def test_a_program_starts_a_conversation_finds_it_and_writes_to_it(
-    app: App, owner: User, connect: Connect
+    app: App, client: httpx.AsyncClient, owner: User, connect: Connect
 ) -> None:
     async with connect(await key_for(app, owner)) as mcp:
         started = await call(mcp, "start_conversation", task="Count the cranes", title="Cranes")
@@ -188,6 +190,11 @@ async def test_a_program_starts_a_conversation_finds_it_and_writes_to_it(
         assert "sandbox_not_running" in await refused(mcp, "get_patch", conversation_id=id_)
         unknown = await refused(mcp, "start_conversation", task="Go", profile="none-such")
         assert "llm_profile_not_found" in unknown
+        team = await new_team(client, "Core")
+        (await own(client, team, "github.com/acme/shop", members_only=True)).raise_for_status()
+        closed = await refused(mcp, "start_conversation", task="Go", repository="acme/shop")
+        assert "belongs to the team 'Core'" in closed
+        assert "repository_of_team" in closed
 
 
 async def test_each_tool_of_a_conversation_is_not_found_for_another_user(

@@ -214,6 +214,12 @@ async def test_only_members_start_conversations_on_repositories_that_are_for_mem
     assert (shown["team_name"], shown["is_member"]) == ("Core", False)
 
     shop = await started(ada, "acme/shop")
+    # A sub-conversation takes the repository of its parent, which may belong to a team since.
+    parent = await started(ada, "acme/free")
+    await own(client, core, PAYMENTS, "github.com/acme/free", members_only=True, members_see="view")
+    child = await start(ada, None, parent_conversation_id=parent.hex)
+    assert_problem(child, 403, "repository_of_team")
+    await own(client, core, PAYMENTS, members_only=True, members_see="view")
     renamed = {"selected_repository": "acme/payments-api"}
     assert_problem(await ada.patch(f"{ROOT}/{shop}", json=renamed), 403, "repository_of_team")
     async with app.database.session() as session:

@@ -13,6 +13,7 @@ from app_server.conversations.triggered import tell_of_progress
 from app_server.core.database import now
 from app_server.core.jobs.policy import JobAttempt
 from app_server.core.jobs.worker import Jobs
+from app_server.git.address import parse_address
 from app_server.git_hosts.schemas import Mergeability, PullRequestState
 from app_server.git_proxy.models import GitPush, PushOutcome
 from app_server.pull_requests.models import ConversationPullRequest
@@ -21,6 +22,8 @@ from app_server.triggers.models import TriggerDelivery, TriggeredConversation
 from app_server.triggers.progress import TriggerProgress
 from app_server.users.models import User
 from tests.app_server.eventually import eventually
+from tests.app_server.teams.test_team_repositories import own
+from tests.app_server.teams.test_teams import new_team
 from tests.app_server.triggers.conftest import REPOSITORY, Hooked
 from tests.support.github_issues import issue_event
 from tests.support.standing_host import LOGIN, OpenIssue, OpenPull
@@ -270,6 +273,20 @@ async def test_a_failed_start_is_told_and_a_lost_comment_is_found_again(hooked: 
     assert result == {"said": "Slipway could not start: There is no room."}
     (text,) = hooked.host.issues.texts(4, LOGIN)
     assert text.startswith("Slipway could not start: There is no room.")
+
+
+async def test_the_issue_says_why_a_start_is_refused_in_one_comment(hooked: Hooked) -> None:
+    team = await new_team(hooked.client, "Core")
+    identity = parse_address(hooked.host.git.url(REPOSITORY)).identity
+    (await own(hooked.client, team, identity, members_only=True)).raise_for_status()
+    for _ in range(2):
+        await hooked.send("issues", labelled())
+    found = await hooked.deliveries()
+    reason = f"{identity} belongs to the team 'Core'. Only its members may start conversations on it."
+    assert [(one["state"], one["reason"]) for one in found] == [("failed", reason)] * 2
+    (text,) = hooked.host.issues.texts(4, LOGIN)
+    assert text.startswith(f"Slipway could not start: {reason}")
+    assert await conversations(hooked) == []
 
 
 async def test_old_deliveries_are_forgotten(hooked: Hooked) -> None:
