@@ -79,7 +79,7 @@ const LEVELLED: Partial<Record<SectionPath, SettingName[]>> = {
   models: ['llm_profile', 'max_budget_per_task'],
   confirmation: ['confirmation_mode'],
   sandboxes: ['sandbox_grouping_strategy'],
-  'git-hosts': ['commit_trailer'],
+  'git-hosts': ['clone', 'submodules', 'commit_trailer'],
 }
 
 /** The pages that are about one such setting alone: they are locked while it is enforced. */

@@ -25,17 +25,19 @@ import { SectionHeader } from '@/ui/layout/section-header'
 import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { CertificateAuthoritiesDialog, isSelfHosted } from './certificate-authorities'
+import { CloningSection } from './cloning'
 import { CommitIdentitySection } from './commit-identity'
 import { CommitSigningSection } from './commit-signing'
 import { GitAppsSection } from './git-apps'
 import { GitHostForm } from './git-host-form'
 import { HostSignIn } from './host-sign-in'
 
-/** What agents reach git hosts with, and as whom they commit. */
+/** What agents reach git hosts with, what they fetch, and as whom they commit. */
 export function GitHostsSection() {
   return (
     <>
       <Tokens />
+      <CloningSection />
       <CommitIdentitySection />
       <CommitSigningSection />
       <GitAppsSection />

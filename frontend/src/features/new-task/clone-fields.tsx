@@ -1,12 +1,15 @@
-import { FolderTree, History } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { Blocks, FolderTree, History } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { UseFormRegister } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
+import { CLONE_MODES, type CloneMode, cloneSetting } from '@/api/git/cloning'
+import { effectiveSettingsQuery } from '@/api/people/levels'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
 import { Labelled } from './labelled'
-import { CLONE_MODES, type TaskInput } from './start-request'
+import type { TaskInput } from './start-request'
 
 export interface CloneFieldsProps {
   register: UseFormRegister<TaskInput>
@@ -17,6 +20,9 @@ export interface CloneFieldsProps {
 /** What few tasks need: in which folder the agent works, and how much of the repository is fetched. */
 export function CloneFields({ register, directoryError }: CloneFieldsProps) {
   const { t } = useTranslation()
+  const levels = useQuery(effectiveSettingsQuery()).data
+  const clone = cloneSetting(levels, 'clone')
+  const submodules = cloneSetting(levels, 'submodules')
   return (
     <details className="col-span-12 -mt-2 text-sm" open={directoryError ? true : undefined}>
       <summary className="w-fit cursor-pointer rounded-md px-1 text-muted hover:text-text">
@@ -40,23 +46,41 @@ export function CloneFields({ register, directoryError }: CloneFieldsProps) {
         </Field>
         <Field
           className="col-span-12 sm:col-span-6"
-          label={<Labelled icon={<History />}>{t('home.clone')}</Labelled>}
-          hint={t('home.clone_hint')}
+          label={<Labelled icon={<History />}>{t('cloning.history')}</Labelled>}
+          hint={t('cloning.history_hint')}
         >
           {(control) => (
             <Select {...control} {...register('clone')}>
-              {CLONE_MODES.map((mode) => (
+              <option value="">
+                {t('cloning.as_set', { value: t(`cloning.mode_${clone.value as CloneMode}`) })}
+              </option>
+              {(clone.isEnforced ? [] : CLONE_MODES).map((mode) => (
                 <option key={mode} value={mode}>
-                  {t(`home.clone_mode.${mode}`)}
+                  {t(`cloning.mode_${mode}`)}
                 </option>
               ))}
             </Select>
           )}
         </Field>
-        <label className="col-span-12 flex items-center gap-2">
-          <input type="checkbox" className="size-4 accent-accent" {...register('submodules')} />
-          {t('home.submodules')}
-        </label>
+        <Field
+          className="col-span-12 sm:col-span-6"
+          label={<Labelled icon={<Blocks />}>{t('cloning.submodules')}</Labelled>}
+          hint={t('cloning.submodules_hint')}
+        >
+          {(control) => (
+            <Select {...control} {...register('submodules')}>
+              <option value="">
+                {t('cloning.as_set', { value: t(`cloning.submodules_${submodules.value === true}`) })}
+              </option>
+              {!submodules.isEnforced && (
+                <>
+                  <option value="true">{t('cloning.submodules_true')}</option>
+                  <option value="false">{t('cloning.submodules_false')}</option>
+                </>
+              )}
+            </Select>
+          )}
+        </Field>
       </div>
     </details>
   )

@@ -10,8 +10,8 @@ const TASK = {
 }
 
 describe('what a task fetches', () => {
-  it('is named only where there is a repository and it is not the default', () => {
-    const asked = { ...TASK, directory: ' packages/web ', clone: 'shallow', submodules: false } as const
+  it('is named only where there is a repository and it is not what the settings say', () => {
+    const asked = { ...TASK, directory: ' packages/web ', clone: 'shallow', submodules: 'false' } as const
     expect(startRequest(asked)).toMatchObject({
       selected_directory: 'packages/web',
       clone: 'shallow',
@@ -19,7 +19,7 @@ describe('what a task fetches', () => {
     })
     for (const plain of [
       { ...asked, repository: '' },
-      { ...TASK, directory: ' ', clone: 'full' as const },
+      { ...TASK, directory: ' ', clone: '', submodules: '' } as const,
     ]) {
       expect(startRequest(plain)).not.toHaveProperty('selected_directory')
       expect(startRequest(plain)).not.toHaveProperty('clone')

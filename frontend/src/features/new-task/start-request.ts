@@ -1,8 +1,6 @@
+import type { CloneMode } from '@/api/git/cloning'
 import type { ConfirmationMode, StartRequest } from '@/api/types'
 import { dollarsOf } from '@/lib/text/dollars-of'
-
-export const CLONE_MODES = ['full', 'shallow', 'blobless'] as const
-export type CloneMode = (typeof CLONE_MODES)[number]
 
 export interface TaskInput {
   task: string
@@ -11,10 +9,10 @@ export interface TaskInput {
   branch: string
   /** The folder of the repository in which the agent works; empty for its root. */
   directory?: string
-  /** How much of the repositories' history is fetched. */
-  clone?: CloneMode
-  /** Whether submodules are fetched; true if it is left out. */
-  submodules?: boolean
+  /** How much of the repositories' history is fetched; empty for what the settings say. */
+  clone?: CloneMode | ''
+  /** Whether submodules are fetched; empty for what the settings say. */
+  submodules?: 'true' | 'false' | ''
   /** Further repositories. Each one is cloned into a separate directory. */
   more?: { repository: string; branch: string }[]
   profile: string
@@ -38,8 +36,8 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
     selected_repository: input.repository.trim() || null,
     selected_branch: (input.repository.trim() && input.branch.trim()) || null,
     ...(input.repository.trim() && input.directory?.trim() && { selected_directory: input.directory.trim() }),
-    ...(input.repository.trim() && input.clone && input.clone !== 'full' && { clone: input.clone }),
-    ...(input.repository.trim() && input.submodules === false && { submodules: false }),
+    ...(input.repository.trim() && input.clone && { clone: input.clone }),
+    ...(input.repository.trim() && input.submodules && { submodules: input.submodules === 'true' }),
     ...(moreOf(input).length > 0 && { more_repositories: moreOf(input) }),
     llm_profile: input.profile || null,
     ...(sandboxId && { sandbox_id: sandboxId }),

@@ -48,6 +48,8 @@ const SETTINGS = [
   'confirmation_mode',
   'max_iterations',
   'sandbox_grouping_strategy',
+  'clone',
+  'submodules',
   'commit_trailer',
 ] as const
 

@@ -35,11 +35,16 @@ export function SettingForm({ name, owner, value, label, onSaved }: SettingFormP
   const number = Number(text.trim().replace(',', '.'))
   const isValid = choices ? text !== '' : number > 0 && (isDollars || Number.isInteger(number))
 
+  function valueOf() {
+    if (name === 'submodules') return text === 'true'
+    return choices ? text : number
+  }
+
   function handleSubmit(event: SubmitEvent) {
     event.preventDefault()
     if (!isValid) return
     save.mutate(
-      { name, ...owner, value: choices ? text : number, enforced: isAlwaysEnforced || isEnforced },
+      { name, ...owner, value: valueOf(), enforced: isAlwaysEnforced || isEnforced },
       { onSuccess: onSaved },
     )
   }

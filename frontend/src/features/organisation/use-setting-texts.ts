@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next'
+import { CLONE_MODES, type CloneMode } from '@/api/git/cloning'
 import type { SettingName, SettingValue } from '@/api/people/levels'
 import { GROUPING_STRATEGIES, type GroupingStrategy } from '@/api/sandboxes/sandbox-grouping'
 import { CONFIRMATION_MODES, type ConfirmationMode } from '@/api/types'
@@ -11,6 +12,8 @@ export const CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   confirmation_mode: CONFIRMATION_MODES,
   sandbox_grouping_strategy: GROUPING_STRATEGIES,
   commit_trailer: TRAILERS,
+  clone: CLONE_MODES,
+  submodules: ['true', 'false'],
 }
 
 /** The words for the values of settings. */
@@ -25,6 +28,10 @@ export function useSettingTexts(): (name: SettingName, value: SettingValue) => s
         return t(`sandbox_grouping.${value as GroupingStrategy}`)
       case 'commit_trailer':
         return t(`commit_identity.trailer_${value as (typeof TRAILERS)[number]}`)
+      case 'clone':
+        return t(`cloning.mode_${value as CloneMode}`)
+      case 'submodules':
+        return t(`cloning.submodules_${String(value) === 'true'}`)
       case 'max_budget_per_task':
       case 'monthly_budget':
         return dollars(Number(value))

@@ -20,14 +20,20 @@ function acceptStart(bodies: unknown[], id = 'a'.repeat(32)) {
 
 test('a task with a repository and a branch starts a conversation and opens it at once', async () => {
   const bodies: unknown[] = []
-  const { user, router } = renderApp({ extra: acceptStart(bodies) })
+  const set = { name: 'submodules', value: false, level: 'team', enforced: true, overridden: [] }
+  const levels = http.get('*/api/v1/settings/levels', () => HttpResponse.json([set]))
+  const { user, router } = renderApp({ extra: [levels, ...acceptStart(bodies)] })
 
   await user.type(await screen.findByLabelText('Task'), '  Fix the failing test ')
   await user.type(screen.getByLabelText('Repository'), '/srv/app')
   await user.type(screen.getByLabelText('Branch'), 'next')
   await user.click(screen.getByText('Advanced'))
   await user.type(screen.getByLabelText('Folder'), 'packages/web')
+  expect(screen.getByLabelText('History to fetch')).toHaveDisplayValue('As set: All of it')
   await user.selectOptions(screen.getByLabelText('History to fetch'), 'Newest commit of each branch')
+  const submodules = screen.getByLabelText('Submodules')
+  await waitFor(() => expect(submodules).toHaveDisplayValue('As set: Leave them out'))
+  expect(within(submodules).getAllByRole('option')).toHaveLength(1)
   await user.click(screen.getByRole('button', { name: 'Start' }))
 
   await waitFor(() => expect(router.state.location.pathname).toBe(`/conversations/${'a'.repeat(32)}`))
