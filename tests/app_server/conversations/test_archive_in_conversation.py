@@ -10,7 +10,7 @@ import httpx
 
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role
-from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
+from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually, git
 from tests.app_server.problems import assert_problem
 from tests.support.scripted_llm import ScriptedLLM, say
 
@@ -98,21 +98,27 @@ async def test_resume_takes_it_out_too(home: Home, repository: Path) -> None:
     assert (await home.conversation(task["id"]))["sandbox_status"] == "RUNNING"
 
 
-async def test_a_conversation_begins_from_the_files_of_another(home: Home, repository: Path) -> None:
-    task = await home.ready(selected_repository=str(repository))
-    await home.shell(task["id"], "echo mine > notes")
+async def test_a_conversation_begins_from_the_files_of_another(
+    home: Home, repository: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "-q", str(repository), "lamp")
+    more = [{"repository": str(tmp_path / "lamp")}]
+    task = await home.ready(selected_repository=str(repository), more_repositories=more)
+    await home.shell(task["id"], "echo mine > notes; echo bright > ../lamp/light")
     snapshots = f"{SANDBOXES}/{task['id']}/snapshots"
     taken = await home.client.post(snapshots, json={"name": "half way"})
     assert taken.status_code == 201, taken.text
-    await home.shell(task["id"], "rm notes")
+    await home.shell(task["id"], "rm notes ../lamp/light")
 
     fork = await home.ready(snapshot_id=taken.json()["id"])
 
-    assert await home.shell(fork["id"], "cat notes; git rev-parse --show-toplevel | xargs basename") == (
-        "mine\nharbour"
-    )
+    look = "cat notes ../lamp/light; git rev-parse --show-toplevel | xargs basename"
+    assert await home.shell(fork["id"], look) == "mine\nbright\nharbour"
     shown = await home.conversation(fork["id"])
     assert shown["selected_repository"] == str(repository)
+    assert [one["repository"] for one in shown["more_repositories"]] == [more[0]["repository"]]
+    changes = await home.client.get(f"{ROOT}/{fork['id']}/git/changes", params={"path": "../lamp"})
+    assert [each["path"] for each in changes.json()] == ["light"], "the other checkout is a repository, too"
     details = {stage["status"]: stage["detail"] for stage in fork["stages"]}
     assert details["PREPARING_REPOSITORY"] == "Took over the files of a snapshot"
 
