@@ -112,6 +112,7 @@ async def test_a_conversation_begins_from_the_files_of_another(
 
     fork = await home.ready(snapshot_id=taken.json()["id"])
 
+    assert fork["request"]["clone"] is None, "the files have the history that they have"
     look = "cat notes ../lamp/light; git rev-parse --show-toplevel | xargs basename"
     assert await home.shell(fork["id"], look) == "mine\nbright\nharbour"
     shown = await home.conversation(fork["id"])

@@ -178,8 +178,12 @@ async def test_a_program_starts_a_conversation_finds_it_and_writes_to_it(
     app: App, client: httpx.AsyncClient, owner: User, connect: Connect
 ) -> None:
     async with connect(await key_for(app, owner)) as mcp:
+        (await client.post("/api/v1/settings", json={"submodules": False})).raise_for_status()
         started = await call(mcp, "start_conversation", task="Count the cranes", title="Cranes")
         id_ = started["conversation_id"]
+        async with app.database.read() as session:
+            task = await session.get_one(StartTask, UUID(id_))
+        assert task.request["submodules"] is False, "the settings say what is fetched"
         assert started["url"].endswith(f"/conversations/{UUID(id_).hex}")
         found = await call(mcp, "list_conversations", title_contains="crane")
         assert [one["conversation_id"] for one in found["conversations"]] == [id_]

@@ -49,6 +49,7 @@ async def messages(hooked: Hooked) -> list[str]:
 
 
 async def test_an_issue_has_one_conversation_and_further_mentions_go_there(hooked: Hooked) -> None:
+    (await hooked.client.post("/api/v1/settings", json={"clone": "shallow"})).raise_for_status()
     await hooked.send("issues", labelled())
     await hooked.send("issues", labelled())
     await hooked.send("issue_comment", mention())
@@ -67,6 +68,7 @@ async def test_an_issue_has_one_conversation_and_further_mentions_go_there(hooke
     async with hooked.app.database.read() as session:
         task = await session.get_one(StartTask, conversation.id)
         link = await session.get_one(TriggeredConversation, conversation.id)
+    assert task.request["clone"] == "shallow", "a trigger fetches what its owner's settings say"
     first = task.request["initial_message"]["content"][0]["text"]
     assert first.index("<untrusted from=") < first.index("Light it.") < first.index("</untrusted")
     (second,) = await messages(hooked)
