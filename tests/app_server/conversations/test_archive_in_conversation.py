@@ -141,7 +141,7 @@ async def test_a_snapshot_of_another_user_is_not_found(home: Home, repository: P
         ROOT, json={"snapshot_id": snapshot, "selected_repository": str(repository)}
     )
 
-    assert_problem(foreign, 404, "llm_profile_not_found")
+    assert_problem(foreign, 404, "snapshot_not_found")
     assert_problem(unknown, 404, "snapshot_not_found")
     assert_problem(both, 400, "two_origins")
 

@@ -66,9 +66,13 @@ test('an owner sees who overrides a value, enforces it and removes it', async ()
   await user.click(screen.getByLabelText('Enforce: lower levels cannot change it'))
   await user.click(screen.getByRole('button', { name: 'Save' }))
   await user.click(await screen.findByRole('button', { name: 'Remove Confirmation' }))
+  await user.click(screen.getByRole('button', { name: 'Change Submodules' }))
+  await user.selectOptions(screen.getByLabelText('Submodules'), 'Leave them out')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
   expect(sent).toEqual([
     ['organisation/confirmation_mode', { value: 'always', enforced: true }],
     'organisation/confirmation_mode',
+    ['organisation/submodules', { value: false, enforced: false }],
   ])
 })
 
