@@ -112,6 +112,7 @@ test('an owner creates a team, changes its members, renames it and deletes it', 
   const members = within(screen.getByRole('list', { name: 'Members of Core' }))
   await user.click(members.getByRole('button', { name: 'Make Grace a maintainer' }))
   expect(await members.findByText('Maintainer')).toBeVisible()
+  expect(members.getByRole('button', { name: 'Remove Grace as maintainer' })).toBeVisible()
 
   const form = within(screen.getByRole('form', { name: 'Repositories of Core' }))
   await user.type(form.getByLabelText('Repositories of the team'), 'shop')
@@ -120,7 +121,7 @@ test('an owner creates a team, changes its members, renames it and deletes it', 
   await user.clear(form.getByLabelText('Repositories of the team'))
   await user.click(form.getByLabelText('Repositories of the team'))
   await user.paste('github.com/acme/shop\ngithub.com/acme/pay-*')
-  await user.selectOptions(form.getByRole('combobox'), 'Members may view them')
+  await user.selectOptions(form.getByRole('combobox'), 'View')
   await user.click(form.getByRole('checkbox'))
   await user.click(form.getByRole('button', { name: 'Save repositories' }))
   await waitFor(() => expect(form.getByRole('button', { name: 'Save repositories' })).toBeDisabled())
@@ -140,7 +141,9 @@ test('an owner creates a team, changes its members, renames it and deletes it', 
   await user.type(dialog.getByLabelText('Name of the team'), 'Kernel')
   await user.click(dialog.getByRole('button', { name: 'Rename' }))
 
-  await user.click(await screen.findByRole('button', { name: 'Actions for Kernel' }))
+  const actions = await screen.findByRole('button', { name: 'Actions for Kernel' })
+  await waitFor(() => expect(actions).toHaveFocus())
+  await user.click(actions)
   await user.click(await screen.findByRole('menuitem', { name: 'Delete team' }))
   await user.click(await screen.findByRole('button', { name: 'Delete team' }))
   expect(await screen.findByRole('button', { name: /^Apps/ })).toBeVisible()

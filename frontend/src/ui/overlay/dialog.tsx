@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { X } from 'lucide-react'
 import { Dialog as Primitive } from 'radix-ui'
-import type { ReactNode } from 'react'
+import { useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { IconButton } from '@/ui/form/icon-button'
 
@@ -14,15 +14,24 @@ export interface DialogProps {
   className?: string
 }
 
-/** A modal with a title. Put the buttons into `DialogActions`. */
+/** A modal with a title. Put the buttons into `DialogActions`. When it closes, the element that opened it has the focus. */
 export function Dialog({ isOpen, onOpenChange, title, description, children, className }: DialogProps) {
   const { t } = useTranslation()
+  const opener = useRef<HTMLElement | null>(null)
   return (
     <Primitive.Root open={isOpen} onOpenChange={onOpenChange}>
       <Primitive.Portal>
         <Primitive.Overlay className="fixed inset-0 z-40 grid animate-appear grid-cols-1 place-items-center overflow-y-auto bg-scrim p-4">
           <Primitive.Content
             {...(!description && { 'aria-describedby': undefined })}
+            onOpenAutoFocus={() => {
+              opener.current = openerOf(document.activeElement)
+            }}
+            onCloseAutoFocus={(event) => {
+              // The library looks for a trigger, which our dialogs do not have, and the page's body gets the focus.
+              event.preventDefault()
+              opener.current?.focus()
+            }}
             className={clsx(
               'relative w-full max-w-lg rounded-xl border border-border bg-raised p-4 shadow-overlay outline-none sm:p-6',
               className,
@@ -49,6 +58,13 @@ export function Dialog({ isOpen, onOpenChange, title, description, children, cla
       </Primitive.Portal>
     </Primitive.Root>
   )
+}
+
+/** Returns the button of the menu if `element` is in a menu, because the menu is gone when the dialog closes. */
+function openerOf(element: Element | null): HTMLElement | null {
+  const button = element?.closest('[role=menu]')?.getAttribute('aria-labelledby')
+  const opener = button ? document.getElementById(button) : element
+  return opener instanceof HTMLElement ? opener : null
 }
 
 export function DialogActions({ children }: { children: ReactNode }) {
