@@ -291,11 +291,13 @@ async def _on_validation_error(request: Request, error: Exception) -> JSONRespon
     errors = [{"loc": item["loc"], "msg": item["msg"], "type": item["type"]} for item in error.errors()]
     first = errors[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "body"
+    # The library puts this in front of the messages of our own validators.
+    cause = first["msg"].removeprefix("Value error, ")
     return problem(
         request,
         status=422,
         code="validation_failed",
-        detail=f"{where}: {first['msg']}",
+        detail=f"{where}: {cause}",
         extra={"errors": errors},
     )
 

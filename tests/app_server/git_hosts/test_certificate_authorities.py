@@ -213,6 +213,7 @@ async def test_only_certificates_are_accepted(app: App, client: httpx.AsyncClien
             reply = await client.post(route, json={**body, "certificate_authorities": text})
             assert_problem(reply, 422, "validation_failed")
             assert words in reply.json()["detail"]
+            assert "Value error" not in reply.json()["detail"]
             assert key.splitlines()[1] not in reply.text
     async with app.database.read() as session:
         assert (await session.scalars(select(GitCredential))).all() == []
