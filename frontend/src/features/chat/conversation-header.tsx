@@ -1,4 +1,4 @@
-import { FolderGit2, GitBranch, Users } from 'lucide-react'
+import { FolderGit2, FolderTree, GitBranch, Users } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { conversationTitle } from '@/api/conversations/conversation-title'
@@ -28,8 +28,8 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
     selected_directory: directory,
   } = conversation
   return (
-    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-0.5 border-b border-border px-3 py-1.5 sm:min-h-12 sm:px-6">
-      <div className="min-w-0 max-sm:flex-1">
+    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-0.5 border-b sm:flex-nowrap border-border px-3 py-1.5 sm:min-h-12 sm:px-6">
+      <div className="min-w-0 max-sm:flex-1 sm:max-w-[45%] sm:shrink-0">
         {isOwn ? (
           <EditableTitle key={conversation.id} conversation={conversation} />
         ) : (
@@ -41,9 +41,13 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
         {repository && (
           <span className="flex min-w-0 items-center gap-1.5" title={repository}>
             <FolderGit2 aria-hidden className="size-3.5 shrink-0" />
-            <span className="truncate">
-              {[repositoryName(repository), directory].filter(Boolean).join('/')}
-            </span>
+            <span className="truncate">{repositoryName(repository)}</span>
+          </span>
+        )}
+        {directory && (
+          <span className="flex min-w-0 items-center gap-1.5" title={t('home.directory')}>
+            <FolderTree aria-hidden className="size-3.5 shrink-0" />
+            <span className="truncate">{directory}</span>
           </span>
         )}
         {branch && (
@@ -68,7 +72,7 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
         <SharedSandbox conversation={conversation} />
         <Usage conversation={conversation} />
       </div>
-      {actions && <div className="ml-auto flex items-center gap-1">{actions}</div>}
+      {actions && <div className="ml-auto flex shrink-0 items-center gap-1">{actions}</div>}
     </header>
   )
 }

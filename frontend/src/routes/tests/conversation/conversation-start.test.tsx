@@ -64,7 +64,7 @@ describe('the start', () => {
     const sent: unknown[] = []
     const { user } = openConversation({
       task: { ...failed, request },
-      conversation: { start_status: 'ERROR' },
+      conversation: { start_status: 'ERROR', ...request },
     })
     server.use(
       http.post('*/start-tasks/:id/retry', async ({ request }) => {
@@ -76,6 +76,8 @@ describe('the start', () => {
     )
     const branch = await screen.findByRole('textbox', { name: 'Branch' })
     expect(branch).toHaveValue('relese')
+    expect(screen.getByTitle('ada/engine')).toHaveTextContent(/^ada\/engine$/)
+    expect(screen.getByTitle('Folder')).toHaveTextContent(/^web$/)
     await user.clear(branch)
     const repository = screen.getByRole('textbox', { name: 'Repository' })
     await user.clear(repository)
