@@ -72,7 +72,7 @@ export function FindBar({ find, asked, onClose }: FindBarProps) {
             <span className="mr-2 tabular-nums">{found(find)}</span>
             {match?.passage.map((part, index) =>
               part.is_match ? (
-                <mark key={index} className="rounded-sm bg-warning-soft font-semibold text-text">
+                <mark key={index} className="rounded-sm bg-found font-semibold text-text">
                   {part.text}
                 </mark>
               ) : (
