@@ -25,10 +25,10 @@ export function CloneFields({ register, directoryError }: CloneFieldsProps) {
   const submodules = cloneSetting(levels, 'submodules')
   return (
     <details className="col-span-12 -mt-2 text-sm" open={directoryError ? true : undefined}>
-      <summary className="w-fit cursor-pointer rounded-md px-1 text-muted hover:text-text">
+      <summary className="w-fit cursor-pointer rounded-md px-3 text-muted hover:text-text">
         {t('home.advanced')}
       </summary>
-      <div className="mt-3 grid grid-cols-12 gap-4">
+      <div className="mt-2 grid grid-cols-12 gap-4 rounded-lg border border-border bg-sunken/50 p-4">
         <Field
           className="col-span-12 sm:col-span-6"
           label={<Labelled icon={<FolderTree />}>{t('home.directory')}</Labelled>}

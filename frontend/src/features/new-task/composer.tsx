@@ -120,7 +120,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
             </div>
           )}
           <Field
-            className="col-span-6 sm:col-span-4"
+            className="col-span-7 sm:col-span-4"
             label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}
           >
             {(control) =>
@@ -140,7 +140,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
             }
           </Field>
           <Field
-            className="col-span-4 sm:col-span-3"
+            className="col-span-5 sm:col-span-3"
             label={<Labelled icon={<CircleDollarSign />}>{t('home.budget')}</Labelled>}
             error={
               formState.errors.budget
@@ -158,7 +158,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
             )}
           </Field>
           <Field
-            className="col-span-8 sm:col-span-5"
+            className="col-span-12 sm:col-span-5"
             label={<Labelled icon={<ShieldQuestion />}>{t('confirmation_mode.label')}</Labelled>}
           >
             {(control) => (

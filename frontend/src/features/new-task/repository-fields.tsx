@@ -125,9 +125,7 @@ function RepositoryRow({
           />
         )}
       </Field>
-      <div
-        className={onRemove ? 'col-span-12 flex items-end gap-2 sm:col-span-4' : 'col-span-6 sm:col-span-4'}
-      >
+      <div className="col-span-12 flex items-end gap-2 sm:col-span-4">
         <Field
           className="min-w-0 flex-1"
           label={
