@@ -15,18 +15,31 @@ export function isSelfHosted(host: string): boolean {
   )
 }
 
+/** Nothing, or certificates as PEM. */
+export const AUTHORITIES_RULES = { pattern: /^\s*$|-----BEGIN CERTIFICATE-----/ }
+
+export interface CertificateAuthoritiesFieldProps {
+  /** Registered with `AUTHORITIES_RULES`. */
+  field: UseFormRegisterReturn
+  isInvalid: boolean
+}
+
 /** The certificates that vouch for one host, as PEM. */
-export function CertificateAuthoritiesField({ field }: { field: UseFormRegisterReturn }) {
+export function CertificateAuthoritiesField({ field, isInvalid }: CertificateAuthoritiesFieldProps) {
   const { t } = useTranslation()
   return (
-    <Field label={t('git_hosts.authorities')} hint={t('git_hosts.authorities_hint')}>
+    <Field
+      label={t('git_hosts.authorities')}
+      hint={t('git_hosts.authorities_hint')}
+      error={isInvalid && t('git_hosts.authorities_invalid')}
+    >
       {(control) => (
         <Textarea
           {...control}
           autoComplete="off"
           spellCheck={false}
           placeholder="-----BEGIN CERTIFICATE-----"
-          className="max-h-40 font-mono"
+          className="max-h-40 min-h-20 font-mono"
           {...field}
         />
       )}
@@ -39,7 +52,7 @@ export function CertificateAuthoritiesDialog(props: { credential: GitCredential;
   const { t } = useTranslation()
   const { id, host, certificate_authorities } = props.credential
   const save = useChangeAuthorities()
-  const { register, handleSubmit } = useForm({
+  const { register, handleSubmit, formState } = useForm({
     defaultValues: { certificate_authorities: certificate_authorities ?? '' },
   })
   const submit = handleSubmit((given) => save.mutate({ id, ...given }, { onSuccess: props.onClose }))
@@ -51,7 +64,10 @@ export function CertificateAuthoritiesDialog(props: { credential: GitCredential;
       description={t('git_hosts.authorities_text')}
     >
       <form onSubmit={(event) => void submit(event)} noValidate className="flex flex-col gap-4">
-        <CertificateAuthoritiesField field={register('certificate_authorities')} />
+        <CertificateAuthoritiesField
+          field={register('certificate_authorities', AUTHORITIES_RULES)}
+          isInvalid={Boolean(formState.errors.certificate_authorities)}
+        />
         {save.isError && <ErrorState error={save.error} title={t('git_hosts.authorities_failed')} />}
         <DialogActions>
           <Button onClick={props.onClose}>{t('action.cancel')}</Button>

@@ -8,7 +8,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Textarea } from '@/ui/form/textarea'
-import { CertificateAuthoritiesField, isSelfHosted } from './certificate-authorities'
+import { AUTHORITIES_RULES, CertificateAuthoritiesField, isSelfHosted } from './certificate-authorities'
 import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
 const TEXTS = ['client_id', 'client_secret', 'sign_in_url', 'api_url', 'scopes'] as const
@@ -104,7 +104,12 @@ export function GitAppForm() {
           )}
         </Field>
       )}
-      {isSelfHosted(host) && <CertificateAuthoritiesField field={register('certificate_authorities')} />}
+      {isSelfHosted(host) && (
+        <CertificateAuthoritiesField
+          field={register('certificate_authorities', AUTHORITIES_RULES)}
+          isInvalid={Boolean(errors.certificate_authorities)}
+        />
+      )}
       {save.isError && <ErrorState error={save.error} title={t('git_apps.save_failed')} />}
       <div>
         <Button type="submit" icon={<Plus className="size-4" />} isBusy={save.isPending}>

@@ -13,7 +13,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
-import { CertificateAuthoritiesField, isSelfHosted } from './certificate-authorities'
+import { AUTHORITIES_RULES, CertificateAuthoritiesField, isSelfHosted } from './certificate-authorities'
 import { ADDRESS, HOST_RULES, hostOf, ProviderAndHost } from './provider-and-host'
 
 const MIN_TOKEN_CHARACTERS = 4
@@ -104,7 +104,12 @@ export function GitHostForm() {
           )}
         </Field>
       </div>
-      {isSelfHosted(host) && <CertificateAuthoritiesField field={register('certificate_authorities')} />}
+      {isSelfHosted(host) && (
+        <CertificateAuthoritiesField
+          field={register('certificate_authorities', AUTHORITIES_RULES)}
+          isInvalid={Boolean(errors.certificate_authorities)}
+        />
+      )}
       {save.isError && <ErrorState error={save.error} title={t('git_hosts.save_failed')} />}
       <div>
         <Button type="submit" variant="primary" icon={<Plus className="size-4" />} isBusy={save.isPending}>

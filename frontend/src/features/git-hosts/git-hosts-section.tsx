@@ -86,47 +86,50 @@ function HostRow({ credential, onDelete }: { credential: GitCredential; onDelete
   const { host } = credential
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
-      <div className="min-w-0 flex-1 basis-40">
+      <div className="min-w-0 flex-1 basis-72">
         <p className="flex flex-wrap items-center gap-2 font-mono text-sm font-medium">
           <span className="min-w-0 truncate">{host}</span>
+          {credential.certificate_authorities && <Badge>{t('git_hosts.authorities_set')}</Badge>}
           {credential.needs_reconnect && <Badge tone="warning">{t('git_sign_in.reconnect')}</Badge>}
         </p>
         <HostUser credential={credential} />
         {credential.is_signed_in && <SignInFacts credential={credential} />}
       </div>
-      <Select
-        aria-label={t('git_hosts.push_scope_of', { host })}
-        value={change.isPending ? change.variables.push_scope : credential.push_scope}
-        disabled={change.isPending}
-        onChange={(event) =>
-          change.mutate({ id: credential.id, push_scope: event.target.value as PushScope })
-        }
-        className="min-w-0 sm:w-52"
-      >
-        {PUSH_SCOPES.map((scope) => (
-          <option key={scope} value={scope}>
-            {t(`git_hosts.scopes.${scope}`)}
-          </option>
-        ))}
-      </Select>
-      {isSelfHosted(host) && (
+      <div className="flex min-w-0 flex-wrap items-center gap-2">
+        <Select
+          aria-label={t('git_hosts.push_scope_of', { host })}
+          value={change.isPending ? change.variables.push_scope : credential.push_scope}
+          disabled={change.isPending}
+          onChange={(event) =>
+            change.mutate({ id: credential.id, push_scope: event.target.value as PushScope })
+          }
+          className="min-w-0 sm:w-52"
+        >
+          {PUSH_SCOPES.map((scope) => (
+            <option key={scope} value={scope}>
+              {t(`git_hosts.scopes.${scope}`)}
+            </option>
+          ))}
+        </Select>
+        {isSelfHosted(host) && (
+          <Button
+            size="sm"
+            aria-label={t('git_hosts.authorities_of', { host })}
+            onClick={() => setChangingTrust(true)}
+          >
+            {t('git_hosts.authorities')}
+          </Button>
+        )}
         <Button
           size="sm"
-          aria-label={t('git_hosts.authorities_of', { host })}
-          onClick={() => setChangingTrust(true)}
+          aria-label={t(credential.is_signed_in ? 'git_sign_in.disconnect_named' : 'git_hosts.delete_named', {
+            host,
+          })}
+          onClick={onDelete}
         >
-          {t('git_hosts.authorities')}
+          {t(credential.is_signed_in ? 'git_sign_in.disconnect' : 'git_hosts.delete')}
         </Button>
-      )}
-      <Button
-        size="sm"
-        aria-label={t(credential.is_signed_in ? 'git_sign_in.disconnect_named' : 'git_hosts.delete_named', {
-          host,
-        })}
-        onClick={onDelete}
-      >
-        {t(credential.is_signed_in ? 'git_sign_in.disconnect' : 'git_hosts.delete')}
-      </Button>
+      </div>
       {isChangingTrust && (
         <CertificateAuthoritiesDialog credential={credential} onClose={() => setChangingTrust(false)} />
       )}

@@ -32,7 +32,7 @@ export function PersonRow({ person, me, onLink }: PersonRowProps) {
     : t('people.never_signed_in')
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
-      <div className="min-w-0 flex-1 basis-40">
+      <div className="min-w-0 flex-1 basis-64">
         <p className="flex items-center gap-2 font-medium">
           <span className="truncate">{person.name}</span>
           {person.id === me.id && <Badge>{t('people.you')}</Badge>}

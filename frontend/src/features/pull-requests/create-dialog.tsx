@@ -49,7 +49,7 @@ export function CreateDialog({ conversationId, repositories, onClose }: CreateDi
       onOpenChange={onClose}
       title={t('pull_requests.create')}
       description={proposal.data && t('pull_requests.create_lead', { repository: proposal.data.repository })}
-      className="max-w-2xl"
+      className="sm:max-w-2xl"
     >
       {repositories.length > 1 && (
         <Field label={t('pull_requests.repository_field')} className="mb-4">

@@ -25,7 +25,7 @@ export function ScreenshotChoice({ screenshots, areUploaded, field }: Screenshot
       <ul className="grid grid-cols-2 gap-3 sm:grid-cols-3">
         {screenshots.map((one) => (
           <li key={one.id}>
-            <label className="flex flex-col gap-1 text-xs">
+            <label className="group flex cursor-pointer flex-col gap-1 text-xs" title={one.title}>
               <Thumbnail screenshot={one} />
               <span className="flex items-center gap-2">
                 <input type="checkbox" value={one.id} className="size-4 shrink-0 accent-accent" {...field} />
@@ -43,7 +43,11 @@ function Thumbnail({ screenshot }: { screenshot: Screenshot }) {
   const { source, error, retry } = useEventImage(screenshot.url)
   if (error) return <ErrorState error={error} onRetry={retry} />
   return source ? (
-    <img src={source} alt="" className="aspect-video rounded border border-border object-cover object-top" />
+    <img
+      src={source}
+      alt=""
+      className="aspect-video rounded border border-border object-cover object-top outline-accent group-has-checked:outline-2"
+    />
   ) : (
     <span className="aspect-video animate-pulse rounded bg-sunken" />
   )

@@ -70,6 +70,7 @@ export function TeamMembers({ team, mayChange }: TeamMembersProps) {
           ))}
         </ul>
       )}
+      {mayChange && members.length > 0 && <p className="text-xs text-muted">{t('teams.maintainer_hint')}</p>}
       {mayChange && (
         <AddMember
           team={team}

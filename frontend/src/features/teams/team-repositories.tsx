@@ -47,14 +47,15 @@ function RepositoryList({ team, saved }: RepositoriesProps) {
   }
   return (
     <>
-      <ul aria-label={t('teams.repositories_of', { name: team.name })} className="text-sm">
+      <h3 className="text-sm font-medium">{t('teams.repositories')}</h3>
+      <ul aria-label={t('teams.repositories_of', { name: team.name })} className="mt-1 space-y-1">
         {saved.repositories.map((name) => (
-          <li key={name} className="font-mono text-xs leading-6 break-all">
+          <li key={name} className="font-mono text-xs wrap-anywhere">
             {name}
           </li>
         ))}
       </ul>
-      <p className="mt-1 text-xs text-muted">
+      <p className="mt-2 text-xs text-muted">
         {t(`teams.members_see_is_${saved.members_see}`)}
         {saved.members_only && ` ${t('teams.members_only_is')}`}
       </p>

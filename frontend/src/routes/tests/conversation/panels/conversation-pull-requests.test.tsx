@@ -86,7 +86,7 @@ describe('the pull requests of a conversation', () => {
     await userEvent.type(title, 'Measure')
     await userEvent.type(dialog.getByLabelText('Reviewers'), 'grace, ada')
     await userEvent.type(dialog.getByLabelText('Labels'), 'depth')
-    expect(dialog.getByText(/uploaded to the git host/)).toBeVisible()
+    expect(dialog.getByText(/uploads them to the git host/)).toBeVisible()
     expect(dialog.getByRole('checkbox', { name: 'Start page' })).not.toBeChecked()
     await userEvent.click(dialog.getByRole('checkbox', { name: 'Map' }))
     await userEvent.click(dialog.getByRole('button', { name: 'Create pull request' }))
