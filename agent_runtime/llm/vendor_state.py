@@ -65,7 +65,7 @@ class Gathered:
 
 
 def state_in(holder: Mapping[str, Any]) -> JsonObject:
-    """Returns the state in a whole message or call."""
+    """Returns the vendor's state in a message or a tool call that is complete, not streamed."""
     gathered = Gathered()
     gathered.add(holder)
     return gathered.state()

@@ -104,8 +104,8 @@ def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
 
 
 def possible_start(data: bytes, needle: bytes) -> int:
-    """Returns the earliest position where the rest of the text is an incomplete value. Returns the length of
-    the text if there is none.
+    """Returns the earliest position from which `data` ends with an incomplete `needle`. Returns the length of
+    `data` if it does not end so.
     """
     at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
     while at >= 0:

@@ -41,7 +41,11 @@ class TextView:
 
 
 class Squeeze:
-    """A reading that removes some bytes and replaces others."""
+    """Makes a view of a text in which some bytes are left out and others are replaced, such as a text without
+    blanks in lower case.
+
+    `without`: the bytes to leave out. `table`: 256 bytes, the replacement of each byte.
+    """
 
     def __init__(self, without: bytes, table: bytes = _ALL_BYTES) -> None:
         self._without = without

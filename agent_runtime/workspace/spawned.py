@@ -118,7 +118,10 @@ def show(address: Path, name: str) -> None:
 
 
 def new_socket(address: Path, family: int) -> socket.socket:
-    """Returns a new TCP socket of the room's network. Blocks briefly. Raises OSError."""
+    """Returns a new TCP socket in the network of the agent's commands. `address`: the spawner's socket.
+
+    Blocks briefly. Raises OSError.
+    """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SOCKET, "family": family}).encode())
         said, files, _, _ = socket.recv_fds(connection, MAX_REQUEST_BYTES, 1, socket.MSG_CMSG_CLOEXEC)

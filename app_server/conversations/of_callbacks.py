@@ -23,7 +23,11 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that starts them."""
+    """Returns the function that starts the conversation of one callback.
+
+    The function raises Forbidden if the user may not start conversations, and NotFound if the conversation
+    of the event no longer exists.
+    """
 
     async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:
         if Permission.WORK not in permissions_of(user.role, user.organisation_id):

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigurationError(Exception):
-    """The configuration is not possible; the process must not start."""
+    """The configuration is not valid, so the process must not start. The text says why."""
 
 
 StartCode = Literal[

@@ -1,4 +1,6 @@
-"""Limits the parallel work for each asker, such as a sandbox, so that one asker does not delay all others."""
+"""Limits how many requests of one client, such as a sandbox, are served at once. So one client does not delay
+all others.
+"""
 
 import asyncio
 from collections.abc import Hashable
@@ -6,12 +8,14 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """Counts the running work of each asker, such as a sandbox. `at_once`: the limit for one asker."""
+    """Holds a semaphore for each client, such as a sandbox. `at_once`: how many requests of one client may be
+    served at the same time.
+    """
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
-        self._askers: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+        self._clients: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
-    def of(self, asker: Hashable) -> asyncio.Semaphore:
-        """Returns the semaphore of this asker. It is deleted when no work uses it or waits for it."""
-        return self._askers.setdefault(asker, asyncio.Semaphore(self._at_once))
+    def of(self, client: Hashable) -> asyncio.Semaphore:
+        """Returns the semaphore of this client. It is deleted when no request uses it or waits for it."""
+        return self._clients.setdefault(client, asyncio.Semaphore(self._at_once))

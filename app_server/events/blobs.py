@@ -120,7 +120,10 @@ async def find(session: AsyncSession, conversation_id: UUID, sha256: str) -> Blo
 async def whole(
     session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
 ) -> list[str]:
-    """Returns events as they were reported. rows: their JSON texts with their references."""
+    """Returns the JSON texts of events with their large contents put back in, as the agent server sent them.
+
+    `rows`: for each event, the stored text and the references to the contents that are stored apart.
+    """
     wanted = {reference["sha256"] for _, references in rows for reference in references or ()}
     if not wanted:
         return [body for body, _ in rows]

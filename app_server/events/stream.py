@@ -94,8 +94,8 @@ async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaita
 
 
 async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> None:
-    """Sends an error frame, then closes. Accept first: browsers cannot see the code of a refused
-    handshake.
+    """Sends an error frame, then closes. The caller must have accepted the websocket, because browsers cannot
+    see the code of a refused handshake.
     """
     text = orjson.dumps(ErrorFrame(type="error", code=error, detail=detail)).decode()
     try:

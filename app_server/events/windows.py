@@ -37,7 +37,7 @@ async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Wi
 
 
 async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, limit: int) -> Window:
-    """Returns the events right before a position. `position`: None means the end of the log."""
+    """Returns at most `limit` events right before the position `seq`. None means the end of the log."""
     log_seq = await log.last_seq(session, conversation_id)
     end = log_seq + 1 if seq is None else min(seq, log_seq + 1)
     query = _sizes(conversation_id).where(StoredEvent.seq < end).order_by(StoredEvent.seq.desc())
@@ -46,7 +46,7 @@ async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, 
 
 
 async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: int) -> Window:
-    """Returns the events right after a position."""
+    """Returns at most `limit` events right after the position `seq`."""
     log_seq = await log.last_seq(session, conversation_id)
     begin = min(seq, log_seq) + 1
     query = _sizes(conversation_id).where(StoredEvent.seq >= begin).order_by(StoredEvent.seq)

@@ -45,8 +45,8 @@ async def system_resolver(name: str) -> list[str]:
 
 
 class FairResolver:
-    """Resolves only a few names at a time for each asker. A lookup counts until it ends, even if its caller
-    has been cancelled.
+    """Resolves only a few names at a time for each client, such as a user or a sandbox. A lookup counts until
+    it ends, even if the call that began it has been cancelled.
     """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
@@ -55,11 +55,11 @@ class FairResolver:
         self._places: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
         self._running: set[asyncio.Task[list[str]]] = set()
 
-    async def resolve(self, asker: Hashable, name: str) -> list[str]:
-        """Returns the addresses of a name. `asker`: for whom it is resolved; each asker has separate slots.
+    async def resolve(self, client: Hashable, name: str) -> list[str]:
+        """Returns the addresses of a name. `client`: for whom it is resolved; each client has separate slots.
         Raises OSError.
         """
-        places = self._places.setdefault(asker, asyncio.Semaphore(self._at_once))
+        places = self._places.setdefault(client, asyncio.Semaphore(self._at_once))
         await places.acquire()
         task = asyncio.ensure_future(self._look_up(name))
         self._running.add(task)
@@ -68,7 +68,7 @@ class FairResolver:
             self._running.discard(task)
             places.release()
             if not task.cancelled():
-                task.exception()  # heard, also when the asker has gone
+                task.exception()  # marks the error as seen, also if the caller was cancelled
 
         task.add_done_callback(end)
         return await asyncio.shield(task)
@@ -87,8 +87,8 @@ class Route:
 
 class Guard:
     """Checks that a host is not private. `named`: the private hosts and networks that an administrator
-    allows. `upstream`: the proxies for requests to the outside. `home`: an address whose origin may be
-    private; None if none may.
+    allows. `upstream`: the proxies for requests to the outside. `home`: a URL; its origin is allowed even if
+    it is private. None means that there is no such origin.
     """
 
     def __init__(

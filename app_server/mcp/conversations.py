@@ -136,7 +136,9 @@ def _cost(shown: dict[str, Any]) -> float | None:
 async def send_message(
     conversation_id: ConversationId, text: Annotated[str, Field(min_length=1, max_length=100_000)]
 ) -> SentMessage:
-    """Send a message to the agent of a conversation. It works on: a sleeping sandbox is woken."""
+    """Send a message to the agent of a conversation. The agent continues to work, and a
+    sleeping sandbox is woken.
+    """
     body = {"content": [{"type": "text", "text": text}]}
     reply = await caller.post(f"{ROOT}/{conversation_id}/send-message", body)
     return SentMessage(is_queued=reply["message"] is not None, sandbox_status=reply["sandbox_status"])

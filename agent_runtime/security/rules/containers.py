@@ -1,4 +1,4 @@
-"""Tests for the table of rules: whether a container could change or read the machine outside of it, and
+"""Conditions for the table of rules: whether a container could change or read the machine outside of it, and
 whether volumes are deleted.
 """
 

@@ -1,4 +1,6 @@
-"""Tests for the table of rules: environment variables that make a program run other code than its own."""
+"""Conditions for the table of rules: whether a call sets environment variables that make a program run other
+code than its own.
+"""
 
 import re
 from collections.abc import Iterator

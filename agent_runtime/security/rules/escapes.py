@@ -1,4 +1,4 @@
-"""Tests for the table of rules: arguments that make a program run code or other programs, such as `tar
+"""Conditions for the table of rules: arguments that make a program run code or other programs, such as `tar
 --checkpoint-action`, `sed` with `e`, or `python -c`.
 """
 

@@ -1,4 +1,4 @@
-"""Tests for the table of rules: what a call does to files."""
+"""Conditions for the table of rules: what a call does to files."""
 
 import re
 from collections.abc import Iterator, Mapping

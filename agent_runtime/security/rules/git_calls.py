@@ -1,4 +1,6 @@
-"""Tests for the table of rules: git commands that affect other people, uncommitted work, or run programs."""
+"""Conditions for the table of rules: git commands that affect other people or uncommitted
+work, or that run programs.
+"""
 
 import re
 from collections.abc import Iterable

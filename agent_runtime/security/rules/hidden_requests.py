@@ -1,4 +1,4 @@
-"""Tests for the table of rules: downloads whose addresses or settings are in files."""
+"""Conditions for the table of rules: downloads whose addresses or settings are in files."""
 
 import re
 from collections.abc import Iterator, Mapping

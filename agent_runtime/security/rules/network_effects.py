@@ -1,4 +1,4 @@
-"""Tests for the table of rules: what a call fetches, sends and runs over the network."""
+"""Conditions for the table of rules: what a call fetches, sends and runs over the network."""
 
 import re
 from collections.abc import Iterator, Sequence

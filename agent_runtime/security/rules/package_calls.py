@@ -1,4 +1,6 @@
-"""Tests for the table of rules: where package managers fetch packages from, and where they install them."""
+"""Conditions for the table of rules: where package managers fetch packages from, and where they install
+them.
+"""
 
 import re
 from collections.abc import Iterator

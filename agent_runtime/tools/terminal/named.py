@@ -12,7 +12,7 @@ MAIN = "main"
 
 
 class NamedTerminalAction(TerminalAction):
-    """A terminal action that names its shell. Clients see the kind of the plain class."""
+    """A terminal action that names its shell. Clients see it as a TerminalAction, without the name."""
 
     off_wire: ClassVar = frozenset({"session"})
 

@@ -49,7 +49,7 @@ class FoldedState:
 
 
 def restored(stored: Mapping[str, Any] | None) -> FoldedState:
-    """Returns the state that `stored()` has written. `value`: None means the state of an empty log."""
+    """Returns the state that `stored()` has written. `stored`: None means the state of an empty log."""
     if stored is None:
         return FoldedState()
     calls = {call: (action, seq) for call, (action, seq) in stored["calls"].items()}

@@ -184,13 +184,13 @@ def brokered_llm(
     """Returns a profile's model settings for a conversation in a sandbox. Calls go through the inner listener
     and count for this conversation.
 
-    fallbacks: profiles that are asked, in this order, if the model stays unavailable. It is then tried three
-    times, within seconds.
+    The limits, prices and options are included, so that the sandbox and the gateway use the same ones. Extra
+    headers and body fields stay in the app server.
 
-    The limits, prices and options are included, so that both sides use the same ones. Extra headers and body
-    stay here.
-    model_proof: of the conversation (see llm_gateway.proof). silence_seconds: how long the gateway lets a
-    vendor be silent if the profile has no timeout.
+    `fallbacks`: profiles that are asked, in this order, if the model stays unavailable. With fallbacks, the
+    model is asked only three times, within seconds. `model_proof`: the proof of the conversation (see
+    llm_gateway.proof). `silence_seconds`: how long the gateway waits for a silent vendor if the profile has
+    no timeout.
     """
     model = effective(profile)
     price, options = model.price, model.options

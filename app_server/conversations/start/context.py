@@ -117,7 +117,9 @@ class Start:
         return projects_of(await self.checkouts(), self.request.selected_directory)
 
     async def offered(self) -> list[Offered]:
-        """Returns what each of these folders would run in its current version, and the user's decisions."""
+        """Returns, for each folder of the conversation, the programs that its current version offers to run,
+        and the user's decisions about them.
+        """
         client, projects = (await self.sandbox()).client, await self.projects()
         found = without_outer([(each, await client.offers(each.directory)) for each in projects])
         async with self.database.read() as session:

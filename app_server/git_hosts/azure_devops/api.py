@@ -152,8 +152,8 @@ class AzureApi:
 
 
 def azure_api(access: HostAccess) -> AzureApi:
-    """Returns the API for this token. `api_url`: `https://dev.azure.com/ORGANIZATION`, or the address of a
-    server's collection.
+    """Returns the API for this token. The `api_url` of `access` is `https://dev.azure.com/ORGANIZATION`, or
+    the address of a server's collection.
     """
     base, organization = _base(access.origin, access.api_url)
     headers = {"Authorization": _authorization(access.token), "Accept": "application/json"}

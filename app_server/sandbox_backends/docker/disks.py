@@ -1,8 +1,7 @@
 """Workspaces with a size limit: each is a file system in a sparse file of this host, mounted by the engine.
 
 The engine's own limits need a file system that few hosts have. A loop device does not survive a restart of
-the host.
-So the engine's volume refers to a symbolic link, which is updated to the current device.
+the host. So the engine's volume refers to a symbolic link, which is updated to the current device.
 """
 
 import fcntl

@@ -76,7 +76,9 @@ class Volumes:
             client.volumes.create(name, driver="local", driver_opts=dict(options))
 
     def try_out(self, client: "DockerClient", image: str) -> None:
-        """Tests whether disks work, unless this is known already, so that `limit` is certain."""
+        """Tests whether disks of a limited size work here, unless this is known already. After that, `limit`
+        is certain.
+        """
         if self._size is not None:
             self._is_possible(client, image)
 
