@@ -138,14 +138,13 @@ class Backend(Protocol):
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns those sandboxes whose machine does not run. Takes little time: it is
+        """Returns the ids of those given sandboxes whose machine does not run. It must be fast, because it is
         called every second.
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns those sandboxes whose host cannot be reached, each with the failure.
-
-        They may still be running.
+        """Returns those given sandboxes whose sandbox host cannot be reached, each with the failure. Their
+        machines may still be running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:

@@ -107,7 +107,7 @@ class MemberOfGroup(ComplexAttribute):
 
 
 class ScimGroup(Resource[Any]):
-    """A team."""
+    """A team, as a Group of SCIM (RFC 7643, section 4.2)."""
 
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:Group")
 

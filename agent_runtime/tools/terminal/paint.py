@@ -52,7 +52,7 @@ class _Line:
 
 
 class Pen:
-    """The terminal's current style."""
+    """The style of the text that the terminal prints next, such as bold or a colour."""
 
     def __init__(self) -> None:
         self._set: dict[str, str] = {}

@@ -33,7 +33,7 @@ class Checkout:
         return "/".join(PurePosixPath(self.directory).parts[-depth:])
 
     def contains(self, path: str) -> bool:
-        """`path`: absolute and normalised."""
+        """Whether `path` is the directory of this checkout or is in it. `path`: absolute and normalised."""
         return path == self.directory or path.startswith(f"{self.directory}/")
 
 
