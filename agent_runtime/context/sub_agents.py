@@ -35,7 +35,9 @@ MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
-    """`tools`, `skills`: by name; if none is named, the calling agent's are used. `metadata`: all other
+    """The definition of a sub-agent, as a file or a request states it.
+
+    `tools`, `skills`: by name; if none is named, the calling agent's are used. `metadata`: all other
     fields of the file.
     """
 

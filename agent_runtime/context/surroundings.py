@@ -39,7 +39,9 @@ _UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `git_state`:
+    """The facts about the place of work that the agent is told.
+
+    `date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `git_state`:
     further lines about it. `commands`: what the project's own files say can be run, at most MAX_COMMANDS.
     """
 

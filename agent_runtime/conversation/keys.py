@@ -10,7 +10,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class ConversationKeys:
-    """`sealing`: encrypts the keys on disk; without it, keys are not stored."""
+    """Fills the keys of a conversation into its agent, and stores them.
+
+    `sealing`: encrypts the keys on disk; without it, keys are not stored.
+    """
 
     def __init__(self, context: RunContext, sealing: Sealing | None) -> None:
         self._context = context

@@ -18,7 +18,10 @@ model cannot be called.
 
 
 class Naming:
-    """`saved_llm`: finds the model that the conversation's specification names for titles."""
+    """Gives one conversation its title.
+
+    `saved_llm`: finds the model that the conversation's specification names for titles.
+    """
 
     def __init__(self, context: RunContext) -> None:
         self._context = context

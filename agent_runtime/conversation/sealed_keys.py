@@ -20,7 +20,9 @@ _META = "sealed_keys"
 
 @dataclass(frozen=True)
 class Sealing:
-    """`seal`: encrypts. `unseal`: decrypts, and returns None for text encrypted with an unknown key.
+    """The encryption for stored keys.
+
+    `seal`: encrypts. `unseal`: decrypts, and returns None for text encrypted with an unknown key.
 
     `is_renewing`: there is a newer key, so stored text may need encryption with it.
     """
@@ -31,7 +33,9 @@ class Sealing:
 
 
 class Kept(BaseModel):
-    """`agent`: the agent with its keys in clear text. `secrets`: the sources of the secrets, with their
+    """The keys of one conversation, as they are stored after encryption.
+
+    `agent`: the agent with its keys in clear text. `secrets`: the sources of the secrets, with their
     values.
     """
 

@@ -24,7 +24,9 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 
 @dataclass(frozen=True)
 class Brief:
-    """`definition`: the definition without parts that are not allowed. `llm`: the model it asks. `budget`:
+    """Everything that decides how a sub-agent starts.
+
+    `definition`: the definition without parts that are not allowed. `llm`: the model it asks. `budget`:
     the dollars it may spend; None means no limit. `place`: the directory where it works.
     """
 

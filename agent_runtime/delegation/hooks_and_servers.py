@@ -19,7 +19,10 @@ from agent_runtime.tools.mcp.config import named_servers
 
 @dataclass(frozen=True)
 class Commands:
-    """`hooks`: in the form of a request. `servers`: by name, with their keys."""
+    """The hooks and MCP servers that a sub-agent gets.
+
+    `hooks`: in the form of a request. `servers`: by name, with their keys.
+    """
 
     hooks: JsonObject | None
     servers: JsonObject

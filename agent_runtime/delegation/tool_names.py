@@ -31,7 +31,10 @@ ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
 
 @dataclass(frozen=True)
 class Equipment:
-    """`missing`: names in the definition that match no tool here."""
+    """The tools that a sub-agent gets.
+
+    `missing`: names in the definition that match no tool here.
+    """
 
     tools: tuple[ToolSpec, ...]
     missing: tuple[str, ...] = ()

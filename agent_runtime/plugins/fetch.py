@@ -27,7 +27,9 @@ class FetchTimeoutError(PluginNotFetchedError):
 
 @dataclass(frozen=True)
 class Fetched:
-    """`path`: the plugin's directory. `commit`: the commit it is pinned to; None for a directory of this
+    """A plugin that is on this machine now.
+
+    `path`: the plugin's directory. `commit`: the commit it is pinned to; None for a directory of this
     machine.
     """
 

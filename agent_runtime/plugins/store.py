@@ -25,7 +25,10 @@ _SOURCE = re.compile(r"[/:]")
 
 
 class PluginStore:
-    """`directory`: where fetched plugins are stored, with a separate directory for each commit."""
+    """The plugins that conversations can use.
+
+    `directory`: where fetched plugins are stored, with a separate directory for each commit.
+    """
 
     def __init__(self, directory: Path, workspace: Path) -> None:
         self._directory = directory

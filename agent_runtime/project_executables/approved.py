@@ -42,7 +42,10 @@ class ExecutableChangedError(PluginError):
 
 
 class ApprovedExecutables:
-    """`directory`: where the approved files are stored, by hash."""
+    """Adds the offers that a user has consented to, to requests.
+
+    `directory`: where the approved files are stored, by hash.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -15,7 +15,9 @@ _ASCII, _LATIN = 0x80, 0x100
 
 @dataclass(frozen=True)
 class Needles:
-    """`plain`: the bytes of the value. `spaced`: the bytes without blanks. `hexed`: the value in base 16.
+    """The byte strings to search for, by the reading of the text in which each is searched.
+
+    `plain`: the bytes of the value. `spaced`: the bytes without blanks. `hexed`: the value in base 16.
     `coded`: the letters in base 64 and 32 that depend only on the value.
     """
 

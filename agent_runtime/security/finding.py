@@ -9,7 +9,10 @@ _ORDER: dict[SecurityRisk, int] = {"LOW": 0, "MEDIUM": 1, "UNKNOWN": 2, "HIGH": 
 
 @dataclass(frozen=True)
 class Finding:
-    """`rule`: the rule's stable name. `reason`: a text for people that continues "it …"."""
+    """One risk that the analysis has found in an action.
+
+    `rule`: the rule's stable name. `reason`: a text for people that continues "it …".
+    """
 
     rule: str
     risk: SecurityRisk
@@ -18,7 +21,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """`likeness`: what another action must have in common with this one to count as the same kind."""
+    """The result of the analysis of one action.
+
+    `likeness`: what another action must have in common with this one to count as the same kind.
+    """
 
     findings: tuple[Finding, ...]
     likeness: str

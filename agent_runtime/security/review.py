@@ -15,7 +15,9 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """`event`: the findings; None if there are no actions, or if no analysis is wanted and nothing asks.
+    """The result of the review of one reply's actions.
+
+    `event`: the findings; None if there are no actions, or if no analysis is wanted and nothing asks.
     `asks`: whether all actions must wait.
     """
 
@@ -25,7 +27,9 @@ class Review:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """`directory`: the directory of the agent's shell. `approved`: kinds of actions that need no further
+    """Decides which actions of a reply need the user's consent.
+
+    `directory`: the directory of the agent's shell. `approved`: kinds of actions that need no further
     question.
     """
 

@@ -29,7 +29,9 @@ _at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 @dataclass(frozen=True)
 class Return:
-    """`files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
+    """The result of merging the separate work back.
+
+    `files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
     sides have changed; if there are any, nothing was merged. `ref`: the commit that holds the work.
     `base`: the commit that the work was compared with.
     """

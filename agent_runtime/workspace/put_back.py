@@ -16,7 +16,9 @@ TEMPORARY_PREFIX = ".slipway-rewind-"
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """`removes`: the paths of files to remove. `writes`: the paths of files to write. `added`: those of
+    """The changes to files that restore an earlier state.
+
+    `removes`: the paths of files to remove. `writes`: the paths of files to write. `added`: those of
     `writes` that do not exist now.
     """
 

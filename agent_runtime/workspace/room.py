@@ -42,7 +42,10 @@ class RoomError(Exception):
 
 @dataclass(frozen=True)
 class Room:
-    """`spawner`: the socket of the process that starts programs in the room, and its pid."""
+    """The room of the commands, once it is open.
+
+    `spawner`: the socket of the process that starts programs in the room, and its pid.
+    """
 
     spawner: Path
     spawner_pid: int

@@ -62,7 +62,10 @@ class WorkspaceTooLargeError(GitError):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`tree`: the id of the content. `skipped`: files that are not in the snapshot, by path."""
+    """The state of a directory at one time.
+
+    `tree`: the id of the content. `skipped`: files that are not in the snapshot, by path.
+    """
 
     tree: str
     skipped: tuple[str, ...] = ()

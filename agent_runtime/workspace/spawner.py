@@ -38,7 +38,9 @@ class _Program:
 
 
 class Spawner:
-    """`show`: makes a conversation's places visible in the room. `first`: the pid of the room's first
+    """Serves the requests of the agent server to start programs.
+
+    `show`: makes a conversation's places visible in the room. `first`: the pid of the room's first
     process.
     """
 

@@ -16,7 +16,10 @@ from app_server.sandbox_backends.workspace_tar import members, reading
 
 @dataclass(frozen=True)
 class WrittenArchive:
-    """`size_bytes`: size of the file on disk; `sha256`: hash of the file, in hex."""
+    """A complete archive file.
+
+    `size_bytes`: size of the file on disk; `sha256`: hash of the file, in hex.
+    """
 
     size_bytes: int
     sha256: str

@@ -15,7 +15,9 @@ _EXTENSION = "slipway.additional_trust"
 
 @dataclass(frozen=True)
 class AdditionalTrust:
-    """`authorities`: certificates as PEM. `origins`: the addresses whose servers may use them; only scheme,
+    """The additional certificate authorities, and the servers that they count for.
+
+    `authorities`: certificates as PEM. `origins`: the addresses whose servers may use them; only scheme,
     host and port count.
     """
 

@@ -16,7 +16,10 @@ _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class WellformedText:
-    """`but`: the beginnings of paths whose routes check their bodies themselves."""
+    """A dependency of routes that refuses such text.
+
+    `but`: the beginnings of paths whose routes check their bodies themselves.
+    """
 
     but: tuple[str, ...] = ()
 

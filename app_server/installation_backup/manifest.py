@@ -25,7 +25,9 @@ def listed(name: str) -> str:
 
 
 class Manifest(BaseModel):
-    """`sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal, by its `listed` name there.
+    """The content of `manifest.json`.
+
+    `sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal, by its `listed` name there.
     `unreadable`: the paths in the home that could not be read and are not in the tar file, also in the form
     of `listed`.
 

@@ -28,7 +28,10 @@ _NOT_IN_MARKDOWN = re.compile(r"[\[\]()<>`\\!*_|\s]+")
 
 @dataclass(frozen=True)
 class Screenshot:
-    """`title`: of the page, or its address. `data_url`: the image itself."""
+    """A screenshot from the log of a conversation.
+
+    `title`: of the page, or its address. `data_url`: the image itself.
+    """
 
     event_id: str
     title: str

@@ -17,7 +17,10 @@ VERTEX_PREFIX = "vertex_ai/"
 
 @dataclass(frozen=True)
 class ServiceAccount:
-    """`project`: the id of the project that is charged. `email`: the account's name. `private_key`: PEM."""
+    """The parts of a service account's key that calls need.
+
+    `project`: the id of the project that is charged. `email`: the account's name. `private_key`: PEM.
+    """
 
     project: str
     email: str

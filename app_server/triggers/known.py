@@ -23,7 +23,9 @@ from app_server.triggers.room import AT_REST
 
 @dataclass(frozen=True)
 class Found:
-    """`link`: the conversation that the trigger has started about the issue, pull request or push.
+    """The facts about one event, and the rows that they come from.
+
+    `link`: the conversation that the trigger has started about the issue, pull request or push.
     `pull_request`: the one that the event is about, if a conversation of the owner has opened it.
     """
 

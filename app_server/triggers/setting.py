@@ -24,7 +24,9 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Setting:
-    """`http`: for administrators, calls any address. `guarded_http`: for other users, refuses private
+    """The shared objects for the jobs of triggers.
+
+    `http`: for administrators, calls any address. `guarded_http`: for other users, refuses private
     addresses.
     """
 

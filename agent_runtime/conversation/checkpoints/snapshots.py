@@ -47,7 +47,9 @@ class Restoring(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """`tree`: the files. `before`: the files as the agent had left them; the user or another program made the
+    """A stored snapshot of the workspace, with the point of the conversation where it was made.
+
+    `tree`: the files. `before`: the files as the agent had left them; the user or another program made the
     differences between the two.
 
     `leaf`: the event to which the chat goes back. `restoring`: set until the files are back.

@@ -26,7 +26,9 @@ from agent_runtime.wire.frames import (
 
 @dataclass(frozen=True)
 class EventFrame:
-    """`wire`: the frame as JSON. `event`: the event in the frame, for readers of the plain event stream.
+    """A frame that a conversation publishes to its readers.
+
+    `wire`: the frame as JSON. `event`: the event in the frame, for readers of the plain event stream.
 
     `seq`: the position in the log; None for frames that are never logged. `is_reported`: the frame is also
     sent to the app server. `is_whole`: the frame replaces all earlier frames of its kind.

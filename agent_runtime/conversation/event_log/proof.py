@@ -48,7 +48,9 @@ class Ran:
 
 @dataclass(frozen=True)
 class Work:
-    """`changed`: the files that editing tools have changed, in order. `is_changed`: whether anything was
+    """What the log proves about the agent's work up to one position.
+
+    `changed`: the files that editing tools have changed, in order. `is_changed`: whether anything was
     changed, also by commands. `ran`: the commands since the last change, at most MAX_COMMANDS, oldest first.
     `running`: the call of a command that still runs, and the command. `has_hidden_work`: a sub-agent or a
     foreign tool may have run tests since the last change. While nothing is changed yet, also true if a

@@ -11,7 +11,9 @@ class SpecChangedError(Exception):
 
 @dataclass(frozen=True)
 class SpecSeal:
-    """`keys`: newest first. Without keys, nothing is sealed or checked.
+    """Makes and checks the seals of specifications.
+
+    `keys`: newest first. Without keys, nothing is sealed or checked.
 
     `takes_unsealed`: accepts a specification without a seal. Old versions wrote such specifications.
     """

@@ -17,7 +17,9 @@ _OPEN = {"running", "waiting", "paused"}
 
 
 class Task(BaseModel):
-    """`conversation_id`: where the sub-agent works. `action_id`: the call that started or resumed the task.
+    """A task of a sub-agent, and its state so far.
+
+    `conversation_id`: where the sub-agent works. `action_id`: the call that started or resumed the task.
 
     `last_action`: the sub-agent's last action, in a few words. `cost`: dollars so far. `asks`: the actions of
     the sub-agent and of its sub-agents that wait for the user's consent, each with `tool_name`, `summary` and

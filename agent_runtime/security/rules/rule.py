@@ -9,7 +9,9 @@ from agent_runtime.security.shell.calls import Call
 
 @dataclass(frozen=True)
 class Rule:
-    """`programs`: the names of the programs that the rule is for; empty means all programs. `test`: called
+    """One row of the table: which calls it matches, and why they are risky.
+
+    `programs`: the names of the programs that the rule is for; empty means all programs. `test`: called
     with the call and the workspace, returns whether the rule applies; None means always.
     """
 

@@ -28,7 +28,9 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Command:
-    """`words`: the program and its arguments. `stdin`: the text that it reads, if the script contains it.
+    """A simple command of a shell script.
+
+    `words`: the program and its arguments. `stdin`: the text that it reads, if the script contains it.
 
     `source`: the command whose output it reads through a pipe. `substituted`: the commands whose output is
     among its arguments. `assigned`: the variables that are set for the command, or by it if it has no words.
@@ -55,7 +57,10 @@ class Command:
 
 @dataclass(frozen=True)
 class Script:
-    """`is_understood`: no part of the text was left out."""
+    """The commands that were found in a shell text.
+
+    `is_understood`: no part of the text was left out.
+    """
 
     commands: tuple[Command, ...]
     is_understood: bool = True

@@ -46,7 +46,10 @@ class FoundFiles:
 
 @dataclass(frozen=True)
 class FoundLine:
-    """`file`: relative to the place of the search. `is_match`: false for a line that is only near a match."""
+    """A line that a search in files has found.
+
+    `file`: relative to the place of the search. `is_match`: false for a line that is only near a match.
+    """
 
     file: str
     number: int

@@ -44,7 +44,9 @@ class TryAgain(Exception):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """`attempts`: the number of attempts before a job is dead. `timeout`: the time after which an attempt is
+    """How often, how long and in how many copies at once a kind of job runs.
+
+    `attempts`: the number of attempts before a job is dead. `timeout`: the time after which an attempt is
     ended and has failed. `at_once`: jobs of this kind that one server runs at a time.
 
     The pause after a failed attempt begins with `first_pause` and doubles each time up to `longest_pause`.

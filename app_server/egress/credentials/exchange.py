@@ -18,8 +18,10 @@ _BASIC = re.compile(r"(Basic )([A-Za-z0-9+/=]+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Exchange:
-    """headers: all headers with the changed names, with the values in place. `secrets`: texts that must not
-    appear in the reply.
+    """The changes to a request that put real values in.
+
+    `headers`: all headers with the names that have changed values, with the values in place. `secrets`: texts
+    that must not appear in the reply.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
