@@ -71,7 +71,9 @@ def _entry(litellm: Any, name: str, listed: Mapping[str, Any]) -> dict[str, Any]
         "budget": _takes_budget(name, listed, parameters),
         "refused": list(_refused(listed, parameters)),
     }
-    return {key: value for key, value in found.items() if value}
+    kept = {key: value for key, value in found.items() if value}
+    # Only a stated lack counts: many models with tool calls have no statement.
+    return kept | ({"calls_tools": False} if listed.get("supports_function_calling") is False else {})
 
 
 def _parameters(litellm: Any, name: str, listed: Mapping[str, Any]) -> set[str]:

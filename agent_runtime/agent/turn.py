@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.calls_in_text.arguments import object_of
 from agent_runtime.events.action import ActionEvent, ToolCall
 from agent_runtime.events.base import Event, new_id
 from agent_runtime.events.content import TextContent
@@ -15,7 +16,6 @@ from agent_runtime.events.message import Message, MessageEvent
 from agent_runtime.events.observation import AgentErrorEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.vendor_state import VendorState
-from agent_runtime.llm.arguments import object_of
 from agent_runtime.llm.chat_completions import new_call_id
 from agent_runtime.llm.messages import Reply, RequestedCall
 from agent_runtime.llm.vendor_state import is_common_id

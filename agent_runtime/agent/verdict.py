@@ -8,8 +8,8 @@ from typing import TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from agent_runtime.calls_in_text.arguments import object_of
 from agent_runtime.context.excerpts import excerpts, shortened
-from agent_runtime.llm.arguments import object_of
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.errors import LLMContextWindowError, LLMMalformedReplyError

@@ -22,6 +22,7 @@ class Facts:
     `takes_budget`: accepts a number of thinking tokens. `refused`: sampling parameters that it refuses.
     `echo`: THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: was trained on the format of
     `apply_patch`. `caches`: whether the vendor has a prompt cache for the model; None if it is not known.
+    `calls_tools`: the model has tool calls at its vendor; False means that calls are read from its text.
     """
 
     is_listed: bool = False
@@ -38,6 +39,7 @@ class Facts:
     marks_cache: bool = False
     writes_patches: bool = False
     caches: bool | None = None
+    calls_tools: bool = True
 
     @property
     def sees_images(self) -> bool:

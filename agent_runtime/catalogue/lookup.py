@@ -38,6 +38,8 @@ def _facts(name: str) -> Facts:
         # For a listed model, a missing entry means that the model does not support it.
         merged |= {key: listed.get(key, []) for key in ("inputs", "efforts", "refused")}
         merged["budget"] = listed.get("budget", False)
+        # The list is often behind here, so the family decides.
+        merged["calls_tools"] = family.get("calls_tools", listed.get("calls_tools", True))
     efforts = merged.get("efforts")
     return Facts(
         is_listed=listed is not None,
@@ -54,6 +56,7 @@ def _facts(name: str) -> Facts:
         marks_cache=bool(merged.get("marks_cache")),
         writes_patches=bool(merged.get("writes_patches")),
         caches=_caches(merged),
+        calls_tools=merged.get("calls_tools", True),
     )
 
 

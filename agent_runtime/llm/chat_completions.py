@@ -6,12 +6,13 @@ from uuid import uuid4
 
 import orjson
 
+from agent_runtime.calls_in_text.whole_text import whole
 from agent_runtime.catalogue.parameters import has_cache_key, names_max_completion_tokens, thinking_budget
 from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError
-from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts, whole
+from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import outgoing
 from agent_runtime.llm.vendor_state import Gathered, state_in

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.calls_in_text.whole_text import whole
 from agent_runtime.llm.errors import LLMMalformedReplyError
 
 
@@ -46,11 +47,6 @@ def a_json_text(value: Any) -> str:
     if isinstance(value, str):
         return whole(value)
     return "" if value is None else json.dumps(value)
-
-
-def whole(text: str) -> str:
-    """Returns the text without unpaired surrogates, which JSON cannot carry. Joins two matching halves."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class TextInPieces:

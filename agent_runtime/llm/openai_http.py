@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from agent_runtime.calls_in_text.whole_text import whole
 from agent_runtime.llm import chat_completions, responses
 from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM, MASK
@@ -16,7 +17,7 @@ from agent_runtime.llm.errors import (
     error_for_status,
     error_of_kind,
 )
-from agent_runtime.llm.foreign import decode, whole
+from agent_runtime.llm.foreign import decode
 from agent_runtime.llm.messages import Prompt, Reply
 from agent_runtime.metering.counts import a_dict
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS, asked_seconds

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm.calls_in_text import calls as prompted_calls
-from agent_runtime.llm.calls_in_text import harmony, other_markups
-from agent_runtime.llm.calls_in_text.values import kinds_of_parameters
+from agent_runtime.calls_in_text import harmony, other_markups
+from agent_runtime.calls_in_text.instructions import documentation
+from agent_runtime.calls_in_text.reading import calls_in
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
@@ -26,25 +26,6 @@ _OPENINGS = ("<function", *other_markups.OPENINGS)
 _OPENING = re.compile("|".join(map(re.escape, _OPENINGS)))
 
 _RESULT = "EXECUTION RESULT of ["
-
-# A call that the model only thinks of is none.
-_THOUGHT = re.compile(r"\s*(?:<think>.*?</think>|\[THINK\].*?\[/THINK\])", re.DOTALL)
-
-_INSTRUCTIONS = """\
-You can use the tools listed below. To use one, end your reply with a call in exactly this form:
-
-<function=NAME>
-<parameter=KEY>value</parameter>
-<parameter=OTHER_KEY>a value
-may have several lines</parameter>
-</function>
-
-- Values are written as they are, without quotes and escapes; lists and objects as JSON.
-- Give every required parameter. Say what you think before the call, nothing after it.
-- The result comes with the next message. Never write it yourself.
-
-Tools:
-"""
 
 
 def stopping(llm: LLM) -> LLM:
@@ -62,7 +43,7 @@ def written_out(prompt: Prompt) -> Prompt:
     messages = [_plain(orjson.loads(message), names) for message in prompt.messages]
     if prompt.tools:
         has_system_prompt = bool(messages) and messages[0]["role"] == "system"
-        documented = {"role": "system", "content": _documentation(prompt.tools)}
+        documented = {"role": "system", "content": documentation(prompt.tools)}
         messages.insert(1 if has_system_prompt else 0, documented)
     return replace(prompt, messages=[orjson.dumps(message) for message in _merged(messages)], tools=())
 
@@ -74,17 +55,11 @@ def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     """
     if not tools:
         return _without_tokens(reply, reply.text)
-    types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
-    thought = _THOUGHT.match(reply.text)
-    begin = thought.end() if thought else 0
-    said = reply.text[begin:]
-    own = list(prompted_calls.calls(said, types, was_cut=reply.was_cut))
-    others = other_markups.calls(said, types, was_cut=reply.was_cut)
-    found = others if others and (not own or others[0][0] < own[0][0]) else own
+    found = calls_in(reply.text, tools, was_cut=reply.was_cut)
     if not found:
         return _without_tokens(reply, reply.text)
     calls = [RequestedCall(new_call_id(), name, arguments) for _, name, arguments in found]
-    text = reply.text[: begin + found[0][0]].rstrip().removesuffix("<tool_call>").rstrip()
+    text = reply.text[: found[0][0]].rstrip().removesuffix("<tool_call>").rstrip()
     called = replace(reply, tool_calls=(*reply.tool_calls, *calls)[:MAX_CALLS])
     return _without_tokens(called, text)
 
@@ -138,22 +113,6 @@ def _beginning_of_opening(text: str) -> str:
 
 
 # Writing
-
-
-def _documentation(tools: Sequence[Mapping[str, Any]]) -> str:
-    return _INSTRUCTIONS + "\n\n".join(_described(tool["function"]) for tool in tools)
-
-
-def _described(function: Mapping[str, Any]) -> str:
-    parameters = function.get("parameters") or {}
-    required = set(parameters.get("required") or ())
-    lines = [f"## {function['name']}", str(function.get("description", "")), "Parameters:"]
-    for name, schema in (parameters.get("properties") or {}).items():
-        need = "required" if name in required else "optional"
-        choices = f" One of: {', '.join(map(str, schema['enum']))}." if "enum" in schema else ""
-        about = schema.get("description", "")
-        lines.append(f"- {name} ({schema.get('type', 'string')}, {need}): {about}{choices}")
-    return "\n".join(lines)
 
 
 def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:

@@ -9,13 +9,14 @@ from uuid import uuid4
 
 import orjson
 
+from agent_runtime.calls_in_text.whole_text import whole
 from agent_runtime.catalogue.parameters import has_cache_key
 from agent_runtime.llm.capabilities import Capabilities, capabilities
 from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError, error_of_kind
-from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts, whole
+from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import without_images
 from agent_runtime.llm.vendor_state import restored

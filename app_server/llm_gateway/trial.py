@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from agent_runtime.calls_in_text.instructions import documentation
+from agent_runtime.calls_in_text.reading import calls_in
 from agent_runtime.catalogue.lookup import facts_of
 from agent_runtime.catalogue.parameters import has_cache_key, names_max_completion_tokens, thinking_budget
 from agent_runtime.metering.counts import a_dict
@@ -22,20 +24,23 @@ _RED = b"\xff\x00\x00"
 _LINES = 400
 
 
-def call_of(profile: LLMProfile, *, with_image: bool) -> dict[str, Any]:
-    """Returns the body of the first call. The model must call the tool with a colour, which the body shows in
-    an image or says in words.
+def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
+    """Returns the body of a call. The model must call the tool with a colour, which the body shows in an
+    image or says in words. `is_native`: the body has the tool in its field for tools; otherwise a system
+    prompt describes it, as agents do for models without tool calls.
     """
     seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
     image = {"type": "image_url", "image_url": {"url": _image()}}
     content = [text, image] if with_image else text["text"]
-    return _asked(profile, [{"role": "user", "content": content}])
+    question = {"role": "user", "content": content}
+    described = {"role": "system", "content": documentation([_tool()])}
+    return _asked(profile, [question] if is_native else [described, question], with_tool=is_native)
 
 
-def cached_call_of(profile: LLMProfile, key: str) -> dict[str, Any]:
+def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
     """Returns the body of a call with a long system prompt, which the vendor caches if it is sent twice.
-    `key`: begins the prompt. A new key is in no cache yet.
+    `key`: begins the prompt. A new key is in no cache yet. `is_native`: the body has a tool.
     """
     lines = (
         f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)
@@ -47,10 +52,11 @@ def cached_call_of(profile: LLMProfile, key: str) -> dict[str, Any]:
         {"role": "system", "content": [part] if "cache_control" in part else part["text"]},
         {"role": "user", "content": "Say OK, and nothing else."},
     ]
-    return _asked(profile, messages) | ({"prompt_cache_key": key} if has_cache_key(profile.model) else {})
+    asked = _asked(profile, messages, with_tool=is_native)
+    return asked | ({"prompt_cache_key": key} if has_cache_key(profile.model) else {})
 
 
-def _asked(profile: LLMProfile, messages: list[dict[str, Any]]) -> dict[str, Any]:
+def _asked(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool: bool) -> dict[str, Any]:
     options = profile.chosen
     limit = "max_completion_tokens" if names_max_completion_tokens(profile.model) else "max_tokens"
     optional = {
@@ -61,7 +67,7 @@ def _asked(profile: LLMProfile, messages: list[dict[str, Any]]) -> dict[str, Any
     }
     return {
         "messages": messages,
-        "tools": [_tool()],
+        **({"tools": [_tool()]} if with_tool else {}),
         "stream": True,
         **thinking_budget(profile.model, options.thinking_budget),
         **{name: value for name, value in optional.items() if value is not None},
@@ -73,12 +79,13 @@ class Heard:
     """What the reply of a call contained.
 
     `pieces`: the number of pieces of the stream. `colour`: the colour in the tool call; None: the model did
-    not call the tool.
+    not call the tool. `calls_in_text`: the call was in the text.
     """
 
     text: str = ""
     reasoning: bool = False
     colour: str | None = None
+    calls_in_text: bool = False
     pieces: int = 0
     usage: Usage = field(default_factory=Usage)
 
@@ -99,6 +106,10 @@ def heard(content: bytes) -> Heard:
                 is_called |= function.get("name") == TOOL
                 arguments += str(function.get("arguments") or "")
     found.reasoning |= found.usage.reasoning_tokens > 0
+    if not is_called:
+        in_text = [given for _, name, given in calls_in(found.text, [_tool()]) if name == TOOL]
+        is_called = found.calls_in_text = bool(in_text)
+        arguments = "".join(in_text[:1])
     if is_called:
         found.colour = str(a_dict(_decoded(arguments)).get("colour", "")).lower()
     return found

@@ -37,12 +37,15 @@ PATIENCE_SECONDS = 120.0
 MAX_REPLY_BYTES = 4 * 1024**2
 _MAX_ERROR_CHARS = 1000
 _MOST_REPEATS = 2
+_OF_CALLERS = frozenset({401, 402, 403, 429})
 
 
 class ProfileTrial(BaseModel):
     """The result of a profile's test: which features work.
 
-    `answers`: a reply came. `images`: null if no image was sent because the model takes none. `caching`:
+    `answers`: a reply came. `tool_calls`: `native`, or `in_text` if the model writes calls into the text of
+    its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls `in_text` are run
+    only if it is false. `images`: null if no image was sent because the model takes none. `caching`:
     whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested, for the
     reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists no price for
     cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`, `completion_tokens`: of all
@@ -51,7 +54,8 @@ class ProfileTrial(BaseModel):
     """
 
     answers: bool
-    calls_tools: bool
+    tool_calls: Literal["native", "in_text", "none"]
+    native_tool_calling: bool
     streams: bool
     reasons: bool
     images: bool | None
@@ -68,8 +72,11 @@ class ProfileTrial(BaseModel):
 @router.post("/{name}/test")
 async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Request) -> ProfileTrial:
     """Tests the profile by real calls. The first has a tool, and an image if the model is known to take
-    images. If the vendor refuses the image, a second call is made without it. Then a long prompt is sent
-    twice, to see whether the vendor caches it; a third time if the second call read nothing from the cache.
+    images. If the vendor refuses the image, a second call is made without it. If the model does not call the
+    tool or the vendor refuses tools, a further call describes the tool in the prompt, and the reply's text is
+    searched for the call. With `native_tool_calling` false, the tool is only described. Then a long prompt
+    is sent twice, to see whether the vendor caches it; a third time if the second call read nothing from the
+    cache.
 
     502 if the model cannot be reached, is silent for the profile's timeout, or does not end its reply within
     two minutes (or the timeout, if it is longer).
@@ -98,6 +105,11 @@ class _Answer:
     is_stream: bool
     refusal: str | None
     heard: trial.Heard
+
+    @property
+    def is_refused_by_content(self) -> bool:
+        """Whether the vendor refused what was in the call, such as an image or a tool, and not its caller."""
+        return self.refusal is not None and self.status in range(400, 500) and self.status not in _OF_CALLERS
 
 
 class _Calls:
@@ -151,23 +163,31 @@ class _Calls:
 
 
 async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
-    with_image = effective(calls.profile).sees_images
-    first = answer = await calls.make(trial.call_of(calls.profile, with_image=with_image))
-    if (
-        first.refusal
-        and with_image
-        and 400 <= first.status < 500
-        and first.status not in {401, 402, 403, 429}
-    ):
-        answer = await calls.make(trial.call_of(calls.profile, with_image=False))
+    model = effective(calls.profile)
+    with_image, is_native = model.sees_images, model.calls_tools
+
+    async def ask(*, with_image: bool, is_native: bool) -> _Answer:
+        return await calls.make(trial.call_of(calls.profile, with_image=with_image, is_native=is_native))
+
+    first = answer = await ask(with_image=with_image, is_native=is_native)
+    if with_image and first.is_refused_by_content:
+        answer = await ask(with_image=False, is_native=is_native)
+    refusal = first.refusal
+    calls_no_tool = answer.refusal is None and answer.heard.colour is None
+    if is_native and (calls_no_tool or answer.is_refused_by_content):
+        refusal = answer.refusal or refusal
+        described = await ask(with_image=with_image and first.refusal is None, is_native=False)
+        if described.refusal is None and (answer.refusal or described.heard.colour is not None):
+            answer, is_native = described, False
     found = answer.heard
     answers = answer.refusal is None and bool(found.text or found.colour is not None)
     skipped = _skipped(calls.profile, answers=answers)
-    cached = None if skipped else await _cached(calls)
+    cached = None if skipped else await _cached(calls, is_native=is_native)
     cached_tokens = cached.heard.usage.cache_read_tokens if cached else 0
     return ProfileTrial(
         answers=answers,
-        calls_tools=found.colour is not None,
+        tool_calls="none" if found.colour is None else "in_text" if found.calls_in_text else "native",
+        native_tool_calling=model.calls_tools,
         streams=answer.is_stream and found.pieces > 1,
         reasons=found.reasoning,
         images=(first.refusal is None and found.colour == trial.SHOWN) if with_image else None,
@@ -178,7 +198,7 @@ async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
         completion_tokens=sum(usage.completion_tokens for usage in calls.usages),
         cost=calls.cost,
         seconds=round(monotonic() - began, 2),
-        refusal=first.refusal or (cached.refusal if cached else None),
+        refusal=refusal or (cached.refusal if cached else None),
     )
 
 
@@ -190,11 +210,11 @@ def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_
     return "no_cache" if effective(profile).facts.caches is False and not is_set else None
 
 
-async def _cached(calls: _Calls) -> _Answer:
+async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
     """Sends a long prompt until a reply has read it from the cache, three times at most: some vendors fill
     their caches only after a reply. Returns the last reply.
     """
-    body = trial.cached_call_of(calls.profile, f"Test {uuid4()}")
+    body = trial.cached_call_of(calls.profile, f"Test {uuid4()}", is_native=is_native)
     answer = await calls.make(body)
     for _ in range(_MOST_REPEATS):
         if answer.refusal or answer.heard.usage.cache_read_tokens:

@@ -17,7 +17,7 @@ from app_server.settings.options import ProfileOptions
 class Effective:
     """The values that apply to a profile. `facts`: the catalogue's entry for the model, unchanged. `window`:
     the context window in tokens. `price`: None if it is not known. `asks_responses`: agents call the model
-    through OpenAI's Responses API.
+    through OpenAI's Responses API. `calls_tools`: false means that agents read calls from the model's text.
     """
 
     facts: Facts
@@ -26,6 +26,7 @@ class Effective:
     price: Price | None
     sees_images: bool
     asks_responses: bool
+    calls_tools: bool
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
@@ -51,6 +52,7 @@ def effective(profile: LLMProfile) -> Effective:
         price=_price(profile, options, facts),
         sees_images=facts.sees_images if options.supports_images is None else options.supports_images,
         asks_responses=_asks_responses(profile, options, facts),
+        calls_tools=facts.calls_tools if options.native_tool_calling is None else options.native_tool_calling,
     )
 
 

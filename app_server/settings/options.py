@@ -17,7 +17,9 @@ class ProfileOptions(BaseModel):
 
     Sent with each call: `reasoning_effort`, `thinking_budget` (tokens), `temperature`, `top_p` and
     `max_output_tokens`. `max_input_tokens`: the model's context window. `timeout`: how many seconds the
-    model's server may be silent. `supports_images`: whether the model accepts images. The prices are in
+    model's server may be silent. `supports_images`: whether the model accepts images. `native_tool_calling`:
+    false means that agents describe their tools in the prompt and read calls from the text of replies; None
+    means what the catalogue says. The prices are in
     dollars per token. `extra_body`: fields that the app server adds to each call; sandboxes do not see them.
     `fallbacks`: the names of profiles that are asked in this order if the model stays unavailable; a name
     that the user has no profile for is left out.
@@ -34,6 +36,7 @@ class ProfileOptions(BaseModel):
     max_input_tokens: int | None = Field(default=None, ge=1024, le=MAX_TOKENS)
     timeout: float | None = Field(default=None, ge=1, le=3600, allow_inf_nan=False)
     supports_images: bool | None = None
+    native_tool_calling: bool | None = None
     cache_read_cost_per_token: TokenPrice | None = None
     cache_write_cost_per_token: TokenPrice | None = None
     fallbacks: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]] = Field(

@@ -64,7 +64,6 @@ class ProtocolLLM(LLMSettings):
     log_completions: Literal[False] | None = None
     log_completions_folder: Literal["logs/completions"] | None = None
     custom_tokenizer: None = None
-    native_tool_calling: Literal[True] | None = None
     force_string_serializer: None = None
     inline_image_urls: None = None
     reasoning_summary: None = None

@@ -116,7 +116,7 @@ class ModelFacts(BaseModel):
 
     `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
     tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
-    can be chosen; empty if the model supports none.
+    can be chosen; empty if the model supports none. `calls_tools`: false if agents read calls from the text.
     """
 
     is_listed: bool
@@ -127,6 +127,7 @@ class ModelFacts(BaseModel):
     cache_read_cost_per_token: float | None
     cache_write_cost_per_token: float | None
     sees_images: bool
+    calls_tools: bool
     efforts: list[str] | None
     takes_thinking_budget: bool
     refused: list[str]

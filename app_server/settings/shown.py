@@ -43,6 +43,7 @@ def shown_facts(facts: Facts) -> ModelFacts:
         cache_read_cost_per_token=price and price.cache_read,
         cache_write_cost_per_token=price and price.cache_write,
         sees_images=facts.sees_images,
+        calls_tools=facts.calls_tools,
         efforts=None if facts.efforts is None else list(facts.efforts),
         takes_thinking_budget=facts.takes_budget,
         refused=sorted(facts.refused),

@@ -211,6 +211,9 @@ def brokered_llm(
         "base_url": f"{place}/{model_proof}/v1",
         "max_input_tokens": model.window,
         "capability_overrides": dict(model.capabilities),
+        "native_tool_calling": model.calls_tools,
+        # Calls with a stop sequence would be refused.
+        "disable_stop_word": True if "stop" in model.facts.refused else None,
         **options.model_dump(include=SENT, exclude_none=True),
         **patience,
         "input_cost_per_token": price and price.prompt,

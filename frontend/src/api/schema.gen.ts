@@ -4269,8 +4269,11 @@ export interface paths {
         /**
          * Try Profile
          * @description Tests the profile by real calls. The first has a tool, and an image if the model is known to take
-         *     images. If the vendor refuses the image, a second call is made without it. Then a long prompt is sent
-         *     twice, to see whether the vendor caches it; a third time if the second call read nothing from the cache.
+         *     images. If the vendor refuses the image, a second call is made without it. If the model does not call the
+         *     tool or the vendor refuses tools, a further call describes the tool in the prompt, and the reply's text is
+         *     searched for the call. With `native_tool_calling` false, the tool is only described. Then a long prompt
+         *     is sent twice, to see whether the vendor caches it; a third time if the second call read nothing from the
+         *     cache.
          *
          *     502 if the model cannot be reached, is silent for the profile's timeout, or does not end its reply within
          *     two minutes (or the timeout, if it is longer).
@@ -6596,6 +6599,8 @@ export interface components {
             model: string;
             /** Name */
             name: string;
+            /** Native Tool Calling */
+            native_tool_calling?: boolean | null;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
             /** Reasoning Effort */
@@ -8379,6 +8384,8 @@ export interface components {
             model: string;
             /** Name */
             name: string;
+            /** Native Tool Calling */
+            native_tool_calling?: boolean | null;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
             /** Reasoning Effort */
@@ -8446,6 +8453,8 @@ export interface components {
             model: string;
             /** Name */
             name: string;
+            /** Native Tool Calling */
+            native_tool_calling?: boolean | null;
             /** Output Cost Per Token */
             output_cost_per_token: number | null;
             /** Reasoning Effort */
@@ -8907,13 +8916,15 @@ export interface components {
          *
          *     `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
          *     tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
-         *     can be chosen; empty if the model supports none.
+         *     can be chosen; empty if the model supports none. `calls_tools`: false if agents read calls from the text.
          */
         ModelFacts: {
             /** Cache Read Cost Per Token */
             cache_read_cost_per_token: number | null;
             /** Cache Write Cost Per Token */
             cache_write_cost_per_token: number | null;
+            /** Calls Tools */
+            calls_tools: boolean;
             /** Context Window */
             context_window: number;
             /** Efforts */
@@ -9460,7 +9471,9 @@ export interface components {
          * ProfileTrial
          * @description The result of a profile's test: which features work.
          *
-         *     `answers`: a reply came. `images`: null if no image was sent because the model takes none. `caching`:
+         *     `answers`: a reply came. `tool_calls`: `native`, or `in_text` if the model writes calls into the text of
+         *     its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls `in_text` are run
+         *     only if it is false. `images`: null if no image was sent because the model takes none. `caching`:
          *     whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested, for the
          *     reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists no price for
          *     cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`, `completion_tokens`: of all
@@ -9476,14 +9489,14 @@ export interface components {
             caching: boolean | null;
             /** Caching Skipped */
             caching_skipped: ("no_answer" | "no_cache") | null;
-            /** Calls Tools */
-            calls_tools: boolean;
             /** Completion Tokens */
             completion_tokens: number;
             /** Cost */
             cost: number | null;
             /** Images */
             images: boolean | null;
+            /** Native Tool Calling */
+            native_tool_calling: boolean;
             /** Prompt Tokens */
             prompt_tokens: number;
             /** Reasons */
@@ -9494,6 +9507,11 @@ export interface components {
             seconds: number;
             /** Streams */
             streams: boolean;
+            /**
+             * Tool Calls
+             * @enum {string}
+             */
+            tool_calls: "native" | "in_text" | "none";
         };
         /**
          * ProgramUsage
@@ -9687,7 +9705,7 @@ export interface components {
             /** Modify Params */
             modify_params?: true | null;
             /** Native Tool Calling */
-            native_tool_calling?: true | null;
+            native_tool_calling?: boolean | null;
             /** Num Retries */
             num_retries?: 5 | null;
             /** Ollama Base Url */

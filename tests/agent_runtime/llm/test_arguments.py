@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_runtime.llm.arguments import object_of
+from agent_runtime.calls_in_text.arguments import object_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
+from agent_runtime.calls_in_text.arguments import object_of
 from agent_runtime.llm import prompted_tools
-from agent_runtime.llm.arguments import object_of
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply

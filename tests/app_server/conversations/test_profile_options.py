@@ -75,6 +75,40 @@ async def test_a_model_that_stays_unavailable_is_replaced_by_the_fallback_and_th
     assert [one["model"] for one in told[0]["passed_over"]] == ["openai/first"]
 
 
+async def test_a_model_without_tool_calls_works_as_an_agent_with_calls_in_its_text(
+    home: Home, scripted_llm: ScriptedLLM
+) -> None:
+    llm = {
+        "model": "openai/of-this-test",
+        "base_url": scripted_llm.base_url,
+        "api_key": scripted_llm.api_key,
+        "native_tool_calling": False,
+    }
+    saved = await home.client.post("/api/v1/settings/profiles/small", json={"llm": llm})
+    assert saved.json()["native_tool_calling"] is False, saved.text
+    scripted_llm.script(
+        say("I count.\n<function=terminal>\n<parameter=command>echo $((6 * 7))</parameter>\n</function>"),
+        say("<function=finish>\n<parameter=message>It is 42.</parameter>\n</function>"),
+    )
+    message = {"role": "user", "content": [{"type": "text", "text": "What is 6 times 7?"}]}
+    task = await home.ready(llm_profile="small", title="Counted", initial_message=message)
+    await scripted_llm.wait_for_requests(2)
+
+    first, second = scripted_llm.requests
+    assert "tools" not in first.body
+    assert "## terminal" in str(first.messages[0]["content"])
+    assert first.body["stop"] == ["\nEXECUTION RESULT of ["]
+    result = second.messages[-1]
+    assert result["role"] == "user"
+    assert "EXECUTION RESULT of [terminal]" in str(result["content"])
+    assert "42" in str(result["content"])
+
+    async def is_finished() -> bool:
+        return (await home.conversation(task["id"]))["execution_status"] == "finished"
+
+    await eventually(is_finished)
+
+
 async def test_a_model_that_speaks_only_responses_keeps_its_encrypted_reasoning(
     home: Home, scripted_llm: ScriptedLLM
 ) -> None:

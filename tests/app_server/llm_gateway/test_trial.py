@@ -32,7 +32,8 @@ async def test_a_trial_says_what_works_and_what_it_cost(
     assert result.pop("seconds") >= 0
     assert result == {
         "answers": True,
-        "calls_tools": True,
+        "tool_calls": "native",
+        "native_tool_calling": True,
         "streams": True,
         "reasons": False,
         "images": True,
@@ -55,13 +56,51 @@ async def test_a_trial_says_what_works_and_what_it_cost(
 async def test_a_model_that_takes_no_images_is_sent_none(
     client: httpx.AsyncClient, scripted_llm: ScriptedLLM
 ) -> None:
-    turns = (say("Blue."), *[say("OK")] * 3)
+    turns = (say("Blue."), say("It is blue."), *[say("OK")] * 3)
     result = (await tried(client, scripted_llm, *turns, model="openai/of-this-test")).json()
-    assert (result["answers"], result["calls_tools"], result["images"]) == (True, False, None)
+    assert (result["answers"], result["tool_calls"], result["images"]) == (True, "none", None)
     assert result["cost"] is None
     # Whether it caches is not known, so it is tested.
     assert (result["caching"], result["caching_skipped"]) == (False, None)
     assert isinstance(scripted_llm.requests[0].messages[0]["content"], str)
+
+
+IN_TEXT = say("<function=report_colour>\n<parameter=colour>blue</parameter>\n</function>")
+HIT = say("OK", cached_tokens=90)
+
+
+@pytest.mark.parametrize(
+    ("setting", "turns", "has_tools", "refusal"),
+    [
+        # A server that does not know the calls of its model.
+        (None, [IN_TEXT, HIT], [True, True], None),
+        # A small model that calls tools only if the prompt describes them.
+        (None, [say("Blue."), IN_TEXT, HIT], [True, False, False], None),
+        # A server that refuses tools.
+        (
+            None,
+            [fail(400, error="no tools"), IN_TEXT, HIT],
+            [True, False, False],
+            "HTTP 400: no tools",
+        ),
+        (False, [IN_TEXT, HIT], [False, False], None),
+    ],
+)
+async def test_calls_in_the_text_are_told_from_native_ones(
+    client: httpx.AsyncClient,
+    scripted_llm: ScriptedLLM,
+    setting: bool | None,
+    turns: list[Turn],
+    has_tools: list[bool],
+    refusal: str | None,
+) -> None:
+    llm = {"model": "openai/of-this-test", "native_tool_calling": setting}
+    result = (await tried(client, scripted_llm, *turns, **llm)).json()
+    assert (result["answers"], result["tool_calls"], result["caching"]) == (True, "in_text", True)
+    assert (result["native_tool_calling"], result["refusal"]) == (setting is not False, refusal)
+    assert ["tools" in asked.body for asked in scripted_llm.requests] == has_tools
+    described = [asked for asked in scripted_llm.requests if "report_colour" in asked.messages[0]["content"]]
+    assert all("tools" not in asked.body for asked in described[1:])
 
 
 async def test_a_refused_image_is_told_and_the_rest_is_tried_without_it(
@@ -70,7 +109,7 @@ async def test_a_refused_image_is_told_and_the_rest_is_tried_without_it(
     hit = say("OK", cached_tokens=90)
     turns = (fail(400, error="no images here"), call("report_colour", colour="blue"), say("OK"), hit)
     result = (await tried(client, scripted_llm, *turns)).json()
-    assert (result["images"], result["calls_tools"]) == (False, True)
+    assert (result["images"], result["tool_calls"]) == (False, "native")
     assert result["refusal"] == "HTTP 400: no images here"
 
 
@@ -81,8 +120,8 @@ async def test_a_cache_that_fills_late_is_found_and_a_refused_long_prompt_is_tol
     late = (answer, say("OK"), say("OK"), say("OK", cached_tokens=90))
     assert (await tried(client, scripted_llm, *late)).json()["caching"] is True
     result = (await tried(client, scripted_llm, answer, fail(400, error="too long"))).json()
-    assert (result["calls_tools"], result["caching"], result["refusal"]) == (
-        True,
+    assert (result["tool_calls"], result["caching"], result["refusal"]) == (
+        "native",
         False,
         "HTTP 400: too long",
     )

@@ -65,7 +65,7 @@ async def test_a_call_carries_a_token_that_the_key_was_exchanged_for(
 
     result = await tried(client)
 
-    assert (result["calls_tools"], result["caching"]) == (True, True)
+    assert (result["tool_calls"], result["caching"]) == ("native", True)
     assert len(google.tokens) == 1
     for asked in scripted_llm.requests:
         assert asked.headers["authorization"] == f"Bearer {google.tokens[0]}"

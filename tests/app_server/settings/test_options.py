@@ -18,6 +18,7 @@ OPTIONS = {
     "max_input_tokens": 100_000,
     "timeout": 42.5,
     "supports_images": False,
+    "native_tool_calling": False,
     "cache_read_cost_per_token": 1e-7,
     "extra_body": {"verbosity": "low"},
 }
@@ -41,6 +42,9 @@ async def test_a_profile_says_what_holds_where_nothing_is_set(client: httpx.Asyn
     assert (facts["is_listed"], facts["context_window"], facts["sees_images"]) == (True, 272_000, True)
     assert (facts["input_cost_per_token"], facts["efforts"][0]) == (1.25e-6, "minimal")
     assert facts == (await client.get(FACTS, params={"model": "openai/gpt-5"})).json()
+    assert facts["calls_tools"]
+    small = (await client.get(FACTS, params={"model": "openai/gemma3:4b"})).json()
+    assert (small["is_listed"], small["calls_tools"]) == (False, False)
     unknown = (await client.get(FACTS, params={"model": "openai/of-this-test"})).json()
     assert (unknown["is_listed"], unknown["context_window"], unknown["efforts"]) == (False, 128_000, None)
     assert_problem(await client.get(FACTS, params={"model": "two words"}), 422, "validation_failed")

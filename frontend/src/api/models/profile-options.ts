@@ -4,7 +4,7 @@ export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'ma
 
 /**
  * How a model is asked. Null: as the catalogue of models says, or as its vendor does by default. Lengths are tokens;
- * `max_input_tokens` is the context window. `timeout`: seconds that the model's server may be silent. `extra_body`:
+ * `native_tool_calling`: false = agents read calls from the text of replies. `max_input_tokens` is the context window. `timeout`: seconds that the model's server may be silent. `extra_body`:
  * fields that the server adds to each call. `location`: where Vertex AI runs the model. `fallbacks`:
  * names of profiles that are asked while the model is unavailable.
  */
@@ -18,6 +18,7 @@ export type ProfileOptions = Pick<
   | 'top_p'
   | 'timeout'
   | 'supports_images'
+  | 'native_tool_calling'
   | 'cache_read_cost_per_token'
   | 'cache_write_cost_per_token'
   | 'location'

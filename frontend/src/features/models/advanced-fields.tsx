@@ -90,6 +90,24 @@ export function AdvancedFields({
             </Select>
           )}
         </Field>
+        <Field
+          className="col-span-2 sm:col-span-3"
+          label={t('models.tool_calls')}
+          hint={t('models.tool_calls_hint')}
+          error={errorOf('toolCalls', 'native_tool_calling')}
+        >
+          {(control) => (
+            <Select {...control} {...register('toolCalls')}>
+              <option value="">
+                {facts
+                  ? t(facts.calls_tools ? 'models.tool_calls_usual_native' : 'models.tool_calls_usual_text')
+                  : t('models.usual')}
+              </option>
+              <option value="native">{t('models.tool_calls_native')}</option>
+              <option value="text">{t('models.tool_calls_text')}</option>
+            </Select>
+          )}
+        </Field>
         {numbers.map(([name, wireName, label, usual]) => (
           <Field key={name} label={t(label)} error={errorOf(name, wireName)}>
             {(control) => (

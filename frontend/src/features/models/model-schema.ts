@@ -30,6 +30,7 @@ export const modelSchema = z.object({
   /** Seconds. */
   timeout: amount('models.number_invalid'),
   images: z.enum(['', 'yes', 'no']),
+  toolCalls: z.enum(['', 'native', 'text']),
   /** Names of profiles, with commas or spaces between them. */
   fallbacks: z.string().check(z.trim(), z.regex(/^[\w.,\s-]*$/, 'models.fallbacks_invalid')),
   /** Of a model at Vertex AI, such as `europe-west4`. */

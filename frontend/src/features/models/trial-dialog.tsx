@@ -37,7 +37,7 @@ function Result({ trial }: { trial: ProfileTrial }) {
   const dollars = useDollars()
   const findings = [
     ['trial.answers', trial.answers],
-    ['trial.tools', trial.calls_tools],
+    ['trial.tools', callsRun(trial)],
     ['trial.streams', trial.streams],
     ['trial.images', trial.images],
     ['trial.reasons', trial.reasons || null],
@@ -52,7 +52,7 @@ function Result({ trial }: { trial: ProfileTrial }) {
             {works === null && <CircleMinus aria-hidden className="size-4 text-faint" />}
             {works === true && <CircleCheck aria-hidden className="size-4 text-success" />}
             {works === false && <CircleX aria-hidden className="size-4 text-danger" />}
-            {t(label)}: {label === 'trial.caching' ? <Caching trial={trial} /> : t(wordFor(works))}
+            {t(label)}: <Finding label={label} works={works} trial={trial} />
           </li>
         ))}
       </ul>
@@ -67,6 +67,18 @@ function Result({ trial }: { trial: ProfileTrial }) {
       </p>
     </>
   )
+}
+
+function Finding({ label, works, trial }: { label: string; works: boolean | null; trial: ProfileTrial }) {
+  const { t } = useTranslation()
+  if (label === 'trial.caching') return <Caching trial={trial} />
+  if (label !== 'trial.tools') return t(wordFor(works))
+  return t(`trial.tool_calls.${trial.tool_calls === 'in_text' && !works ? 'only_in_text' : trial.tool_calls}`)
+}
+
+/** Whether agents with this profile can call tools. */
+function callsRun(trial: ProfileTrial) {
+  return trial.tool_calls === 'native' || (trial.tool_calls === 'in_text' && !trial.native_tool_calling)
 }
 
 function wordFor(works: boolean | null) {

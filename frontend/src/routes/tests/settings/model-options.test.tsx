@@ -30,6 +30,7 @@ test('how a model is asked is sent, and shows what holds while it is empty', asy
   expect(screen.getByRole('option', { name: 'medium' })).toBeDisabled()
   await user.selectOptions(screen.getByLabelText('Reasoning effort'), 'high')
   await user.selectOptions(screen.getByLabelText('Images'), 'no')
+  await user.selectOptions(screen.getByLabelText('Tool calls'), 'in text')
   await user.type(screen.getByLabelText('Context window, tokens'), '32768')
   await user.type(screen.getByLabelText('Timeout, seconds'), '90')
   await user.type(screen.getByLabelText('Extra body'), 'x')
@@ -50,6 +51,7 @@ test('how a model is asked is sent, and shows what holds while it is empty', asy
           temperature: 0.5,
           reasoning_effort: 'high',
           supports_images: false,
+          native_tool_calling: false,
           max_input_tokens: 32768,
           timeout: 90,
           extra_body: { seed: 7 },
@@ -63,7 +65,8 @@ test('how a model is asked is sent, and shows what holds while it is empty', asy
 test('a model is tested, and what works is shown with its cost', async () => {
   const trial = {
     answers: true,
-    calls_tools: false,
+    tool_calls: 'in_text',
+    native_tool_calling: true,
     streams: true,
     reasons: false,
     images: null,
@@ -76,7 +79,7 @@ test('a model is tested, and what works is shown with its cost', async () => {
     seconds: 1.5,
     refusal: null,
   }
-  const noCache = { ...trial, caching: null, caching_skipped: 'no_cache', cached_tokens: 0 }
+  const noCache = { ...trial, caching: null, caching_skipped: 'no_cache', cached_tokens: 0, native_tool_calling: false }
   const results = [trial, noCache]
   const { user } = renderApp({
     url: '/settings/models',
@@ -86,11 +89,12 @@ test('a model is tested, and what works is shown with its cost', async () => {
   await user.click(await screen.findByRole('menuitem', { name: 'Test' }))
   await user.click(await screen.findByRole('button', { name: 'Start the test' }))
   expect(await screen.findByText('Answers: works')).toBeVisible()
-  expect(screen.getByText('Tool calls: does not work')).toBeVisible()
+  expect(screen.getByText(/^Tool calls: in text. Agents can use them only if/)).toBeVisible()
   expect(screen.getByText('Images: not used')).toBeVisible()
   expect(screen.getByText('1,200 tokens in, 10 out, 1.5 s. Cost: $0.0123.')).toBeVisible()
   expect(screen.getByText('Prompt caching: works; 4,992 tokens came from the cache')).toBeVisible()
   await user.click(screen.getByRole('button', { name: 'Test again' }))
+  expect(await screen.findByText('Tool calls: in text')).toBeVisible()
   expect(await screen.findByText(/^Prompt caching: not tested, because the catalogue lists/)).toBeVisible()
 })
 

@@ -9,9 +9,8 @@ Source: OpenAI's description of the Harmony response format.
 import re
 from typing import Literal
 
-from agent_runtime.llm.messages import PieceKind
-
-Piece = tuple[PieceKind, str]
+ShownKind = Literal["text", "reasoning"]
+Piece = tuple[ShownKind, str]
 
 _BEGINNINGS = ("<|channel|>", "<|start|>assistant", "to=functions.")
 _TOKEN = re.compile(r"<\|(start|channel|message|end|call|return|constrain)\|>")
@@ -38,9 +37,9 @@ class HarmonyText:
         self._pending = ""
         self._is_harmony: bool | None = None
         self._header: str | None = ""
-        self._kind: PieceKind | Literal["hidden"] | None = None
+        self._kind: ShownKind | Literal["hidden"] | None = None
         self._is_first = True
-        self._written: set[PieceKind] = set()
+        self._written: set[ShownKind] = set()
         self._ready: list[Piece] = []
 
     def feed(self, piece: str) -> list[Piece]:
@@ -104,7 +103,7 @@ class HarmonyText:
         if text and self._kind is not None and self._kind != "hidden":
             self._write(self._kind, text)
 
-    def _write(self, kind: PieceKind, text: str) -> None:
+    def _write(self, kind: ShownKind, text: str) -> None:
         is_later = self._is_first and kind in self._written
         self._ready.append((kind, f"{_BETWEEN_MESSAGES}{text}" if is_later else text))
         self._written.add(kind)
@@ -159,7 +158,7 @@ def _begins(text: str, beginnings: tuple[str, ...]) -> bool | None:
     return None if any(one.startswith(text) for one in beginnings) else False
 
 
-def _kind_of(header: str) -> PieceKind | Literal["hidden"]:
+def _kind_of(header: str) -> ShownKind | Literal["hidden"]:
     """Returns what a message with this header is: text, reasoning, or a call or a result that the model has
     invented.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm.foreign import whole
+from agent_runtime.calls_in_text.whole_text import whole
 from agent_runtime.metering.counts import a_dict
 
 MAX_ARGUMENT_CHARS = 1024 * 1024

@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm.arguments import MAX_REPAIRED_CHARS, object_of
-from agent_runtime.llm.calls_in_text.calls import BROKEN, Types
-from agent_runtime.llm.calls_in_text.gemma import object_at
-from agent_runtime.llm.calls_in_text.values import TEXT, Kinds, converted
+from agent_runtime.calls_in_text.arguments import MAX_REPAIRED_CHARS, object_of
+from agent_runtime.calls_in_text.calls import BROKEN, Types
+from agent_runtime.calls_in_text.gemma import object_at
+from agent_runtime.calls_in_text.values import TEXT, Kinds, converted
 
 OPENINGS = (
     "<tool_call",

@@ -1,4 +1,4 @@
-"""Reads calls in the form that `prompted_tools` asks for. Pure.
+"""Reads calls in the form that `instructions` asks for. Pure.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Reading is lenient:
 closing tags may be missing. Markup within a value is part of the value, as far as one can tell.
@@ -11,8 +11,8 @@ from itertools import islice
 
 import orjson
 
-from agent_runtime.llm.calls_in_text.nested import OPENING, PARAMETER, hidden
-from agent_runtime.llm.calls_in_text.values import TEXT, Kinds, converted
+from agent_runtime.calls_in_text.nested import OPENING, PARAMETER, hidden
+from agent_runtime.calls_in_text.values import TEXT, Kinds, converted
 
 BROKEN = "(the reply was cut off)"
 """The arguments of a call that was cut off. They are no JSON, so the call is answered and not run."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.llm.arguments import repaired
+from agent_runtime.calls_in_text.arguments import repaired
 
 Kinds = frozenset[str]
 """The JSON types that a parameter may have, for example `{"integer", "null"}`."""

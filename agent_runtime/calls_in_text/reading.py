@@ -1,0 +1,31 @@
+"""Reads all calls in the text of a reply. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_runtime.calls_in_text import calls as prompted_calls
+from agent_runtime.calls_in_text import other_markups
+from agent_runtime.calls_in_text.values import kinds_of_parameters
+
+# A call that the model only thinks of is none.
+_THOUGHT = re.compile(r"\s*(?:<think>.*?</think>|\[THINK\].*?\[/THINK\])", re.DOTALL)
+
+
+def calls_in(
+    text: str, tools: Sequence[Mapping[str, Any]], *, was_cut: bool = False
+) -> list[tuple[int, str, str]]:
+    """Returns the calls, each as its position in the text, the name of the tool and the arguments as JSON.
+
+    They are in the form of `instructions` or in one that the model has learnt, whichever begins first.
+    `tools`: as in a chat completion. `was_cut`: the reply was cut off; the arguments of a call that this cut
+    are no JSON.
+    """
+    types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
+    thought = _THOUGHT.match(text)
+    begin = thought.end() if thought else 0
+    said = text[begin:]
+    own = list(prompted_calls.calls(said, types, was_cut=was_cut))
+    others = other_markups.calls(said, types, was_cut=was_cut)
+    found = others if others and (not own or others[0][0] < own[0][0]) else own
+    return [(begin + position, name, arguments) for position, name, arguments in found]
