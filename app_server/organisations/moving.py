@@ -14,9 +14,11 @@ from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.models import ConversationShare, ConversationTeamShare
 from app_server.core.errors import Conflict, Forbidden, NotFound
 from app_server.settings.models import LLMProfile, UserSettings
+from app_server.sign_in.invitation_mail.service import take_out
+from app_server.sign_in.service import end_links
 from app_server.teams.models import TeamMember
 from app_server.teams.repositories.models import ConversationTeam
-from app_server.users.models import Role, User
+from app_server.users.models import ApiKey, Role, User, WebSession
 from app_server.users.organisations import Organisation
 from app_server.users.provisioning import ProvisionedPerson
 
@@ -27,7 +29,9 @@ async def move_person(
     """Moves a person. Returns the person, and the ids of those whose live streams must look again.
 
     Ended are: memberships of teams, everything that is shared with the person or by the person, shared model
-    profiles, callbacks for everyone, and the management by SCIM. Public links to conversations stay.
+    profiles, callbacks for everyone, the management by SCIM, and ways in that administrators of the former
+    organisation may know: one-time links, invitations, browser sessions, and the keys of a service account.
+    Public links to conversations stay.
 
     Raises NotFound `person_not_found`, Forbidden `role_not_manageable` for the owner of the default
     organisation, Conflict `person_being_deleted`, `already_in_organisation`.
@@ -39,6 +43,7 @@ async def move_person(
     left = person.organisation_id
     told = await _end_sharing(session, person.id)
     await _end_what_administrators_give(session, person.id)
+    await _end_ways_in(session, person)
     person.organisation_id, person.role = to.id, Role(role)
     await session.flush()
     for organisation_id in (left, to.id):
@@ -96,7 +101,20 @@ async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) 
     own = select(Conversation.id).where(Conversation.user_id == person_id)
     callbacks = select(Callback.id).where(Callback.user_id == person_id)
     of_others = Delivery.callback_id.in_(callbacks) & Delivery.conversation_id.not_in(own)
-    await session.execute(delete(Delivery).where(of_others))
+    # What still waits for the receivers of the former organisation.
+    to_others = Delivery.callback_id.not_in(callbacks) & Delivery.conversation_id.in_(own)
+    await session.execute(delete(Delivery).where(or_(of_others, to_others)))
     everyones = update(Callback).where(Callback.user_id == person_id, Callback.is_for_everyone)
     await session.execute(everyones.values(is_for_everyone=False))
     await session.execute(delete(ProvisionedPerson).where(ProvisionedPerson.user_id == person_id))
+
+
+async def _end_ways_in(session: AsyncSession, person: User) -> None:
+    """Ends what lets administrators of the former organisation act as the person. They can make links for the
+    person, and the keys of service accounts.
+    """
+    await take_out(session, person)
+    await end_links(session, person.id)
+    await session.execute(delete(WebSession).where(WebSession.user_id == person.id))
+    if person.is_service:
+        await session.execute(delete(ApiKey).where(ApiKey.user_id == person.id))

@@ -53,7 +53,10 @@ class Groups:
         Raises UniquenessException, InvalidValueException, Conflict `too_many_teams`, `too_many_members`.
         """
         name = _checked(given)
-        query = select(Team).where(Team.name_key == name_key_of(name, DEFAULT_ORGANISATION_ID))
+        query = select(Team).where(
+            Team.name_key == name_key_of(name, DEFAULT_ORGANISATION_ID),
+            Team.organisation_id == DEFAULT_ORGANISATION_ID,
+        )
         team = await self.session.scalar(query)
         if team is not None and await self.session.get(ProvisionedTeam, team.id) is not None:
             raise _taken(name)

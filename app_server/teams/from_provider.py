@@ -22,7 +22,8 @@ async def set_teams(
     """
     organisation_id = person.organisation_id
     wanted = {name_key_of(name, organisation_id): name for name in names}
-    found = await session.scalars(select(Team).where(Team.name_key.in_(wanted)))
+    of_organisation = Team.organisation_id == organisation_id
+    found = await session.scalars(select(Team).where(Team.name_key.in_(wanted), of_organisation))
     teams = {team.name_key: team for team in found}
     for key in sorted(wanted.keys() - teams.keys()):
         teams[key] = await create_team(session, trail, wanted[key], organisation_id)

@@ -1,5 +1,6 @@
 """The tables of teams: named groups of people of one organisation."""
 
+import re
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -8,6 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app_server.core.database import Base, now
 from app_server.users.organisations import DEFAULT_ORGANISATION_ID
+
+_BEGINNING = re.compile(r"[0-9a-f]{32}:")
 
 
 class Team(Base):
@@ -30,8 +33,10 @@ def name_key_of(name: str, organisation_id: UUID) -> str:
     capitals do not matter. In organisations other than the default one it begins with the organisation's id,
     so that two organisations may have teams of the same name.
     """
-    is_default = organisation_id == DEFAULT_ORGANISATION_ID
-    return name.casefold() if is_default else f"{organisation_id.hex}:{name.casefold()}"
+    key = name.casefold()
+    # A name of the default organisation that looks like the key of another one gets the beginning, too.
+    has_beginning = organisation_id != DEFAULT_ORGANISATION_ID or _BEGINNING.match(key)
+    return f"{organisation_id.hex}:{key}" if has_beginning else key
 
 
 class TeamMember(Base):

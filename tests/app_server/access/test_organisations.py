@@ -193,6 +193,10 @@ async def test_a_webhook_for_everyone_gets_the_events_of_the_own_organisation(tw
         await report(two.app, conversation_id, 1, "execution_status", "finished")
     deliveries = (await two.olga.get(f"/api/v1/callbacks/{made['id']}/deliveries")).json()["items"]
     assert [one["conversation_id"] for one in deliveries] == [theirs.hex]
+    path = f"{ORGANISATIONS}/{UUID(int=0)}/people/{id_of(two.max)}"
+    (await two.client.put(path, json={})).raise_for_status()
+    left = await two.olga.get(f"/api/v1/callbacks/{made['id']}/deliveries")
+    assert left.json()["items"] == []
 
 
 @on_sqlite
@@ -361,6 +365,38 @@ async def test_an_organisation_begins_with_the_invitation_of_its_owner(
     assert (await client.delete(path)).status_code == 204
     assert_problem(await client.delete(path), 404, "organisation_not_found")
     assert await names(client, ORGANISATIONS) == ["Default"]
+
+
+@on_sqlite
+async def test_who_administered_the_former_organisation_has_no_way_in(
+    two: Two, anonymous: httpx.AsyncClient
+) -> None:
+    link = (await two.olga.post(f"/api/v1/people/{id_of(two.max)}/sign-in-link")).json()["url"]
+    signed_in = (await two.olga.post(f"/api/v1/people/{id_of(two.max)}/sign-in-link")).json()["url"]
+    reply = await anonymous.post("/api/v1/sign-in/link", json={"token": signed_in.partition("#token=")[2]})
+    proof = {"X-Slipway-Proof": reply.json()["page_proof"]}
+    bot = {"name": "Bot", "role": "member"}
+    bot_id = (await two.olga.post("/api/v1/people/service-accounts", json=bot)).json()["id"]
+    keys = f"/api/v1/people/service-accounts/{bot_id}/keys"
+    key = {"Authorization": f"Bearer {(await two.olga.post(keys, json={'name': 'x'})).json()['key']}"}
+    for person_id in (id_of(two.max), bot_id):
+        path = f"{ORGANISATIONS}/{UUID(int=0)}/people/{person_id}"
+        (await two.client.put(path, json={})).raise_for_status()
+    late = await anonymous.post("/api/v1/sign-in/link", json={"token": link.partition("#token=")[2]})
+    assert late.status_code in {401, 403}, late.text
+    for headers in (proof, key):
+        assert (await anonymous.get("/api/v1/users/me", headers=headers)).status_code == 401
+    assert (await two.max.get("/api/v1/users/me")).json()["organisation"] == "Default"
+
+
+@on_sqlite
+async def test_no_name_of_a_team_is_that_of_another_organisation(two: Two) -> None:
+    core = await team(two.olga, "Core")
+    similar = f"{two.acme_id.hex}:Core"
+    assert await team(two.client, similar) != core
+    await team(two.client, "Other")
+    assert_problem(await two.client.post("/api/v1/teams", json={"name": similar}), 409, "team_name_taken")
+    assert await names(two.olga, "/api/v1/teams") == ["Core"]
 
 
 @on_sqlite

@@ -123,6 +123,7 @@ async def asked(client: httpx.AsyncClient, method: str, path: str) -> httpx.Resp
 AT_GIT_HOSTS = frozenset(
     (
         "/api/v1/users/git-info",
+        "/api/v1/settings/commit-signing/hosts/address",
         "/api/v1/git/installations/search",
         "/api/v1/git/repositories/search",
         "/api/v1/git/branches/search",
