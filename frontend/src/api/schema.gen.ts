@@ -510,7 +510,10 @@ export interface paths {
         get?: never;
         /**
          * Set Default Spending Limit
-         * @description Sets the default limit. It applies at once, to all users who have no individual limit here.
+         * @description Sets the default limit of the installation. It applies at once, to all users of all organisations who
+         *     have no individual limit here.
+         *
+         *     403 `permission_missing` for administrators of other organisations than the default one.
          */
         put: operations["set_default_spending_limit_api_v1_administration_spending_limits_default_put"];
         post?: never;
@@ -1964,7 +1967,9 @@ export interface paths {
          * Search Audit Log
          * @description Returns a page of audit log entries, newest first.
          *
-         *     `since` is inclusive, `until` is exclusive; a time without a zone is UTC. 400 `bad_page_id`.
+         *     `since` is inclusive, `until` is exclusive; a time without a zone is UTC. Administrators of the default
+         *     organisation get the entries of all organisations, others those of their own. 400 `bad_page_id`, 404
+         *     `organisation_not_found`.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
         put?: never;
@@ -2245,7 +2250,8 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description Returns one entry for each id; null for an unknown id.
+         * @description Returns one entry for each id; null for an unknown id. 413 `events_too_large` for complete events that
+         *     are too large together.
          */
         get: operations["get_events_api_v1_conversation__conversation_id__events_get"];
         put?: never;
@@ -2748,6 +2754,109 @@ export interface paths {
         head?: never;
         /** Update Memory Note */
         patch: operations["update_memory_note_api_v1_memory__note_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/organisations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Organisations
+         * @description Returns all organisations, the default one first, the others sorted by name.
+         */
+        get: operations["list_organisations_api_v1_organisations_get"];
+        put?: never;
+        /**
+         * Create Organisation
+         * @description Creates an organisation without people. Capitals in names do not matter.
+         *
+         *     403 `owner_of_installation_only`, as for all routes here that change something; 409
+         *     `organisation_name_taken`, `too_many_organisations` (200).
+         */
+        post: operations["create_organisation_api_v1_organisations_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organisations/{organisation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Organisation
+         * @description Deletes an organisation without people, with its teams and settings. 404 `organisation_not_found`, 409
+         *     `organisation_has_people`, `organisation_is_default`.
+         */
+        delete: operations["delete_organisation_api_v1_organisations__organisation_id__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename Organisation
+         * @description Changes the name of an organisation. 404 `organisation_not_found`, 409 `organisation_name_taken`.
+         */
+        patch: operations["rename_organisation_api_v1_organisations__organisation_id__patch"];
+        trace?: never;
+    };
+    "/api/v1/organisations/{organisation_id}/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List People Of Organisation
+         * @description Returns the people of an organisation, sorted by name. 404 `organisation_not_found`.
+         */
+        get: operations["list_people_of_organisation_api_v1_organisations__organisation_id__people_get"];
+        put?: never;
+        /**
+         * Invite Into Organisation
+         * @description Creates an account in an organisation, and the link by which its person signs in. The first owner of an
+         *     organisation is invited here.
+         *
+         *     404 `organisation_not_found`, 409 `organisation_has_owner`, `no_mail_server`.
+         */
+        post: operations["invite_into_organisation_api_v1_organisations__organisation_id__people_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/organisations/{organisation_id}/people/{person_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Move Person To Organisation
+         * @description Moves a person to an organisation. What the person owns goes along. Memberships of teams and sharing
+         *     end, and live streams end within two seconds.
+         *
+         *     403 `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
+         *     `already_in_organisation`.
+         */
+        put: operations["move_person_to_organisation_api_v1_organisations__organisation_id__people__person_id__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/password": {
@@ -4338,8 +4447,8 @@ export interface paths {
         get?: never;
         /**
          * Share Profile
-         * @description Lets all users use one of the administrator's own profiles. Its key stays on the server; each user's
-         *     calls count for that user.
+         * @description Lets all users of the organisation use one of the administrator's own profiles. Its key stays on the
+         *     server; each user's calls count for that user.
          *
          *     Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
          */
@@ -4917,7 +5026,7 @@ export interface paths {
         };
         /**
          * List Teams
-         * @description Returns the user's teams, sorted by name. Administrators get all teams.
+         * @description Returns the user's teams, sorted by name. Administrators get all teams of the organisation.
          */
         get: operations["list_teams_api_v1_teams_get"];
         put?: never;
@@ -5971,13 +6080,15 @@ export interface components {
          *     contain them.
          * @enum {string}
          */
-        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "invitation.sent_again" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "team_maintainer.added" | "team_maintainer.removed" | "team.repositories_changed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
+        AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "invitation.sent_again" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "member.moved" | "organisation.created" | "organisation.renamed" | "organisation.deleted" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "team_maintainer.added" | "team_maintainer.removed" | "team.repositories_changed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
          * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
          *
          *     `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
-         *     unknown or is the server. `credential_id`: the id of the API key, the browser session or the sandbox.
+         *     unknown or is the server. `organisation_id`: the organisation whose administrators may read the entry;
+         *     null for entries of the server and for old ones.
+         *     `credential_id`: the id of the API key, the browser session or the sandbox.
          *     `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
          *     entry, 64 hex digits.
          */
@@ -6002,6 +6113,8 @@ export interface components {
             /** Id */
             id: number;
             means: components["schemas"]["ActorMeans"];
+            /** Organisation Id */
+            organisation_id: string | null;
             outcome: components["schemas"]["AuditOutcome"];
             /** Previous Hash */
             previous_hash: string;
@@ -6039,7 +6152,7 @@ export interface components {
          * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
          * @enum {string}
          */
-        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation";
+        AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
         /**
          * BashOutput
          * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
@@ -6748,7 +6861,9 @@ export interface components {
         };
         /**
          * CloneMode
-         * @description `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
+         * @description How much of a repository's history a start fetches.
+         *
+         *     `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
          *     `blobless`: all commits, but the contents of files only where they are needed.
          * @enum {string}
          */
@@ -7197,17 +7312,21 @@ export interface components {
         };
         /**
          * CurrentUserInfo
-         * @description The current user with all settings of this user.
+         * @description The current user with all settings of this user. `organisation`: the name of the user's
+         *     organisation.
          */
         CurrentUserInfo: {
             /** Active Agent Profile Id */
             active_agent_profile_id?: null;
             /** Active Agent Profile Revision */
             active_agent_profile_revision?: null;
+            /** Administers Installation */
+            administers_installation: boolean;
             /** Agent Settings */
             agent_settings: {
                 [key: string]: unknown;
             };
+            clone: components["schemas"]["CloneMode"];
             commit_trailer: components["schemas"]["CommitTrailer"];
             /** Commit Trailers */
             commit_trailers: {
@@ -7255,6 +7374,8 @@ export interface components {
             max_budget_per_task: number | null;
             /** Name */
             name: string;
+            /** Organisation */
+            organisation: string;
             /** Registered Marketplaces */
             registered_marketplaces: components["schemas"]["MarketplaceRegistration"][];
             /** Remote Runtime Resource Factor */
@@ -7276,6 +7397,8 @@ export interface components {
             secrets_store: {
                 [key: string]: unknown;
             };
+            /** Submodules */
+            submodules: boolean;
             /**
              * User Consents To Analytics
              * @default false
@@ -8172,6 +8295,19 @@ export interface components {
             state: "waiting" | "sent" | "failed";
         };
         /**
+         * InviteIntoOrganisation
+         * @description A person to invite. An organisation has one owner. `email`: the address to which the server sends the
+         *     link.
+         */
+        InviteIntoOrganisation: {
+            /** Email */
+            email?: string | null;
+            /** Name */
+            name: string;
+            /** @default member */
+            role: components["schemas"]["Role"];
+        };
+        /**
          * InvitePerson
          * @description A person to invite. `email`: the address to which the server sends the link.
          */
@@ -8507,7 +8643,7 @@ export interface components {
         };
         /**
          * Level
-         * @description Whom a value applies to: all users of this installation, the members of a team, or one person.
+         * @description Whom a value applies to: all users of an organisation, the members of a team, or one person.
          * @enum {string}
          */
         Level: "organisation" | "team" | "user";
@@ -8974,6 +9110,18 @@ export interface components {
             expires_at: string | null;
         };
         /**
+         * MovePerson
+         * @description `role`: what the person may do in the new organisation.
+         */
+        MovePerson: {
+            /**
+             * Role
+             * @default member
+             * @enum {string}
+             */
+            role: "admin" | "member" | "viewer";
+        };
+        /**
          * NameWebSession
          * @description `name`: null removes the name.
          */
@@ -9234,6 +9382,22 @@ export interface components {
             text?: string | null;
         };
         /**
+         * OrganisationInfo
+         * @description An organisation. `is_default`: it runs the installation. `person_count`: service accounts included.
+         */
+        OrganisationInfo: {
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Is Default */
+            is_default: boolean;
+            /** Name */
+            name: string;
+            /** Person Count */
+            person_count: number;
+        };
+        /**
          * OwnerKind
          * @enum {string}
          */
@@ -9369,7 +9533,7 @@ export interface components {
          * @description A permission. Each route of the public API requires one of these, see access/route_access.py.
          * @enum {string}
          */
-        Permission: "read" | "work" | "settings" | "keys" | "administer" | "audit";
+        Permission: "read" | "work" | "settings" | "keys" | "administer" | "installation" | "audit";
         /**
          * Person
          * @description A person with an account.
@@ -10793,6 +10957,11 @@ export interface components {
              */
             value: string;
         };
+        /** SaveOrganisation */
+        SaveOrganisation: {
+            /** Name */
+            name: string;
+        };
         /**
          * SaveProfile
          * @description A request to save a profile. If `llm` is left out, the active profile is copied.
@@ -10893,6 +11062,7 @@ export interface components {
              *     }
              */
             agent_settings_diff: components["schemas"]["AgentSettingsDiff"];
+            clone?: components["schemas"]["CloneMode"] | null;
             commit_trailer?: components["schemas"]["CommitTrailer"] | null;
             /** Commit Trailers */
             commit_trailers?: {
@@ -10919,6 +11089,8 @@ export interface components {
             /** Registered Marketplaces */
             registered_marketplaces?: components["schemas"]["MarketplaceRegistration"][] | null;
             sandbox_grouping_strategy?: components["schemas"]["GroupingStrategy"] | null;
+            /** Submodules */
+            submodules?: boolean | null;
         };
         /** SaveTeam */
         SaveTeam: {
@@ -11163,7 +11335,7 @@ export interface components {
          * @description The settings that can be set at several levels. The last eight are quotas: see quotas.py.
          * @enum {string}
          */
-        SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "max_budget_per_task" | "llm_profile" | "monthly_budget" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour" | "events_per_conversation" | "storage_gib" | "organisation_storage_gib";
+        SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "clone" | "submodules" | "max_budget_per_task" | "llm_profile" | "monthly_budget" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour" | "events_per_conversation" | "storage_gib" | "organisation_storage_gib";
         /** SettingsChoice */
         SettingsChoice: {
             /** Label */
@@ -11228,6 +11400,7 @@ export interface components {
             agent_settings: {
                 [key: string]: unknown;
             };
+            clone: components["schemas"]["CloneMode"];
             commit_trailer: components["schemas"]["CommitTrailer"];
             /** Commit Trailers */
             commit_trailers: {
@@ -11303,6 +11476,8 @@ export interface components {
             secrets_store: {
                 [key: string]: unknown;
             };
+            /** Submodules */
+            submodules: boolean;
             /**
              * User Consents To Analytics
              * @default false
@@ -11476,6 +11651,8 @@ export interface components {
          *     page offers to set one.
          */
         SignedInByLink: {
+            /** Administers Installation */
+            administers_installation: boolean;
             /** Id */
             id: string;
             /** May Choose Password */
@@ -11492,6 +11669,8 @@ export interface components {
          *     cookie authorises. Pages store it where only pages of the same origin can read it.
          */
         SignedInUser: {
+            /** Administers Installation */
+            administers_installation: boolean;
             /** Id */
             id: string;
             /** Name */
@@ -11829,8 +12008,7 @@ export interface components {
              * @default true
              */
             ask_when_stuck: boolean;
-            /** @default full */
-            clone: components["schemas"]["CloneMode"];
+            clone?: components["schemas"]["CloneMode"] | null;
             confirmation_mode?: components["schemas"]["ConfirmationMode"] | null;
             /**
              * Consent
@@ -11880,11 +12058,8 @@ export interface components {
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
-            /**
-             * Submodules
-             * @default true
-             */
-            submodules: boolean;
+            /** Submodules */
+            submodules?: boolean | null;
             suggested_task?: components["schemas"]["SuggestedTask"] | null;
             /** System Message Suffix */
             system_message_suffix?: string | null;
@@ -11915,8 +12090,7 @@ export interface components {
              * @default true
              */
             ask_when_stuck: boolean;
-            /** @default full */
-            clone: components["schemas"]["CloneMode"];
+            clone?: components["schemas"]["CloneMode"] | null;
             confirmation_mode?: components["schemas"]["ConfirmationMode"] | null;
             /**
              * Consent
@@ -11966,11 +12140,8 @@ export interface components {
             selected_repository?: string | null;
             /** Snapshot Id */
             snapshot_id?: string | null;
-            /**
-             * Submodules
-             * @default true
-             */
-            submodules: boolean;
+            /** Submodules */
+            submodules?: boolean | null;
             suggested_task?: components["schemas"]["SuggestedTask"] | null;
             /** System Message Suffix */
             system_message_suffix?: string | null;
@@ -16346,6 +16517,7 @@ export interface operations {
                 target_kind?: components["schemas"]["AuditTarget"] | null;
                 target_id?: string | null;
                 outcome?: components["schemas"]["AuditOutcome"] | null;
+                organisation_id?: string | null;
             };
             header?: never;
             path?: never;
@@ -16384,6 +16556,7 @@ export interface operations {
                 target_kind?: components["schemas"]["AuditTarget"] | null;
                 target_id?: string | null;
                 outcome?: components["schemas"]["AuditOutcome"] | null;
+                organisation_id?: string | null;
             };
             header?: never;
             path?: never;
@@ -17800,6 +17973,234 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemoryNoteInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_organisations_api_v1_organisations_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganisationInfo"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_organisation_api_v1_organisations_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveOrganisation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganisationInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_organisation_api_v1_organisations__organisation_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rename_organisation_api_v1_organisations__organisation_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveOrganisation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganisationInfo"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_people_of_organisation_api_v1_organisations__organisation_id__people_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"][];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invite_into_organisation_api_v1_organisations__organisation_id__people_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InviteIntoOrganisation"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    move_person_to_organisation_api_v1_organisations__organisation_id__people__person_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: string;
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MovePerson"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
                 };
             };
             /** @description A problem (RFC 9457) */
