@@ -7,7 +7,7 @@ import type { User } from '@/api/types'
 /** `may_choose_password`: an invited person who has no password yet. */
 export type SignedInByLink = components['schemas']['SignedInByLink']
 
-export const userKeys = { me: ['users', 'me'] as const }
+export const userKeys = { me: ['users', 'me'] as const, signOut: ['sign-out'] as const }
 
 /** Who is signed in. Fails with status 401 when no user is. */
 export function currentUserQuery() {
@@ -59,6 +59,7 @@ type SignOutGoesOn = components['schemas']['SignOutGoesOn']
 export function useSignOut() {
   const queryClient = useQueryClient()
   return useMutation({
+    mutationKey: userKeys.signOut,
     mutationFn: () => request<SignOutGoesOn | undefined>('/api/v1/sign-in/session', { method: 'DELETE' }),
     onSuccess: () => {
       forgetPageProof()

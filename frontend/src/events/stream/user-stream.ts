@@ -5,6 +5,7 @@ import { listConversation, unlistConversation } from '@/api/conversations/conver
 import { markNeedsYou, setNeedsYou } from '@/api/conversations/needs-you'
 import { setStartTask } from '@/api/conversations/start-tasks'
 import { setSpendingLimit } from '@/api/models/spending'
+import { userKeys } from '@/api/people/users'
 import type { AppConversation, StartTask } from '@/api/types'
 import type { Schemas } from '@/api/schema'
 import type { ErrorFrame } from '@/events/wire/types'
@@ -75,9 +76,18 @@ export function openUserStream({ queryClient, onNeedsYou, environment }: UserStr
       }
       return true
     },
-    onConnection: () => undefined,
+    onConnection: ({ state }) => state === 'signed_out' && leaveIfSignedOut(queryClient),
     environment,
   })
+}
+
+/**
+ * Asks again who is signed in: the refusal leads to the sign-in page. A sign-out of this page goes there itself, after
+ * the reply of the server, which may have another address for it.
+ */
+function leaveIfSignedOut(queryClient: QueryClient): void {
+  if (queryClient.isMutating({ mutationKey: userKeys.signOut }) > 0) return
+  void queryClient.invalidateQueries({ queryKey: userKeys.me })
 }
 
 /**

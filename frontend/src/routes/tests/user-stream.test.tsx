@@ -3,7 +3,9 @@ import { http, HttpResponse } from 'msw'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { AppConversation } from '@/api/types'
 import { fakeConversation } from '@/test/factories'
+import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
+import { server } from '@/test/server'
 import { userStreamServer } from '@/test/user-stream-server'
 
 const list = () => within(screen.getByRole('region', { name: 'Conversations' }))
@@ -60,6 +62,16 @@ test('after a lost connection the list is loaded again', async () => {
   const before = asked.count
   stream.drop(1013)
   await waitFor(() => expect(asked.count).toBeGreaterThan(before))
+})
+
+test('a sign-out in another tab leads to the sign-in page', async () => {
+  const { stream } = await opened([fakeConversation({ title: 'Private' })])
+  server.use(
+    http.get('*/api/v1/users/me', () => problem(401, { code: 'not_authenticated', detail: 'Sign in.' })),
+  )
+  stream.drop(4001)
+  expect(await screen.findByRole('heading', { name: 'Sign in' })).toBeVisible()
+  expect(screen.queryByText('Private')).toBeNull()
 })
 
 test('what waits for the user is in the sidebar and the title, also where the list does not reach', async () => {
