@@ -1,5 +1,6 @@
 /** Rewinds and going back, as the log reports them. Pure. */
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
+import { proofOf } from './proof'
 
 export interface Rewind {
   checkpoint: number
@@ -37,10 +38,16 @@ export interface Placed {
 
 /**
  * Returns the part of a history that remains after going back to `leaf`: the events that led to it, and all updates.
+ * The proof of removed work is removed, too.
  */
 export function branch(history: readonly Placed[], leaf: string | null): Placed[] {
   const parents = new Map(history.map(({ event }) => [event.id, event.parent_id ?? null]))
   const kept = new Set<string>()
   for (let id = leaf; id !== null && !kept.has(id); id = parents.get(id) ?? null) kept.add(id)
-  return history.filter(({ event }) => event.kind === 'ConversationStateUpdateEvent' || kept.has(event.id))
+  let isOnBranch = true
+  return history.filter(({ event }) => {
+    if (event.kind === 'ConversationStateUpdateEvent') return isOnBranch || proofOf(event) === null
+    isOnBranch = kept.has(event.id)
+    return isOnBranch
+  })
 }

@@ -42,6 +42,7 @@ export function RestoreDialog({ conversationId, wanted, renderPatch, onClose }: 
         <RestoreForm
           conversationId={conversationId}
           checkpoint={checkpoint}
+          returnsMessage={wanted.onChatRestored !== undefined}
           renderPatch={renderPatch}
           onRestored={(hasChat) => {
             if (hasChat) wanted.onChatRestored?.()

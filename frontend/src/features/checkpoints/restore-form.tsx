@@ -19,11 +19,19 @@ const CHOICES = ['both', 'files', 'chat'] as const
 export interface RestoreFormProps {
   conversationId: string
   checkpoint: Checkpoint
+  /** Whether the message returns to the input box if the chat goes back. */
+  returnsMessage: boolean
   renderPatch: (patch: string) => ReactNode
   onRestored: (hasChat: boolean) => void
 }
 
-export function RestoreForm({ conversationId, checkpoint, renderPatch, onRestored }: RestoreFormProps) {
+export function RestoreForm({
+  conversationId,
+  checkpoint,
+  returnsMessage,
+  renderPatch,
+  onRestored,
+}: RestoreFormProps) {
   const { t } = useTranslation()
   const [choice, setChoice] = useState<(typeof CHOICES)[number]>('both')
   const [keepsEdits, setKeepsEdits] = useState(false)
@@ -62,7 +70,9 @@ export function RestoreForm({ conversationId, checkpoint, renderPatch, onRestore
         </p>
       )}
       <p className="text-sm text-muted">
-        {wanted.chat && t('checkpoints.chat_note')} {t('checkpoints.undo_note')}
+        {wanted.chat &&
+          t(checkpoint.kind === 'rewind' ? 'checkpoints.chat_note_undo' : 'checkpoints.chat_note')}{' '}
+        {wanted.chat && returnsMessage && t('checkpoints.message_note')} {t('checkpoints.undo_note')}
       </p>
       {isRunning && <Notice tone="warning" title={t('checkpoints.running')} />}
       {rewind.isError && <ErrorState error={rewind.error} title={t('checkpoints.failed')} />}

@@ -43,6 +43,8 @@ const EVENTS = [
 ]
 const update = (id: string, key: string, value: unknown) =>
   ({ ...statusChange(id, 'idle'), key, value }) as ConversationEvent
+const proof = (id: string, status: 'verified' | 'unverified') =>
+  update(id, 'agent_state', { proof: { status, changed: [], commands: [] } })
 const GONE_BACK = { rewind: { checkpoint: 1, undo: 4, files: null, chat: true, kept: [] } }
 
 function open(
@@ -77,6 +79,11 @@ describe('going back from a message', () => {
     expect(await dialog.findByText('1 file has changed since. These changes will be undone:')).toBeVisible()
     expect(await dialog.findByText('a.txt')).toBeVisible()
     expect(dialog.getByText('big.iso')).toBeVisible()
+    expect(
+      dialog.getByText(
+        'The chat goes back as well: later messages are removed from it. Your message returns to the input box. The current state is saved, so you can undo this.',
+      ),
+    ).toBeVisible()
     await user.click(confirm())
     await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
     expect(rewinds).toEqual([{ checkpoint: '3', files: true, chat: true, on_edits: 'refuse' }])
@@ -128,7 +135,10 @@ describe('a conversation that went back', () => {
   it('shows only what led there, and undoes it', async () => {
     const { user, rewinds } = open({
       events: [
-        ...EVENTS,
+        ...EVENTS.slice(0, 2),
+        proof('p1', 'verified'),
+        ...EVENTS.slice(2),
+        proof('p2', 'unverified'),
         update('u1', 'leaf_event_id', 'm2'),
         update('u2', 'agent_state', {
           rewind: { checkpoint: 3, undo: 4, files: 2, chat: true, kept: ['b.txt'] },
@@ -144,8 +154,12 @@ describe('a conversation that went back', () => {
     expect(log.getByText('b.txt')).toBeVisible()
     expect(log.getByText('One.')).toBeVisible()
     expect(log.queryByText('Two.')).toBeNull()
+    expect(log.getByText('Verified')).toBeVisible()
+    expect(log.queryByText('Unverified')).toBeNull()
     await user.click(log.getByRole('button', { name: 'Undo' }))
     await screen.findByText('a.txt')
+    expect(screen.getByText(/the removed messages return/)).toBeVisible()
+    expect(screen.queryByText(/Your message returns/)).toBeNull()
     await user.click(confirm())
     await waitFor(() => expect(rewinds).toMatchObject([{ checkpoint: '4' }]))
   })
