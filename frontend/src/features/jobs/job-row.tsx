@@ -24,7 +24,7 @@ export function JobRow({ job }: { job: Job }) {
           {!job.has_handler && <Badge tone="warning">{t('jobs.no_handler')}</Badge>}
           {job.trouble && <Badge tone="danger">{t(`jobs.trouble_${job.trouble}`)}</Badge>}
         </p>
-        <p className="text-xs text-muted">{factsOf(job, t)}</p>
+        <p className="text-xs wrap-anywhere text-muted">{factsOf(job, t)}</p>
         {job.error && <p className="mt-1 text-xs wrap-anywhere text-danger">{job.error}</p>}
       </div>
       <div className="flex gap-2">
