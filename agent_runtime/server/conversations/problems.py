@@ -1,12 +1,28 @@
 """The problems that the registry raises if a conversation cannot be found, created or opened."""
 
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
-from agent_runtime.server.errors import ServerProblem
+from pydantic import ValidationError
+
+from agent_runtime.conversation.event_log.log import LogInUseError
+from agent_runtime.conversation.event_log.spec_seal import SpecChangedError
+from agent_runtime.security.kinds import UnsupportedKindError
+from agent_runtime.server.errors import ServerProblem, invalid, is_disk_full
+from agent_runtime.tools.registry import ToolNotFoundError
+
+logger = logging.getLogger(__name__)
 
 
 def not_found(conversation_id: UUID) -> ServerProblem:
     return ServerProblem(404, "conversation_not_found", f"There is no conversation {conversation_id}.")
+
+
+def exists(conversation_id: UUID) -> ServerProblem:
+    return ServerProblem(409, "conversation_exists", f"There is a conversation {conversation_id} already.")
 
 
 def being_deleted(conversation_id: UUID) -> ServerProblem:
@@ -30,3 +46,43 @@ def spec_changed(conversation_id: UUID) -> ServerProblem:
 
 def damaged() -> ServerProblem:
     return ServerProblem(500, "conversation_damaged", "The conversation's log on disk cannot be read.")
+
+
+@contextmanager
+def of_creation() -> Iterator[None]:
+    """Turns the errors of `create_conversation` into problems. A full disk is no problem of the request."""
+    try:
+        yield
+    except ValidationError as error:
+        raise invalid(error, "agent") from error
+    except ToolNotFoundError as error:
+        raise ServerProblem(422, "tool_not_found", str(error)) from error
+    except UnsupportedKindError as error:
+        raise ServerProblem(422, "unsupported_safeguard", str(error)) from error
+    except OSError as error:
+        if is_disk_full(error):
+            raise
+        raise ServerProblem(
+            422, "workspace_unusable", f"The working directory cannot be made: {error.strerror}."
+        ) from error
+    except ValueError as error:
+        # For example a null byte in a path, or a lone surrogate in a text. Neither can be stored.
+        raise ServerProblem(
+            422, "validation_failed", "The request holds text that cannot be stored."
+        ) from error
+
+
+@contextmanager
+def of_opening(conversation_id: UUID) -> Iterator[None]:
+    """Turns the errors of `open_conversation` into problems, except that there is no such conversation."""
+    try:
+        yield
+    except LogInUseError as error:
+        raise ServerProblem(
+            409, "conversation_in_use", "Another agent server works on this conversation."
+        ) from error
+    except SpecChangedError as error:
+        raise spec_changed(conversation_id) from error
+    except (sqlite3.DatabaseError, ValidationError, UnsupportedKindError) as error:
+        logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
+        raise damaged() from error

@@ -23,13 +23,12 @@ from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.conversation.event_log.list_entry import Entry
 from agent_runtime.conversation.event_log.log import (
     LOG_NAME,
-    LogInUseError,
     LogMissingError,
     LogReader,
     reading,
 )
 from agent_runtime.conversation.event_log.reconciliation import append_missing
-from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecChangedError, SpecSeal
+from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.naming import SavedLLM
 from agent_runtime.conversation.run.recovery import settle
@@ -40,15 +39,13 @@ from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.registry import Secrets
 from agent_runtime.secrets.sources import CredentialFor
-from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.config import Config
 from agent_runtime.server.conversations import problems
 from agent_runtime.server.conversations.catalog import Catalog
 from agent_runtime.server.conversations.idle import IdleWatch
-from agent_runtime.server.errors import ServerProblem, invalid, is_disk_full
+from agent_runtime.server.errors import invalid
 from agent_runtime.server.outgoing.report import Reporter
 from agent_runtime.tools.delegation import ALONE, Delegation
-from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import CatchUpRequest, ForkRequest, StartConversationRequest
 from agent_runtime.workspace import private_tree
 from agent_runtime.workspace.users import server_files
@@ -130,7 +127,7 @@ class Registry:
             existing.secrets.update(request.secrets)
             existing.keep_secrets()
             return existing, False
-        try:
+        with problems.of_creation():
             conversation = create_conversation(
                 self._directory(conversation_id),
                 request,
@@ -143,23 +140,6 @@ class Registry:
                 seal=self._seal,
                 git=git,
             )
-        except ValidationError as error:
-            raise invalid(error, "agent") from error
-        except ToolNotFoundError as error:
-            raise ServerProblem(422, "tool_not_found", str(error)) from error
-        except UnsupportedKindError as error:
-            raise ServerProblem(422, "unsupported_safeguard", str(error)) from error
-        except OSError as error:
-            if is_disk_full(error):
-                raise
-            raise ServerProblem(
-                422, "workspace_unusable", f"The working directory cannot be made: {error.strerror}."
-            ) from error
-        except ValueError as error:
-            # For example a null byte in a path, or a lone surrogate in a text. Neither can be stored.
-            raise ServerProblem(
-                422, "validation_failed", "The request holds text that cannot be stored."
-            ) from error
         self._add(conversation)
         return conversation, True
 
@@ -171,9 +151,7 @@ class Registry:
             delegation = self.delegation_of(wanted.id)
             copy = await fork(source, self._directory(wanted.id), wanted, delegation)
         except FileExistsError as error:
-            raise ServerProblem(
-                409, "conversation_exists", f"There is a conversation {wanted.id} already."
-            ) from error
+            raise problems.exists(wanted.id) from error
         self._add(copy)
         return copy
 
@@ -188,9 +166,7 @@ class Registry:
                 draft.rename(directory)
         except OSError as error:  # a directory that is not empty stays
             private_tree.remove(draft)
-            raise ServerProblem(
-                409, "conversation_exists", f"There is a conversation {wishes.conversation_id} already."
-            ) from error
+            raise problems.exists(wishes.conversation_id) from error
         if wishes.agent is not None:
             self._agents[wishes.conversation_id] = Agent.model_validate(wishes.agent)
         conversation = self.get(wishes.conversation_id)
@@ -298,27 +274,19 @@ class Registry:
         if live is not None or conversation_id in self._leaving:
             return live
         try:
-            conversation = open_conversation(
-                self._directory(conversation_id),
-                self._client,
-                agent=self._agents.get(conversation_id),
-                slots=self.slots,
-                secrets=self._secrets.get(conversation_id) or Secrets(self._credential_for),
-                delegation=self.delegation_of(conversation_id),
-                sealing=self._sealing,
-                seal=self._seal,
-            )
+            with problems.of_opening(conversation_id):
+                conversation = open_conversation(
+                    self._directory(conversation_id),
+                    self._client,
+                    agent=self._agents.get(conversation_id),
+                    slots=self.slots,
+                    secrets=self._secrets.get(conversation_id) or Secrets(self._credential_for),
+                    delegation=self.delegation_of(conversation_id),
+                    sealing=self._sealing,
+                    seal=self._seal,
+                )
         except LogMissingError:
             return None
-        except LogInUseError as error:
-            raise ServerProblem(
-                409, "conversation_in_use", "Another agent server works on this conversation."
-            ) from error
-        except SpecChangedError as error:
-            raise problems.spec_changed(conversation_id) from error
-        except (sqlite3.DatabaseError, ValidationError, UnsupportedKindError) as error:
-            logger.exception("a log is damaged", extra={"conversation_id": str(conversation_id)})
-            raise problems.damaged() from error
         self._add(conversation)
         return conversation
 
