@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from agent_runtime.client.completion_files import write_completion
+from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.creation import create_conversation, open_conversation
 from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
@@ -57,7 +58,9 @@ class InProcessHost:
         self.take_in(found)
         return found
 
-    def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
+    def create(
+        self, request: StartConversationRequest, secrets: Secrets, git: GitState | None
+    ) -> ConversationEngine:
         assert request.conversation_id is not None
         try:
             made = create_conversation(
@@ -66,6 +69,7 @@ class InProcessHost:
                 self._client,
                 secrets=secrets,
                 delegation=self.delegation_of(request.conversation_id),
+                git=git,
             )
         except (OSError, ToolNotFoundError, ValidationError) as error:
             raise DelegationError(f"The sub-agent cannot be started: {error}") from error

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
+from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.llm.config import LLM
 from agent_runtime.secrets.registry import Secrets
@@ -21,10 +22,13 @@ class ConversationHost(Protocol):
         more.
         """
 
-    def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
+    def create(
+        self, request: StartConversationRequest, secrets: Secrets, git: GitState | None
+    ) -> ConversationEngine:
         """Creates a conversation and returns it, live. Raises DelegationError.
 
-        `secrets`: the store for its secrets, with the secrets that it may use.
+        `secrets`: the store for its secrets, with the secrets that it may use. `git`: the state of the
+        repository that it works in.
         """
 
     def model(self, name: str) -> LLM | None:

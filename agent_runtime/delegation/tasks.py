@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from agent_runtime.context.git_state import GitState, git_state
 from agent_runtime.context.sub_agents import SubAgent
 from agent_runtime.conversation.changes import note_children, set_budget
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -155,6 +156,8 @@ class SubAgents:
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
         definition, left_out = granted(self._definition(wanted.subagent))
+        # Read before the limits are checked: no other task may begin between the check and this one's start.
+        git = await git_state(parent.spec.working_dir)
         callers = above(parent, self._host)
         if len(callers) >= MAX_DEPTH:
             raise DelegationError("A sub-agent of a sub-agent cannot have sub-agents: do it yourself.")
@@ -168,11 +171,10 @@ class SubAgents:
         isolation = wanted.isolation or _isolation_of(definition)
         conversation_id = uuid4()
         try:
-            place = (
-                await set_apart(parent, conversation_id, self._host.trees)
-                if isolation == "worktree"
-                else parent.spec.working_dir
-            )
+            place = parent.spec.working_dir
+            if isolation == "worktree":
+                place = await set_apart(parent, conversation_id, self._host.trees)
+                git = await git_state(place)
             brief = Brief(
                 definition=definition,
                 equipment=equipment,
@@ -191,7 +193,7 @@ class SubAgents:
                 description=wanted.description,
                 isolation=isolation,
             )
-            child = self._begin(parent, brief, task_id, task, wanted.prompt)
+            child = self._begin(parent, brief, task_id, task, wanted.prompt, git)
         except BaseException:
             # No other code knows the child yet, so its work tree must be removed here.
             if isolation == "worktree":
@@ -208,13 +210,19 @@ class SubAgents:
         return len(tasks) + sum(map(self._tasks_below, children))
 
     def _begin(
-        self, parent: ConversationEngine, brief: Brief, task_id: str, task: Task, prompt: str
+        self,
+        parent: ConversationEngine,
+        brief: Brief,
+        task_id: str,
+        task: Task,
+        prompt: str,
+        git: GitState | None,
     ) -> ConversationEngine:
         # Noted before the child is created. A child that is unknown to its parent would not be deleted with
         # it.
         note_children(parent, [*parent.state.children, task.conversation_id])
         try:
-            child = self._host.create(request_of(parent, brief), parent.secrets)
+            child = self._host.create(request_of(parent, brief), parent.secrets, git)
         except BaseException:
             note_children(parent, [one for one in parent.state.children if one != task.conversation_id])
             raise

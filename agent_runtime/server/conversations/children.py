@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from pydantic import ValidationError
 
-from agent_runtime.context.git_state import git_state
+from agent_runtime.context.git_state import GitState, git_state
 from agent_runtime.conversation.changes import note_children
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.delegation.separate_work_tree import is_set_apart, let_go, repository_of
@@ -76,9 +76,11 @@ class Children:
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
         return self._registry.get(conversation_id) if self._registry.has(conversation_id) else None
 
-    def create(self, request: StartConversationRequest, secrets: Secrets) -> ConversationEngine:
+    def create(
+        self, request: StartConversationRequest, secrets: Secrets, git: GitState | None
+    ) -> ConversationEngine:
         try:
-            child, _ = self._registry.create(request, secrets)
+            child, _ = self._registry.create(request, secrets, git)
         except ServerProblem as problem:
             raise DelegationError(f"The sub-agent cannot be started: {problem.detail}") from problem
         return child

@@ -91,7 +91,9 @@ def test_work_of_two_sub_agents_in_separate_trees_is_merged(place: Place, reposi
     assert len(git(repository, "worktree", "list").splitlines()) == 1
     assert all(one["status"] == "completed" for one in results(conversation))
     assert all("poem.txt" in note(one) for one in results(conversation))
-    # Each began at the last commit.
+    # Each began at the last commit, and was told so.
+    said = f"Last commit: {before[0][:12]}"
+    assert all(said in str(request.messages[0]["content"]) for request in place.llm.requests)
     assert "edited, not committed" not in "".join(
         text for request in place.llm.requests for text in results_in(request) if "Merged" not in text
     )
