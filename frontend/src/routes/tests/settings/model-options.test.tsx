@@ -26,7 +26,7 @@ test('how a model is asked is sent, and shows what holds while it is empty', asy
   await user.click(screen.getByText('Advanced'))
   expect(screen.getByLabelText('Context window, tokens')).toHaveAttribute('placeholder', '200000')
   expect(screen.getByLabelText('Price of cached input, $')).toHaveAttribute('placeholder', '0.3')
-  expect(screen.getByLabelText('Top p')).toHaveAttribute('placeholder', 'Not taken')
+  expect(screen.getByLabelText('Top p')).toHaveAttribute('placeholder', 'Not accepted')
   expect(screen.getByRole('option', { name: 'medium' })).toBeDisabled()
   await user.selectOptions(screen.getByLabelText('Reasoning effort'), 'high')
   await user.selectOptions(screen.getByLabelText('Images'), 'no')
