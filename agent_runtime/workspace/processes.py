@@ -7,12 +7,14 @@ import signal
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_runtime.workspace.users import start_process
 
 _PIECE_BYTES = 64 * 1024
+_END_SECONDS = 10.0
 _ROUNDS = 40
 _ROUND_SECONDS = 0.05
 
@@ -35,7 +37,7 @@ async def run_program(
     max_output_bytes: int | None = None,
 ) -> Completed:
     """Runs a program and returns its result. Raises TimeoutError. On TimeoutError or cancellation, kills all
-    processes of its group.
+    processes of its group and closes its output.
 
     `max_output_bytes`: the limit for each stream; further output is dropped. None means no limit.
     """
@@ -43,7 +45,7 @@ async def run_program(
     with tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
-        process = await start_process(
+        start = start_process(
             *arguments,
             stdin=source,
             stdout=asyncio.subprocess.PIPE,
@@ -52,6 +54,7 @@ async def run_program(
             env=environment,
             start_new_session=True,
         )
+        process = await _started(asyncio.create_task(start, name="start a program"))
     try:
         async with asyncio.timeout(timeout_seconds):
             if max_output_bytes is None:
@@ -59,11 +62,32 @@ async def run_program(
             else:
                 stdout, stderr = await _communicate(process, max_output_bytes)
     except BaseException:
-        # Also when the program itself has ended: what it has started may still hold its output open.
-        signal_group(process.pid, signal.SIGKILL)
-        await process.wait()
+        await _end(process)
         raise
     return Completed(await process.wait(), stdout, stderr)
+
+
+async def _started(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
+    """Returns the process. If the caller is cancelled, ends the process once it has started: a start that is
+    cancelled half-way would leave programs behind.
+    """
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.wait({starting})
+        if not starting.exception():
+            await _end(starting.result())
+        raise
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    # Also when the program itself has ended: what it has started may still hold its output open.
+    signal_group(process.pid, signal.SIGKILL)
+    # An open pipe could outlive the event loop that reads it. A program that has left the group may hold it
+    # for any time.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_END_SECONDS):
+            await process.communicate()
 
 
 async def _communicate(process: asyncio.subprocess.Process, max_bytes: int) -> tuple[bytes, bytes]:

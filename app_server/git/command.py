@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app_server.core.background import finish
 from app_server.git.certificate_authorities import authorities_file
 from app_server.git.pinned_git import GitConnectionOptions
 from app_server.http.additional_trust import AdditionalTrust
 
 OUTPUT_CHARACTERS = 8192
+END_SECONDS = 10.0
+"""The time limit for the end of a killed git and of its output."""
 _PASSED_ON = ("PATH", "http_proxy", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE")
 _SETTINGS = {
     "core.hooksPath": "/dev/null",
@@ -84,10 +87,10 @@ async def run_git(
     `largest_file_bytes`: git fails as soon as it writes a file that is larger.
 
     Raises GitTimeout after `timeout_seconds`. No process of this git command is left at the end, also after
-    an error.
+    an error or a cancellation, and its output is closed.
     """
     with _trusted(credentials) as trusted:
-        process = await asyncio.create_subprocess_exec(
+        start = asyncio.create_subprocess_exec(
             *_program(largest_file_bytes),
             *arguments,
             cwd=directory,
@@ -97,15 +100,18 @@ async def run_git(
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
+        # A start that is cancelled half-way would leave programs of git behind.
+        starting = asyncio.create_task(start, name="start git")
         tail = _Tail()
         try:
+            process = await asyncio.shield(starting)
             async with asyncio.timeout(timeout_seconds):
                 await _follow(process, tail, report)
                 return GitResult(await process.wait(), tail.text)
         except TimeoutError:
             raise GitTimeout(tail.text) from None
         finally:
-            await _end(process)
+            await finish(_end(starting))
 
 
 def _program(largest_file_bytes: int | None) -> tuple[str, ...]:
@@ -147,12 +153,19 @@ async def _follow(
         tail.add(rest.rsplit("\r", 1)[-1])
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        # The process may end between the check and the signal.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+async def _end(starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
+    process = await starting
+    assert process.stdout is not None
+    if process.returncode is not None and process.stdout.at_eof():
+        return
+    # git may have ended already, but not the programs that it has started.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    # An open pipe could outlive the event loop that reads it. A program that has left the group of git may
+    # hold it for any time.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            await process.communicate()
 
 
 def _environment(
