@@ -30,11 +30,13 @@ from agent_runtime.tools.mcp.config import named_servers
 def add_plugin(
     conversation: ConversationEngine, plugin: Plugin, *, consent: tuple[Path, str] | None = None
 ) -> None:
-    """Adds the parts of a plugin to the conversation, from the next turn on and also after a restart. The
-    agent is told what is new.
+    """Adds the skills, hooks, sub-agents and MCP servers of a plugin to the conversation. They are used from
+    the next turn on, and also after a restart of the server. The agent gets a message that names the new
+    parts.
 
-    If a name is already taken, the earlier part keeps it. Raises HookConfigError or pydantic.ValidationError
-    for bad parts. `consent`: the project and the hash of its offer, if the plugin is one.
+    If the conversation already has a part with the same name, the plugin's part is left out. Raises
+    HookConfigError or pydantic.ValidationError for parts that are not valid. `consent`: the project's
+    directory and the hash of its offer, if the plugin consists of executables that a project offers.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -65,11 +67,12 @@ async def take_up(
     hashes: Sequence[str],
     directory: str | None = None,
 ) -> None:
-    """Adds a project's offers with these hashes. The user has consented to them. An MCP server is not added
-    if its name is taken.
+    """Adds the executables that a project offers (such as hooks and MCP servers) and that have these hashes.
+    The user has consented to them. An MCP server is left out if the conversation already has one of that
+    name.
 
-    `directory`: of a further project; None for the conversation's own. Raises PluginError, and the errors of
-    `add_plugin`.
+    `directory`: the directory of a further project; None means the conversation's own project. Raises
+    PluginError, HookConfigError, or pydantic.ValidationError.
     """
     request = conversation.spec.request
     project = project_named(request, directory)
@@ -84,8 +87,8 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, offers: ApprovedExecutables
 ) -> None:
-    """Loads the conversation's plugins and offers again to get the secrets that its MCP servers lack. Raises
-    PluginError.
+    """Loads the conversation's plugins and its project's approved executables again, to get the secrets that
+    the agent's MCP servers lack. Raises PluginError.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):
@@ -94,8 +97,8 @@ async def take_plugin_keys(
 
 
 def _adopt(conversation: ConversationEngine, spec: Spec, agent: Agent) -> None:
-    """Adds the parts of the plugin to the conversation. If it raises HookConfigError or
-    pydantic.ValidationError, nothing has changed.
+    """Replaces the specification and the agent of the conversation by these, which contain the parts of a new
+    plugin. If the function raises HookConfigError or pydantic.ValidationError, the conversation is unchanged.
     """
     context = conversation.run_context
     hooks = parse_hooks(spec.request.hook_config)

@@ -1,5 +1,5 @@
-"""Goes back to an earlier point of a conversation. The log keeps the events after that point as an old
-branch.
+"""Goes back to an earlier point of a conversation. The events after that point stay in the log as an
+abandoned branch.
 """
 
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -10,8 +10,8 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionSt
 
 
 def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
-    """Goes back to an event, so that the conversation continues from there. `event_id`: None means the very
-    beginning.
+    """Goes back to an event, so that the conversation continues from there. `event_id`: None means the
+    beginning of the conversation, before all events.
 
     Raises EventNotFoundError, or AlreadyRunningError while a run or a condensation is going on.
     """

@@ -1,5 +1,5 @@
-"""Takes pictures of the agent's browser for people. This does not change the browser's pages and logs
-nothing.
+"""Takes screenshots of the agent's browser for people. A screenshot does not change the pages and is not
+logged.
 """
 
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -8,9 +8,9 @@ from agent_runtime.wire import BrowserGlimpse, BrowserPage
 
 
 async def glimpse(conversation: ConversationEngine) -> BrowserGlimpse:
-    """Returns a picture of the browser as it is now, with the addresses and titles of its pages. Addresses
-    and titles are masked; a picture cannot be masked, so secrets in it are visible. Empty if no browser is
-    open.
+    """Returns a screenshot of the agent's browser, with the addresses and titles of its pages. Secrets in
+    addresses and titles are masked; secrets in the screenshot itself stay visible. The result is empty if no
+    browser is open.
     """
     tool = next((one for one in conversation.tools.values() if isinstance(one, BrowserTool)), None)
     seen = await tool.session.glimpse() if tool is not None else None

@@ -26,7 +26,7 @@ def set_budget(conversation: ConversationEngine, dollars: float | None) -> None:
 
 
 def note_children(conversation: ConversationEngine, children: Sequence[UUID]) -> None:
-    """Logs which of the conversations that this one has started still exist."""
+    """Logs which conversations, of those that this conversation has started, still exist."""
     value = [str(child) for child in children]
     conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))
     conversation.publish_full_state()

@@ -1,4 +1,6 @@
-"""The engine of a dialogue between a user and an agent. All its state follows from its log."""
+"""The engine of a conversation between a user and an agent. Its whole state is computed from its event
+log.
+"""
 
 import asyncio
 import os
@@ -52,11 +54,12 @@ _ENDED_BY_MESSAGE = {
 
 
 class ConversationEngine:
-    """A conversation: `send` messages, then `run` it. There is one live object per log. Use it from one event
-    loop.
+    """A conversation between a user and an agent: `send` adds a message, `run` lets the agent work. There is
+    one object per log. Use it from one event loop.
 
-    The module `creation` creates and opens it. Functions that need only its public members are in other
-    modules: `changes`, `branches`, `run/recovery`. `run_context` has the parts that runs use.
+    The module `creation` creates and opens conversations. Functions that need only public members are in
+    other modules, such as `changes`, `branches` and `run/recovery`. `run_context` holds the parts that runs
+    use.
     """
 
     def __init__(
@@ -71,8 +74,8 @@ class ConversationEngine:
         delegation: Delegation = ALONE,
         sealing: Sealing | None = None,
     ) -> None:
-        """Use `creation` instead of this constructor. The engine owns the log. The caller owns the client and
-        the slots.
+        """Sets up the engine of an existing log. Call `create_conversation` or `open_conversation` instead.
+        The engine closes the log. The caller closes `client` and `slots`.
         """
         self.id = spec.id
         self.directory = directory
@@ -104,7 +107,7 @@ class ConversationEngine:
 
     @property
     def status(self) -> ExecutionStatus:
-        """See `RunContext.status`."""
+        """The current status. It is `running` only while a run is going on."""
         return self.run_context.status
 
     @property
@@ -117,24 +120,24 @@ class ConversationEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the conversation must stay open: a run or other work is going on, or a tool holds work such
-        as a server in a shell.
+        """Whether the conversation must not be closed: a run or another task is going on, or a tool has a
+        running process, such as a server that was started in a shell.
         """
         is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
 
     @property
     def is_waiting(self) -> bool:
-        """Whether actions wait for confirmation."""
+        """Whether actions of the agent wait for the user's confirmation."""
         return self.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION and not self.is_running
 
     # Talking to it
 
     def send(self, message: Message, *, message_id: str | None = None, sender: str | None = None) -> bool:
-        """Adds a message. A run that is going on will answer it. Returns False if a message with this id
-        exists already.
+        """Adds a message of a user to the log. If a run is going on, the agent reads the message in that run.
+        Returns False if the log already has a message with this id.
 
-        `sender`: the name of the person who wrote it. None means the owner of the conversation.
+        `sender`: the name of the person who wrote the message. None means the owner of the conversation.
 
         A new message rejects the actions that wait for confirmation.
         """
@@ -171,7 +174,7 @@ class ConversationEngine:
         return True
 
     def start(self) -> None:
-        """Starts a run in the background, or continues one that was cut off.
+        """Starts a run in the background. If a crash interrupted the last run, continues its work.
 
         Raises AlreadyRunningError if a run is going on.
         """
@@ -184,13 +187,13 @@ class ConversationEngine:
         await self.run_context.task.wait()
 
     async def run(self) -> None:
-        """Starts a run and waits for its end. Cancelling the wait does not stop the run."""
+        """Starts a run and waits for its end. Cancelling the caller's wait does not stop the run."""
         self.start()
         await self.wait()
 
     def pause(self) -> None:
-        """Stops a run before its next step; a running command ends first. Actions that wait for confirmation
-        keep waiting.
+        """Asks a run to stop. It stops before the next request to the model; a tool call that is running ends
+        first. Actions that wait for confirmation keep waiting.
         """
         if self.is_waiting:
             self.emit(PauseEvent())
@@ -204,7 +207,9 @@ class ConversationEngine:
             self.run_context.slot.give_up()
 
     async def interrupt(self) -> None:
-        """Stops a run at once: drops the model's reply, cancels a running tool and answers each open call."""
+        """Stops a run at once. Drops the model's incomplete reply, cancels running tools, and logs an error
+        as the result of each unanswered tool call.
+        """
         if await self.run_context.task.interrupt() and not self.is_closed:
             self.background.begin(self.run_context.checkpoint_triggers.end(), "checkpoint")
             self.emit(
@@ -221,16 +226,16 @@ class ConversationEngine:
             raise AlreadyRunningError
 
     def keep_secrets(self) -> None:
-        """Stores the names and descriptions of the secrets, and addresses without credentials. Stores their
-        values only if they can be encrypted.
+        """Stores the names and descriptions of the conversation's secrets, and the addresses from which they
+        are read, without credentials. Stores the values only if encryption is available.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
         self.publish_full_state()
 
     async def close(self) -> None:
-        """Stops the work and frees all resources. The log still says what was going on, so that it can
-        continue later. Safe to call twice.
+        """Stops all tasks and frees all resources of the conversation. The log keeps the last status, so that
+        an interrupted run can continue later. Calling this method twice is safe.
         """
         if self.is_closed:
             return
@@ -244,13 +249,15 @@ class ConversationEngine:
         self.release()
 
     async def rest(self) -> None:
-        """Ends the session of hooks, shells and other tools. The next run begins a new session."""
+        """Ends the hooks' session and closes shells and other tools. The next run starts new ones."""
         if self.run_context.hooks is not None:
             await self.run_context.hooks.end()
         await self.run_context.toolbox.close()
 
     def release(self) -> None:
-        """Closes the log, so that it can be opened again. Call it only while nothing is going on."""
+        """Closes the log, so that the conversation can be opened again. Call this method only while no run or
+        other task is going on.
+        """
         self.run_context.live.close()
         self.run_context.history.save_snapshot()
         self.run_context.history.save_summary()
@@ -259,8 +266,8 @@ class ConversationEngine:
         self.run_context.history.publish(frames.END)
 
     async def delete(self) -> None:
-        """Closes the conversation, ends the processes that its agent started and that still run, and removes
-        its directory. Keeps the workspace.
+        """Closes the conversation, ends the processes of its agent that still run, and removes the
+        conversation's directory. Keeps the workspace.
         """
         self.is_deleted = True
         await self.close()
@@ -271,7 +278,9 @@ class ConversationEngine:
     # Watching it
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Calls `subscriber` with every frame from now on. Returns a function that ends the subscription."""
+        """Calls `subscriber` with every frame (an event or another message for clients) that is published
+        from now on. Returns a function that ends the subscription.
+        """
         return self.run_context.history.subscribe(subscriber)
 
     def info(self) -> ConversationInfo:
@@ -281,7 +290,9 @@ class ConversationEngine:
         self.run_context.publish_full_state()
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
-        """See `History.emit`."""
+        """Appends events to the log in one transaction, updates the state and publishes the events.
+        `seen_seq`: the last position in the log that the model had seen when it wrote these events.
+        """
         self.run_context.emit(*events, seen_seq=seen_seq)
 
     async def _run(self) -> None:

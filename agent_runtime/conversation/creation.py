@@ -37,13 +37,16 @@ def create_conversation(
     seal: SpecSeal = UNSEALED,
     git: GitState | None = None,
 ) -> ConversationEngine:
-    """Creates a conversation in its directory. Files left by a creation that was cut off are reused.
+    """Creates a conversation in `directory`. If an earlier creation was interrupted there, its files are
+    reused.
 
     Raises pydantic.ValidationError for a bad agent, ToolNotFoundError for unknown tools, UnsupportedKindError
-    for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the conversation exists
-    already.
-    `secrets`: where the secrets of the request are kept. `sealing`: encrypts the keys on disk; without it,
-    keys are not stored. `seal`: seals the specification. `git`: the state of the repository, for the prompt.
+    for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the conversation already
+    exists.
+
+    `secrets`: the store for the secrets of the request. `sealing`: encrypts the keys on disk; without it,
+    keys are not stored. `seal`: signs the stored specification. `git`: the state of the repository, for the
+    prompt.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -76,10 +79,11 @@ def open_conversation(
     sealing: Sealing | None = None,
     seal: SpecSeal = UNSEALED,
 ) -> ConversationEngine:
-    """Opens the conversation in this directory in its last state. Keys come from `agent`, or are decrypted.
+    """Opens the conversation in `directory` in its last state. The keys come from `agent`, or else from
+    encrypted storage.
 
-    Raises LogMissingError if there is no conversation, LogInUseError if another process has it open, and
-    SpecChangedError if `seal` shows that its specification was changed.
+    Raises LogMissingError if there is no conversation, LogInUseError if another process has opened it, and
+    SpecChangedError if `seal` shows that the stored specification was changed.
     """
     log = EventLog(directory, seal=seal)
     try:

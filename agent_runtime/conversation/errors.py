@@ -1,4 +1,6 @@
-"""The errors that a conversation raises. Codes and texts are the same wherever the conversation runs."""
+"""The errors that a conversation raises. Their codes and texts are the same in a server and in a program that
+runs the conversation itself.
+"""
 
 from typing import ClassVar, Self
 
@@ -7,8 +9,8 @@ from agent_runtime.wire import CheckpointDiff
 
 
 class ConversationError(Exception):
-    """A request that was refused, or work that failed. Has a stable `code`, a text for people and, if one is
-    known, the `fix`.
+    """A request that was refused, or an operation that failed. Has a stable `code`, a text for people and, if
+    one is known, the `fix`: what the user can do.
     """
 
     code: str
@@ -21,7 +23,7 @@ class ConversationError(Exception):
 
 
 class _Refusal(ConversationError):
-    """A refusal that its code explains completely."""
+    """A refused request. Its class sets the code and the text."""
 
     _code: ClassVar[str]
     _detail: ClassVar[str]
@@ -32,7 +34,7 @@ class _Refusal(ConversationError):
 
     @classmethod
     def of_problem(cls, problem: JsonObject) -> Self:
-        """Returns the error that a server has sent as a problem document."""
+        """Returns this error from a problem document (RFC 9457) that a server has sent."""
         return cls(str(problem["detail"]))
 
 
@@ -45,7 +47,7 @@ class AlreadyRunningError(_Refusal):
 
 
 class LogGapError(_Refusal):
-    """The given events begin after the end of the log, so events between them are missing."""
+    """The events to add begin after the end of the log, so the events in between are missing."""
 
     _code = "log_gap"
     _detail = "The log ends before this position."
@@ -53,21 +55,21 @@ class LogGapError(_Refusal):
 
 
 class LogDiffersError(_Refusal):
-    """The log has other events at the positions of the given events."""
+    """The log already has other events at the positions of the events to add."""
 
     _code = "log_differs"
     _detail = "The log has another event on one of these positions."
 
 
 class NothingToConfirmError(_Refusal):
-    """An answer was given, but no action waits for confirmation."""
+    """The user approved or rejected actions, but no action waits for confirmation."""
 
     _code = "nothing_to_confirm"
     _detail = "No action waits to be confirmed."
 
 
 class ConfirmationOutdatedError(_Refusal):
-    """The answer is for other actions than the ones that wait now."""
+    """The user approved or rejected other actions than those that wait now."""
 
     _code = "confirmation_outdated"
     _detail = "Other actions wait now."
@@ -75,7 +77,7 @@ class ConfirmationOutdatedError(_Refusal):
 
 
 class ClientCallNotWaitingError(_Refusal):
-    """An answer was given to a call that does not wait for an answer."""
+    """A client sent the result of a tool call that does not wait for a result."""
 
     _code = "client_call_not_waiting"
     _detail = "There is no call with this id that waits for an answer of the client."
@@ -83,7 +85,7 @@ class ClientCallNotWaitingError(_Refusal):
 
 
 class McpChangeOutdatedError(_Refusal):
-    """The answer is for another change of the MCP server's tool than the current one."""
+    """The user accepted or refused a version of an MCP tool that is not the current one."""
 
     _code = "mcp_change_outdated"
     _detail = "This tool has not changed, or has changed in another way since."
@@ -91,7 +93,7 @@ class McpChangeOutdatedError(_Refusal):
 
 
 class McpQuestionClosedError(_Refusal):
-    """The MCP server's question does not wait for an answer any more."""
+    """The user answered a question of an MCP server that no longer waits for an answer."""
 
     _code = "mcp_question_closed"
     _detail = "This question does not wait for an answer any more."
@@ -99,7 +101,7 @@ class McpQuestionClosedError(_Refusal):
 
 
 class McpAnswerInvalidError(_Refusal):
-    """The answer does not fit the form that the MCP server asked to fill in."""
+    """The user's answer does not fit the form that the MCP server sent."""
 
     _code = "mcp_answer_invalid"
     _detail = "The answer does not fit the form."
@@ -129,7 +131,9 @@ class HookConfigError(_Refusal):
 
 
 class NoGoalToResumeError(_Refusal):
-    """There is no goal, or the goal is over."""
+    """A goal was to be resumed, but the conversation has no goal or its goal is already reached or given
+    up.
+    """
 
     _code = "no_resumable_goal"
     _detail = "There is no goal that can be resumed."
@@ -137,7 +141,7 @@ class NoGoalToResumeError(_Refusal):
 
 
 class EventNotFoundError(_Refusal):
-    """The event is not in this log, or the conversation cannot go back to it."""
+    """The event is not in this conversation's log, or the conversation cannot go back to it."""
 
     _code = "event_not_found"
     _detail = "There is no such event."
@@ -148,23 +152,23 @@ class EventNotFoundError(_Refusal):
 
 
 class CheckpointNotFoundError(_Refusal):
-    """The checkpoint does not exist, or does not exist any more."""
+    """The checkpoint never existed or was deleted."""
 
     _code = "checkpoint_not_found"
     _detail = "There is no such checkpoint."
 
 
 class CheckpointsUnavailableError(_Refusal):
-    """The current files cannot be saved in a checkpoint, so a rewind must not change them."""
+    """The current files cannot be saved in a checkpoint, so a rewind is refused."""
 
     _code = "checkpoints_unavailable"
     _detail = "No checkpoint of the workspace can be made."
 
 
 class EditedSinceError(_Refusal):
-    """The rewind would drop edits that others than the agent have made to files.
+    """The rewind would drop edits that the user or another program has made to files.
 
-    `diff`: the changes that the rewind would undo, with the names of these files.
+    `diff`: the changes that the rewind would undo, with the names of the edited files.
     """
 
     _code = "edited_since"
@@ -181,7 +185,9 @@ class EditedSinceError(_Refusal):
 
 
 class RewindIncompleteError(_Refusal):
-    """Some files could not be put back. A checkpoint holds the files from before the rewind."""
+    """Some files could not be restored from the checkpoint. Another checkpoint holds the files from before
+    the rewind.
+    """
 
     _code = "rewind_incomplete"
     _detail = "Not all files could be put back."

@@ -1,4 +1,6 @@
-"""The user's answers to actions that wait for confirmation, and the rules for when the agent must ask."""
+"""Records whether the user approves or rejects the actions that wait for confirmation, and sets the policy
+for when the agent must ask.
+"""
 
 from collections.abc import Sequence
 
@@ -14,8 +16,9 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """Waits until the run that asks has ended. Its question appears in the log a moment before the run ends,
-    because the run still saves a checkpoint of the files.
+    """Waits until the run that asks the user for confirmation has ended. The log contains the question a
+    moment before the run ends, because the run still saves a checkpoint of the files. Until then, no answer
+    is accepted.
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION
@@ -27,7 +30,8 @@ async def until_answers_are_taken(conversation: ConversationEngine) -> None:
 def approve(
     conversation: ConversationEngine, *, remember: bool = False, action_ids: Sequence[str] | None = None
 ) -> None:
-    """Approves the waiting actions, so that they run. `remember`: similar actions are not asked about again.
+    """Approves the actions that wait for confirmation. They run next. `remember`: True means that similar
+    actions do not need confirmation any more.
 
     `action_ids`: the actions that the user saw; None means all that wait. Raises NothingToConfirmError, or
     ConfirmationOutdatedError if other actions wait.
@@ -46,10 +50,11 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """Rejects the waiting actions. The model is told the reason at the next run. Raises the same errors as
-    `approve`.
+    """Rejects the actions that wait for confirmation. The model is told the reason at the next run.
 
-    `approved`: the ids of actions that are approved instead and run at once.
+    `action_ids`: the actions that the user saw; None means all that wait. `approved`: the ids of actions that
+    are approved instead and run at once. Raises NothingToConfirmError, or ConfirmationOutdatedError if other
+    actions wait.
     """
     check(conversation, action_ids, approved)
     refused = [action for action in conversation.state.pending if action.id not in approved]
@@ -62,12 +67,16 @@ def reject(
 
 
 def set_policy(conversation: ConversationEngine, policy: JsonObject) -> None:
-    """Sets when the agent must ask for confirmation, from the next reply on. Raises UnsupportedKindError."""
+    """Sets the confirmation policy, which says when the agent must ask the user before it acts. The policy
+    applies from the model's next reply on. Raises UnsupportedKindError.
+    """
     _set(conversation, POLICY, read_policy(policy).model_dump(mode="json"))
 
 
 def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) -> None:
-    """Sets which analyzer rates the risk of actions, from the next reply on. Raises UnsupportedKindError."""
+    """Sets which security analyzer rates the risk of actions, from the model's next reply on. Raises
+    UnsupportedKindError.
+    """
     known = read_analyzer(analyzer)
     _set(conversation, ANALYZER, known.model_dump(mode="json") if known else None)
     apply_analyzer(conversation.run_context)
@@ -76,8 +85,8 @@ def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) 
 def check(
     conversation: ConversationEngine, action_ids: Sequence[str] | None, approved: Sequence[str] = ()
 ) -> None:
-    """Checks that exactly these actions wait for confirmation (`action_ids`; None means any), and that the
-    approved ones are among them.
+    """Checks that exactly the actions `action_ids` wait for confirmation, and that `approved` names only some
+    of them. `action_ids`: None means any waiting actions.
 
     Raises NothingToConfirmError or ConfirmationOutdatedError.
     """

@@ -1,4 +1,4 @@
-"""A client's answer to a call of one of its tools."""
+"""Receives the result of a client tool: a tool that the agent calls and that the client runs."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,10 @@ from agent_runtime.tools.external.client_tool import ClientTool, ClientToolObser
 def answer_client_call(
     conversation: ConversationEngine, action_id: str, content: Sequence[Content], *, is_error: bool = False
 ) -> None:
-    """Logs the client's answer as the result of the call. This also works while no run is going on.
+    """Logs the content that a client sends as the result of a call of its tool. This also works while no run
+    is going on.
 
-    Raises ClientCallNotWaitingError if the call has a result already, waits for confirmation, or is not a
+    Raises ClientCallNotWaitingError if the call already has a result, waits for confirmation, or is not a
     call of a client tool.
     """
     action = next((one for one in conversation.state.pending if one.id == action_id), None)

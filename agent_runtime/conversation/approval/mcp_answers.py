@@ -1,4 +1,6 @@
-"""Records the user's answer about an MCP tool that is new or has changed since its approval."""
+"""Records whether the user accepts an MCP tool that is new or whose definition has changed since its
+approval.
+"""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import McpChangeOutdatedError
@@ -7,11 +9,11 @@ from agent_runtime.conversation.errors import McpChangeOutdatedError
 def answer_mcp_change(
     conversation: ConversationEngine, server: str, tool: str, fingerprint: str, *, accept: bool
 ) -> None:
-    """Records the user's answer. `accept`: True approves the tool as the server offers it now; False refuses
-    its calls.
+    """Records whether the user accepts a new or changed MCP tool. `accept`: True approves the tool as the
+    server offers it now; False refuses all calls of the tool.
 
-    `fingerprint`: identifies the change that the user saw. Raises McpChangeOutdatedError if it is not the
-    current change.
+    `fingerprint`: identifies the version of the tool that the user saw. Raises McpChangeOutdatedError if the
+    server offers another version now.
     """
     approvals = conversation.run_context.mcp_approvals.approvals
     change = approvals.change_of(server, tool)

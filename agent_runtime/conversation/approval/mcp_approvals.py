@@ -1,4 +1,6 @@
-"""The approved tools of a conversation's MCP servers. They are stored beside the log and reported in it."""
+"""Stores which tools of a conversation's MCP servers are approved. The approvals are stored beside the log,
+and the log reports them to clients.
+"""
 
 from collections.abc import Mapping
 
@@ -15,12 +17,14 @@ CHANGES = "mcp_changes"
 
 
 class McpApprovals:
-    """The approved and the refused tools. Going back in the conversation or forking it does
-    not change them.
+    """The MCP tools that the user has approved or refused in one conversation. Going back in the conversation
+    or forking it does not change them.
     """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
-        """`given`: the approvals from other conversations. Raises pydantic.ValidationError."""
+        """`given`: tools that were approved in other conversations, by server. They are used if this
+        conversation has stored no approvals yet. Raises pydantic.ValidationError.
+        """
         self._log = log
         kept = log.get_meta(_META)
         if kept is None:
@@ -29,14 +33,18 @@ class McpApprovals:
             self._told, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
 
     def approved(self) -> JsonObject:
-        """Returns the approvals in the form that a request for another conversation takes."""
+        """Returns the approved tools by server and name, in the form in which a client can pass them to the
+        request that starts another conversation.
+        """
         return {
             server: {name: tool.model_dump(mode="json") for name, tool in tools.items()}
             for server, tools in self.approvals.approved.items()
         }
 
     def keep(self) -> list[ConversationStateUpdateEvent]:
-        """Stores the approvals if they have changed, and returns the events to log about the change."""
+        """Stores the approvals if they have changed since the last call. Returns the events that report the
+        new approvals; empty if nothing has changed.
+        """
         if self.approvals == self._told:
             return []
         self._log.set_meta(_META, self.approvals.model_dump_json())

@@ -1,4 +1,6 @@
-"""Questions of MCP servers that wait for the user's answer. The log lists them while they are open."""
+"""Holds the questions that MCP servers ask the user (elicitations). The log lists the questions that are not
+answered yet.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -24,8 +26,8 @@ class _Open:
 
 
 class McpQuestions:
-    """The open questions, for as long as the conversation is open. `close_lost` closes questions that a crash
-    has cut off.
+    """The unanswered questions of MCP servers, for as long as the conversation is open. After a crash,
+    `close_lost` closes the questions whose servers no longer wait.
     """
 
     def __init__(self, log: EventLog, emit: Callable[[ConversationStateUpdateEvent], None]) -> None:
@@ -35,7 +37,7 @@ class McpQuestions:
         self._has_lost = bool(log.get_meta(_META))
 
     async def ask(self, question: Question) -> ElicitationResponse:
-        """Asks the user and returns the answer."""
+        """Shows the question of an MCP server to the user, waits, and returns the user's answer."""
         question_id = uuid4().hex
         self._open[question_id] = _Open(question, asyncio.get_running_loop().create_future())
         self._tell()
@@ -46,9 +48,11 @@ class McpQuestions:
             self._tell()
 
     def answer(self, question_id: str, answer: ElicitationResponse) -> None:
-        """Passes the user's answer to the server. Form fields that are left out get their defaults.
+        """Passes the user's answer to the MCP server that asked. Form fields that are left out get their
+        defaults.
 
-        Raises McpQuestionClosedError, or McpAnswerInvalidError if the answer does not fit the form.
+        Raises McpQuestionClosedError if the question is not open, or McpAnswerInvalidError if the answer does
+        not fit the form.
         """
         asked = self._open.get(question_id)
         if asked is None or asked.answered.done():
@@ -56,7 +60,7 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Logs that the questions from before a crash are closed."""
+        """Logs that the questions which were open at a crash are closed."""
         if self._has_lost and not self._open:
             self._tell()
 

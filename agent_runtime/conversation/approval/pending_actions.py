@@ -1,4 +1,6 @@
-"""Decides which actions must wait for the user, and builds the events for the user's answers."""
+"""Decides which actions of the agent must wait for the user's confirmation, and builds the events for
+approvals and rejections.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +20,9 @@ ANSWERED_BY_MESSAGE = "The user did not approve this and wrote a message instead
 
 
 def check_safeguards(request: StartConversationRequest) -> None:
-    """Checks the request's policy and analyzer. Raises UnsupportedKindError."""
+    """Checks that the server knows the request's confirmation policy and security analyzer. Raises
+    UnsupportedKindError.
+    """
     read_policy(request.confirmation_policy)
     read_analyzer(request.security_analyzer)
 
@@ -28,7 +32,9 @@ def analyzer_of(spec: Spec, state: State) -> AnyAnalyzer | None:
 
 
 def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Reviewer:
-    """Returns a reviewer with the conversation's current policy and analyzer."""
+    """Returns a reviewer of actions that uses the conversation's current confirmation policy and security
+    analyzer.
+    """
     return Reviewer(
         policy=read_policy(state.safeguards.get(POLICY, spec.request.confirmation_policy)),
         analyzer=analyzer_of(spec, state),
@@ -40,8 +46,9 @@ def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Revie
 
 
 def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
-    """Decides whether the user must approve the actions. Returns the events for the log. The caller logs them
-    and the actions in one transaction, so that no crash leaves actions without the question.
+    """Decides whether the user must confirm the actions. Returns the events for the log: the security
+    analysis, and the status `waiting_for_confirmation` if the user must confirm. The caller logs these events
+    and the actions in one transaction, so that a crash cannot separate them.
     """
     found = reviewer.review(actions)
     waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []
@@ -49,7 +56,9 @@ def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
 
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
-    """Returns the event that allows actions like the pending ones without a further question."""
+    """Returns the event that approves all actions of the same kinds as the pending actions, for the rest of
+    the conversation.
+    """
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
     return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})
 

@@ -1,5 +1,5 @@
-"""Puts files back to a checkpoint. If the process stops in between, the work is completed when the
-conversation is opened again.
+"""Restores files from a checkpoint. If the process stops in between, the rest of the files is restored when
+the conversation is opened again.
 """
 
 import logging
@@ -20,12 +20,15 @@ REWIND = "rewind"
 
 
 def tell(context: RunContext, what: JsonObject) -> None:
-    """Logs that the files or the chat went back to a checkpoint."""
+    """Logs that files or chat went back to a checkpoint. `what`: the details of the rewind, as the log stores
+    them.
+    """
     context.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
 
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
-    """Puts the files back. The caller must hold the lock. Raises RewindIncompleteError or
+    """Restores the files of the rewind that `intended` describes, and logs the rewind. The caller must hold
+    the lock of the checkpoints. Raises RewindIncompleteError if not all files could be restored, or
     CheckpointsUnavailableError.
     """
     assert intended.restoring is not None
@@ -44,7 +47,7 @@ async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Che
 
 
 async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
-    """Completes a rewind that was cut off, if there is one."""
+    """Completes a rewind that a crash has interrupted, if there is one."""
     async with checkpoints.lock:
         for intended in [one for one in checkpoints.made if one.restoring is not None]:
             try:
@@ -54,7 +57,9 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
-    """Puts the files back and returns the tree that the workspace should have then."""
+    """Restores the files of a checkpoint. Returns the hash of the git tree that the workspace should have
+    afterwards.
+    """
     shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
     # Files that already differ from the intended start were restored before the interruption, or were edited
     # after it.

@@ -21,12 +21,12 @@ from agent_runtime.wire import CheckpointKind, RewindRequest, RewindResult
 
 
 async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRequest) -> RewindResult:
-    """Goes back to a checkpoint. First, the current state becomes a checkpoint. Cancelling the wait does not
-    stop the rewind.
+    """Goes back to a checkpoint. Before that, the current files become a checkpoint, so that the rewind can
+    be undone. Cancelling the caller's wait does not stop the rewind.
 
-    Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or RewindIncompleteError,
-    and EditedSinceError unless edits are to be kept. After any of these except RewindIncompleteError, nothing
-    has changed.
+    Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or RewindIncompleteError.
+    Raises EditedSinceError if the rewind would drop edits of the user and `wanted` does not say to keep them.
+    After any of these errors except RewindIncompleteError, nothing has changed.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")
@@ -89,8 +89,9 @@ def _intend(
     leave: Collection[str],
     told: JsonObject,
 ) -> Checkpoint:
-    """Stores what the rewind is about to do, so that it can be completed after a crash. `safety`: a snapshot
-    of the current files.
+    """Stores a rewind before it changes files, so that the rewind can be completed after a crash. Returns the
+    stored checkpoint. `safety`: a checkpoint of the current files. `leave`: the paths that the rewind does
+    not touch. `told`: what the log will say about the rewind.
     """
     restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=told)
     intended = safety.model_copy(update={"restoring": restoring})

@@ -1,4 +1,6 @@
-"""Snapshots of the workspace. One is made each time the agent begins to work, and one when it has ended."""
+"""Stores snapshots of the workspace. A snapshot is made each time the agent starts to work, and each time it
+stops.
+"""
 
 import asyncio
 import logging
@@ -36,9 +38,10 @@ _REPOSITORY = "checkpoints.git"
 
 
 class Restoring(BaseModel):
-    """A rewind of files that has begun: the target tree and the paths that it leaves alone (see `written`).
+    """A rewind of files that is not complete yet. It holds the git tree to restore and the paths to leave
+    alone (encoded by `written`).
 
-    `told`: what the log will say about the rewind at its end.
+    `told`: what the log will say about the rewind when it is complete.
     """
 
     tree: str
@@ -47,12 +50,12 @@ class Restoring(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """A stored snapshot of the workspace, with the point of the conversation where it was made.
+    """A stored snapshot of the workspace, with the point of the conversation at which it was made.
 
-    `tree`: the files. `before`: the files as the agent had left them; the user or another program made the
-    differences between the two.
+    `tree`: the git tree of the files. `before`: the git tree of the files as the agent had left them.
+    Differences between `before` and `tree` were made by the user or by another program.
 
-    `leaf`: the event to which the chat goes back. `restoring`: set until the files are back.
+    `leaf`: the id of the event to which the chat goes back. `restoring`: set while a rewind is incomplete.
     """
 
     info: CheckpointInfo
@@ -63,7 +66,9 @@ class Checkpoint(BaseModel):
 
 
 class Position(BaseModel):
-    """A position in a conversation. `event_id`: the message that begins a turn there, or None."""
+    """A point in a conversation's log: the number (`seq`) of its last event and the id of the newest event of
+    the active branch (`leaf`). `event_id`: the user's message that begins a turn at this point, or None.
+    """
 
     seq: int
     leaf: str | None
@@ -71,7 +76,7 @@ class Position(BaseModel):
 
 
 class Checkpoints:
-    """The checkpoints of one conversation. Calls run one after the other."""
+    """The checkpoints of one conversation. A lock makes sure that only one call works on them at a time."""
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
         """`directory`: the directory of the conversation that the log belongs to. The caller owns the log."""
@@ -90,10 +95,11 @@ class Checkpoints:
         return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
 
     async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
-        """Makes a checkpoint. At the end of the work, and for edits, only if files have changed. If it fails,
-        this is noted.
+        """Makes a checkpoint of the current files. At the end of a run, and after edits by the user, this
+        happens only if files have changed. A failure is logged and does not raise an error.
 
-        `by_others`: the user or other programs, not this agent, made the changes since the last checkpoint.
+        `by_others`: True if the user or other programs, not this agent, made the changes since the last
+        checkpoint.
         """
         async with self.lock:
             try:
@@ -109,18 +115,20 @@ class Checkpoints:
 
     @property
     def last_tree(self) -> str | None:
-        """The tree of the last checkpoint. None if there is no checkpoint."""
+        """The hash of the git tree of the last checkpoint. None if there is no checkpoint."""
         return self.made[-1].tree if self.made else None
 
     async def look(self) -> Snapshot:
-        """Makes a snapshot of the current files and returns its tree. Raises CheckpointsUnavailableError."""
+        """Makes a snapshot of the current files in git and returns it. Raises CheckpointsUnavailableError."""
         with self._noting():
             return await self.shadow.snapshot()
 
     async def add(
         self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
     ) -> Checkpoint:
-        """Adds a checkpoint and stores it. Raises CheckpointsUnavailableError."""
+        """Creates a checkpoint from a snapshot of the files, stores it and returns it. `before`: the git tree
+        of the files as the agent had left them. Raises CheckpointsUnavailableError.
+        """
         info = CheckpointInfo(
             id=self.made[-1].info.id + 1 if self.made else 1,
             kind=kind,
@@ -136,7 +144,7 @@ class Checkpoints:
         return checkpoint
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Stores a checkpoint, or its changed fields. Raises sqlite3.Error."""
+        """Stores a new checkpoint, or the changed fields of a stored one. Raises sqlite3.Error."""
         self._log.put_checkpoint(checkpoint.info.id, checkpoint.model_dump_json())
         others = [one for one in self.made if one.info.id != checkpoint.info.id]
         self.made = sorted([*others, checkpoint], key=lambda one: one.info.id)
@@ -146,14 +154,16 @@ class Checkpoints:
         return bool(self.made) and self.made[-1].info.id % _TIDY_EVERY == 0
 
     async def tidy(self) -> None:
-        """Deletes the oldest checkpoints and packs the rest. Raises GitError."""
+        """Deletes the oldest checkpoints if there are too many, and compresses the git repository of the
+        others. Raises GitError.
+        """
         async with self.lock:
             self.made = self.made[-MAX_CHECKPOINTS:]
             self._log.drop_checkpoints(below=self.made[0].info.id)
             await self.shadow.tidy({tree for one in self.made for tree in (one.tree, one.before)})
 
     def get(self, number: int) -> Checkpoint:
-        """Returns the checkpoint. Raises CheckpointNotFoundError."""
+        """Returns the checkpoint with this number. Raises CheckpointNotFoundError."""
         found = next((one for one in self.made if one.info.id == number), None)
         if found is None:
             raise CheckpointNotFoundError(f"There is no checkpoint {number}.")
@@ -168,8 +178,8 @@ class Checkpoints:
             return await self.difference(target, (await self.look()).tree)
 
     async def difference(self, target: Checkpoint, present: str) -> CheckpointDiff:
-        """Returns how the files differ between the checkpoint and the tree `present`, and which paths are in
-        the way of a rewind. Raises CheckpointsUnavailableError.
+        """Returns how the files of the checkpoint differ from those of the git tree `present`, and which
+        paths a rewind could not restore safely. Raises CheckpointsUnavailableError.
         """
         with self._noting():
             changes = await self.shadow.changes(target.tree, present)
@@ -183,7 +193,9 @@ class Checkpoints:
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
-        """Returns the paths that a rewind must not touch. Raises CheckpointsUnavailableError."""
+        """Returns the paths that a rewind to `target` must not touch. `present`: the git tree of the current
+        files. Raises CheckpointsUnavailableError.
+        """
         later = [one for one in self.made if one.info.id > target.info.id]
         pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}
         edited: set[str] = set()
@@ -207,8 +219,8 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Paths that a rewind cannot put back safely. `edited`: changed by the user or another program, not by
-    the agent. `blocked`: the file's place is taken by something that no snapshot contains.
+    """Paths that a rewind cannot restore safely. `edited`: files that the user or another program has
+    changed. `blocked`: paths at which something else now exists that no snapshot contains.
     """
 
     edited: frozenset[str]
@@ -216,7 +228,9 @@ class Conflicts:
 
 
 def shown(paths: Iterable[str]) -> list[str]:
-    """Returns the paths in order, as text that every reader can decode. File names need not be UTF-8."""
+    """Returns the paths, sorted, as valid UTF-8 text for clients. Bytes of a file name that are not UTF-8 are
+    replaced.
+    """
     return sorted(map(_shown, paths))
 
 
@@ -228,8 +242,8 @@ def shown_changes(changes: Iterable[Change]) -> list[CheckpointChange]:
 
 
 def written(path: str) -> str:
-    """Returns the path as text that can be stored. Every sequence of bytes has a text. `read` is the
-    inverse.
+    """Encodes a path as text that can be stored as JSON, even if the file name is not valid UTF-8. `read`
+    decodes it.
     """
     return os.fsencode(path).decode("latin-1")
 

@@ -1,4 +1,6 @@
-"""Makes checkpoints: before the agent works on a message of the user, and when the work has ended."""
+"""Makes checkpoints of the workspace: one before the agent works on a message of the user, and one when a run
+has ended.
+"""
 
 import asyncio
 
@@ -11,8 +13,8 @@ from agent_runtime.wire import CheckpointKind
 
 
 class CheckpointTriggers:
-    """Makes the checkpoints of a conversation. The model is asked at the same time; only tools wait for the
-    checkpoint.
+    """Makes the checkpoints of one conversation at the right times. The model is asked while a checkpoint is
+    being made; only tools wait until it is complete.
     """
 
     def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
@@ -26,8 +28,8 @@ class CheckpointTriggers:
         """True while the checkpoint at the end of the agent's work is made."""
 
     def begin(self) -> None:
-        """Makes a checkpoint at the start of a run. All changes since the last run were made by others than
-        the agent.
+        """Makes a checkpoint at the start of a run. The user or other programs, not the agent, made all
+        changes since the last run.
         """
         message = self._new_message()
         if message is None:
@@ -36,20 +38,20 @@ class CheckpointTriggers:
             self._take(CheckpointKind.TURN, self._before(message), by_others=True)
 
     def steer(self) -> None:
-        """Makes a checkpoint before the model is asked, if the user has sent a message during the agent's
-        work.
+        """Makes a checkpoint before the model is asked again, if the user has sent a message during the
+        run.
         """
         message = self._new_message()
         if message is not None:
             self._take(CheckpointKind.TURN, self._before(message), by_others=False)
 
     async def ready(self) -> None:
-        """Waits until the checkpoint is made and files may be changed."""
+        """Waits until the current checkpoint is complete, so that tools may change files."""
         if self._taking is not None and not self._taking.done():
             await asyncio.wait([self._taking])
 
     async def end(self) -> None:
-        """Makes a checkpoint when the agent has ended its work or was stopped."""
+        """Makes a checkpoint when a run has ended or was stopped."""
         self.is_ending = True
         try:
             at = position(self._model_input.state)
@@ -74,5 +76,7 @@ class CheckpointTriggers:
 
 
 def position(state: State) -> Position:
-    """Returns the current position of the conversation."""
+    """Returns the last sequence number of the log and the id of the newest event of the active branch. A
+    checkpoint stores them.
+    """
     return Position(seq=state.last_seq, leaf=state.leaf_event_id)

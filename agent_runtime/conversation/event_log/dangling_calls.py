@@ -1,4 +1,6 @@
-"""Finds calls without a result that can have begun, and answers those that will never have a result."""
+"""Finds tool calls without a result that may have begun, and builds error results for calls that will never
+have a result.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +12,8 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Returns the calls that cannot simply run again after a crash: all unanswered calls, or none if every
-    call that can have begun may safely run again.
+    """Returns the tool calls that must not run again after a crash. These are all unanswered calls, or none
+    if every call that may have begun is safe to repeat.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)
@@ -21,7 +23,9 @@ def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTo
 def give_up(
     pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
 ) -> list[AgentErrorEvent]:
-    """Returns an error event for each call. `by`: what ended the calls, as in "by the user"."""
+    """Returns an error event as the result of each pending tool call. `by`: who or what ended the calls, as
+    in "by the user".
+    """
     begun = {action.id for action in _begun(pending, agent, tools)}
     return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]
 

@@ -28,19 +28,19 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """How many tokens the vendor counted, and our rough count for the same prompt."""
+    """The vendor's token count of a prompt, and our rough count of the same prompt."""
 
     counted: int = 0
     rough: int = 0
 
 
 class Fold:
-    """Computes state and view from a log's records, given in order. Two folds of one log are equal, with or
-    without a snapshot.
+    """Computes the conversation's state, and the messages that the model sees, from the records of a log in
+    order. The result is the same with or without a snapshot.
     """
 
     def __init__(self, usage_id: str) -> None:
-        """`usage_id`: the id under which the calls of the agent's model are counted."""
+        """`usage_id`: the id under which the tokens and cost of the agent's model are counted."""
         self.state = State()
         self.view = View()
         self._usage_id = usage_id
@@ -48,15 +48,15 @@ class Fold:
 
     @property
     def context_tokens(self) -> int:
-        """The estimated tokens of the next prompt: the vendor's last count, plus or minus the changes since
-        then.
+        """The estimated number of tokens of the next prompt: the vendor's count of the last prompt, corrected
+        by our estimate of the messages that were added or removed since.
         """
         return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
 
     @property
     def window_tokens(self) -> int | None:
-        """The context window of the agent's model in tokens, as its last reply stated it. None if it is not
-        known.
+        """The context window of the agent's model in tokens, as reported with the model's last reply. None if
+        not known.
         """
         return self._last_usage().get("context_window") or None
 
@@ -73,7 +73,9 @@ class Fold:
         return self
 
     def snapshot(self) -> str | None:
-        """Returns the whole fold as text. Returns None while a call has no result."""
+        """Returns the state and the messages as text, to be stored and restored later. Returns None while a
+        tool call has no result.
+        """
         if self.state.pending:
             return None
         body = {
@@ -95,10 +97,10 @@ class Fold:
 
     @classmethod
     def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
-        """Restores a fold from a snapshot. Returns an empty fold if there is no snapshot or it cannot be
-        read.
+        """Restores a fold from the text that `snapshot` returned. Returns an empty fold if `snapshot` is None
+        or cannot be read.
 
-        The log holds all facts, so without a snapshot opening only takes longer.
+        The log holds all facts; a snapshot only saves time when a conversation is opened.
         """
         if snapshot is None:
             return cls(usage_id)
@@ -126,7 +128,7 @@ class Fold:
         return fold
 
     def _metrics(self) -> JsonObject:
-        """Returns what the calls of the agent's own model have used so far."""
+        """Returns the tokens and the cost of all calls of the agent's own model so far."""
         agent = self.state.agent
         usage_id = agent["llm"]["usage_id"] if agent else self._usage_id
         metrics: JsonObject = self.state.stats["usage_to_metrics"].get(usage_id, {})
@@ -145,7 +147,9 @@ class Fold:
 
 
 def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> Fold:
-    """Returns the fold of the whole log. Starts from the snapshot, if there is one."""
+    """Computes the state and the model's messages from the whole log. Starts from the snapshot, if there is
+    one, and reads only later records.
+    """
     fold = Fold.restore(snapshot, usage_id)
     if fold.state.last_seq > log.last_seq:
         fold = Fold(usage_id)  # a snapshot of events that the log has lost
@@ -159,7 +163,9 @@ def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> F
 
 
 def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
-    """Returns the fold of the branch that ends at `leaf`. Events of other branches are left out."""
+    """Computes the state and the model's messages from the branch that ends at the event `leaf`. Leaves out
+    the events of other branches. `through_seq`: the last position to read.
+    """
     return Fold(usage_id).take_records(log.branch(leaf, through_seq=through_seq))
 
 

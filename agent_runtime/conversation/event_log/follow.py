@@ -1,4 +1,6 @@
-"""Gives one reader the log from a position on, and then live frames."""
+"""Sends one reader the stored events of a conversation from a position on, and then new events as they
+occur.
+"""
 
 import asyncio
 from collections import deque
@@ -16,21 +18,24 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class SlowConsumerError(Exception):
-    """The reader is too far behind. It may connect again with its last position."""
+    """The reader has received too few of the published events and is disconnected. It may connect again with
+    its last position.
+    """
 
 
 class EndedError(Exception):
-    """The conversation was closed."""
+    """The conversation that the reader followed was closed."""
 
 
 async def follow(
     conversation: ConversationEngine, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
 ) -> AsyncGenerator[EventFrame, None]:
-    """Yields the frames after a position: first stored ones, then the full state and the output of running
-    calls, then live ones. There are no gaps and no repetitions.
+    """Yields all frames after the position `after_seq` without gaps and repetitions. First come stored
+    events, then the full state and the output of running tool calls, then new frames as they are published.
 
     `told`: the full state that the reader already has. It is sent again only if something has happened since.
-    Ends with SlowConsumerError or EndedError. The caller must close the iterator to end its subscription.
+    Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to end its
+    subscription.
     """
     log = conversation.log
     if after_seq < log.last_seq:
@@ -57,7 +62,7 @@ async def follow(
 
 
 class _Listener:
-    """A bounded queue of what a conversation publishes."""
+    """A bounded queue of the frames that a conversation publishes, for one reader."""
 
     def __init__(self, conversation: ConversationEngine) -> None:
         self._waiting: deque[EventFrame] = deque()

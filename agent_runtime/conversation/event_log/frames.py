@@ -1,5 +1,5 @@
-"""The frames that a conversation publishes. Each is serialized once for all readers (docs/protocol.md,
-section 2).
+"""The frames that a conversation publishes: events and other messages for clients. Each frame is serialized
+once for all readers (docs/protocol.md, section 2).
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ from agent_runtime.wire.frames import (
 
 @dataclass(frozen=True)
 class EventFrame:
-    """A frame that a conversation publishes to its readers.
+    """An event or another message that a conversation sends to its readers.
 
-    `wire`: the frame as JSON. `event`: the event in the frame, for readers of the plain event stream.
+    `wire`: the frame as JSON. `event`: the event in the frame, for readers that want events without frames.
 
-    `seq`: the position in the log; None for frames that are never logged. `is_reported`: the frame is also
-    sent to the app server. `is_whole`: the frame replaces all earlier frames of its kind.
+    `seq`: the event's position in the log; None for frames that are never logged. `is_reported`: the frame is
+    also sent to the app server. `is_whole`: the frame replaces all earlier frames of its kind.
     """
 
     wire: bytes
@@ -79,7 +79,9 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
-    """Returns the frame with what the running calls have printed, by the ids of their events."""
+    """Returns the frame with the output so far of the tool calls that are running. `shown`: the output by the
+    id of the call's event.
+    """
     outputs = [
         CallOutput(action_id=action_id, text=one.text, styles=list(one.styles))
         for action_id, one in shown.items()

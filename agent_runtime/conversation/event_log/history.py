@@ -1,4 +1,6 @@
-"""Writes events to the log, then updates the state, then publishes them. Always in this order."""
+"""Appends events to the log, then updates the conversation's state, then publishes the events. The order is
+always the same.
+"""
 
 import logging
 import sqlite3
@@ -37,12 +39,13 @@ Subscriber = Callable[[EventFrame], None]
 
 
 class History:
-    """The only writer of the log."""
+    """The only writer of a conversation's log, with the state that is computed from the log."""
 
     def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
-        """`usage_id`: the id under which the calls of the agent's model are counted. The caller owns the log.
+        """`usage_id`: the id under which the tokens and cost of the agent's model are counted. The caller
+        closes the log.
 
-        `masker`: hides values that must not be logged, published or shown to the model.
+        `masker`: hides secret values that must not be logged, published or shown to the model.
         """
         self._log = log
         self._masker = masker
@@ -68,16 +71,16 @@ class History:
 
     @property
     def window_tokens(self) -> int | None:
-        """The context window of the agent's model in tokens, as its last reply stated it. None if it is not
-        known.
+        """The context window of the agent's model in tokens, as reported with the model's last reply. None if
+        not known.
         """
         return self._fold.window_tokens
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
-        """Appends events in one transaction, then updates the state and publishes them.
+        """Appends events to the log in one transaction, then updates the state and publishes the events.
 
-        A second result for a call is dropped. `seen_seq`: the last position that the model had seen when it
-        wrote these events.
+        A second result for the same tool call is dropped. `seen_seq`: the last position in the log that the
+        model had seen when it wrote these events.
         """
         called = {event.tool_call_id for event in events if isinstance(event, ActionEvent)}
         wanted = [event for event in events if self._is_wanted(event, called)]
@@ -100,13 +103,15 @@ class History:
             subscriber(frame)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Calls `subscriber` with every frame from now on. Returns a function that ends the subscription."""
+        """Calls `subscriber` with every frame (an event or another message for clients) that is published
+        from now on. Returns a function that ends the subscription.
+        """
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
     def save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
-        """Saves a snapshot, so that opening the conversation only has to read later events. Does nothing if
-        fewer than `after_events` events are new, or while a call has no result.
+        """Saves a snapshot of the state, so that opening the conversation only has to read later events. Does
+        nothing if fewer than `after_events` events are new, or while a tool call has no result.
         """
         if self._log.last_seq - self._snapshot_seq < after_events:
             return

@@ -1,5 +1,5 @@
-"""Reads what lists of conversations show. It reads a few rows of each log and does not open the
-conversations.
+"""Reads the data that a list of conversations shows. Only a few rows of each log are read, and the
+conversations are not opened.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class Entry:
-    """A conversation in a list. `status`: the last logged status. It is still `running` if the run was cut
-    off.
+    """A conversation in a list. `status`: the last logged status, which is still `running` if a crash ended
+    the run.
     """
 
     created_at: datetime
@@ -38,21 +38,21 @@ class Entry:
     is_child: bool = False
 
     def at_rest(self) -> "Entry":
-        """Returns the entry with the status `idle` in place of `running`, for a run that was cut off and will
-        not continue.
+        """Returns the entry with the status `idle` if its status is `running`. For a run that a crash has
+        ended and that will not continue.
         """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
 
 
 def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
-    """Returns the list entry of a conversation that is in memory."""
+    """Returns the list entry of a conversation that is already open, from its specification and state."""
     return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
 
 
 def save(log: EventLog, state: State) -> None:
-    """Saves the state beside the log, so that lists need not read the log. Later events are read from the
-    log.
+    """Saves a summary of the state beside the log, so that a list of conversations can be built without
+    reading the whole log. Events that are added later are read from the log.
     """
     body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
     log.set_meta(_KEY, orjson.dumps(body).decode())
@@ -80,8 +80,8 @@ def read_entry(directory: Path) -> Entry:
 
 
 def read_info(directory: Path) -> ConversationInfo:
-    """Returns the same information as the opened conversation would give. Raises the same errors as
-    `read_entry`.
+    """Returns the description of the conversation in this directory without opening the conversation. Raises
+    LogMissingError if there is no conversation, sqlite3.DatabaseError if its log is damaged.
     """
     with reading(directory) as log:
         stored = log.get_meta("spec")
