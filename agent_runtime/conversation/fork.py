@@ -1,4 +1,6 @@
-"""Makes an independent copy of a conversation. Both work in the same directory."""
+"""Makes an independent copy (fork) of a conversation. The original and the copy work in the same
+directory.
+"""
 
 import asyncio
 import shutil
@@ -28,11 +30,11 @@ _TASKS = "TASKS.json"
 async def fork(
     source: ConversationEngine, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
 ) -> ConversationEngine:
-    """Creates an idle conversation with the events up to `from_event_id`, or up to now. The copy keeps the
-    model's key.
+    """Creates an idle copy of a conversation in `directory`, with the events up to `from_event_id`, or with
+    all events. The copy keeps the key of the model.
 
     `delegation`: gives the copy its sub-agents. Raises EventNotFoundError, or FileExistsError if the
-    directory holds a conversation already.
+    directory already holds a conversation.
     """
     leaf = wanted.from_event_id or source.state.leaf_event_id
     found = source.log.get(leaf) if leaf is not None else None
@@ -88,7 +90,9 @@ def _spec_of(source: ConversationEngine, wanted: ForkRequest, leaf: str | None) 
 
 
 def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec, seal: SpecSeal) -> None:
-    """Writes the copy's log. Runs in a thread: a long log takes a while."""
+    """Writes the log of the copied conversation. Call it in a thread, because copying a long log takes a
+    while.
+    """
     with reading(source) as stored:
         records = list(stored.branch(leaf, through_seq=last_seq))
     try:
@@ -112,8 +116,8 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
 
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
-    """Returns the same events at positions without gaps. The positions that the model had seen are moved by
-    the same amount.
+    """Returns the records at new positions without gaps. Adjusts each `seen_seq`, the position that the model
+    had seen, in the same way.
     """
     old: list[int] = []
     for position, record in enumerate(records, start=1):

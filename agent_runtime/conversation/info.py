@@ -1,4 +1,4 @@
-"""The description of a conversation for clients."""
+"""Builds the description of a conversation that clients get: id, title, status, cost and other fields."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +14,8 @@ from agent_runtime.wire import ConversationInfo
 
 
 def describe(spec: Spec, state: State, status: ExecutionStatus, directory: Path) -> ConversationInfo:
-    """Returns the description of a conversation, from its specification and its state. `status`: the current
-    status.
+    """Returns the description of a conversation for clients. `status`: the current status. `directory`: the
+    conversation's directory.
     """
     request = spec.request
     agent = state.agent or request.agent

@@ -1,5 +1,5 @@
-"""The keys of a conversation. Clients give them; they are filled into the agent and stored encrypted beside
-the log.
+"""Handles the API keys of a conversation's agent. Clients send the keys. The keys are put into the agent and
+stored encrypted beside the log.
 """
 
 from agent_runtime.agent.agent import Agent, secrets_of
@@ -10,7 +10,7 @@ from agent_runtime.events.base import JsonObject
 
 
 class ConversationKeys:
-    """Fills the keys of a conversation into its agent, and stores them.
+    """Puts the API keys of a conversation into its agent, and stores them.
 
     `sealing`: encrypts the keys on disk; without it, keys are not stored.
     """
@@ -21,11 +21,12 @@ class ConversationKeys:
 
     @property
     def are_lacking(self) -> bool:
-        """Whether secrets of MCP servers were not stored and have not been given again."""
+        """Whether MCP servers lack secrets that were not stored on disk and that no client has sent again."""
         return self._context.toolbox.lacks_keys
 
     def take(self, given: JsonObject) -> None:
-        """Takes the keys that a client gives again after a restart, because they were not stored.
+        """Takes the keys that a client sends again after a restart of the server, because they were not
+        stored.
 
         Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError for a bad agent,
         and InvalidSecretError.
@@ -36,7 +37,9 @@ class ConversationKeys:
         self.keep()
 
     def fill(self, agent: Agent) -> None:
-        """Copies the keys of the given agent into the parts that both agents have in common."""
+        """Copies the keys of the given agent into this conversation's agent, for each model and MCP server
+        that both agents have.
+        """
         self._context.agent = with_keys(self._context.agent, agent)
         self._context.toolbox.take_keys(self._context.agent)
 

@@ -1,4 +1,4 @@
-"""Puts keys back into an agent whose secrets were replaced by asterisks on disk. Pure."""
+"""Puts API keys back into an agent that was stored with asterisks in place of its secrets. Pure."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ from agent_runtime.tools.mcp.config import named_servers
 
 
 def with_keys(standing: Agent, given: Agent) -> Agent:
-    """Returns the stored agent with the given agent's keys in the parts that both have in common.
+    """Returns the stored agent with the keys of the given agent.
 
-    A key belongs to one model, condenser or MCP server. If any other field of that part differs, the key is
-    not taken. Asterisks do not count as keys.
+    A key belongs to one model, condenser or MCP server. The key is copied only if all other fields of that
+    model, condenser or server are equal in both agents. Asterisks do not count as keys.
     """
     parts, servers = _filled_parts(standing, given), _filled_servers(standing, given)
     return Agent.model_validate({**revealed(standing), **parts, "mcp_config": servers})
 
 
 def without_keys(agent: Agent) -> Agent:
-    """Returns the agent as it would be read from a place that stores no keys."""
+    """Returns the agent with all keys removed, as if it were read from storage without keys."""
     return Agent.model_validate(mask(agent.model_dump(mode="json")))
 
 
 def revealed(data: Agent | LLM) -> JsonObject:
-    """Returns the value as JSON with its keys in clear text."""
+    """Returns the agent or model configuration as JSON with its keys in clear text."""
     shown: JsonObject = _revealed(data.model_dump())
     return shown
 
@@ -51,8 +51,8 @@ def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
 
 
 def _filled(standing: Any, given: Any) -> Any:
-    """Returns the given value without keys that are only asterisks. Both values are equal in everything that
-    is not secret.
+    """Returns the value `given`, but without keys that are only asterisks. `standing` and `given` are equal
+    in everything that is not secret.
     """
     match given:
         case dict():

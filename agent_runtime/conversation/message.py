@@ -24,10 +24,11 @@ def message_event(
     is_first: bool,
     sender: str | None = None,
 ) -> MessageEvent:
-    """Returns the event of the message, with the skills that its words trigger. `known_skills`: skills that
-    were already given and are not repeated.
+    """Returns the event of a user's message, together with the skills that words in the message trigger.
+    `known_skills`: skills that the model already got and that are not repeated.
 
-    `is_first`: it is the user's first message. Notes of earlier conversations are only looked for then.
+    `is_first`: whether this is the user's first message. Notes of earlier conversations are added only to the
+    first message.
     """
     given_id = {} if message_id is None else {"id": message_id}
     found = triggered(project.skills, message.text, known=known_skills)

@@ -1,4 +1,4 @@
-"""Gives a conversation its title."""
+"""Gives a new conversation a title in the background."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ model cannot be called.
 
 
 class Naming:
-    """Gives one conversation its title.
+    """Creates the title of one conversation in the background.
 
     `saved_llm`: finds the model that the conversation's specification names for titles.
     """
@@ -28,8 +28,8 @@ class Naming:
         self.saved_llm: SavedLLM = _none_saved
 
     def begin_if_wanted(self) -> None:
-        """Starts naming the conversation in the background. Does nothing if it has a title, its specification
-        wants none, or a hook has blocked a message.
+        """Starts to create a title in the background. Does nothing if the conversation has a title, its
+        specification asks for none, or a hook has blocked a message.
         """
         context = self._context
         state = context.state
@@ -37,8 +37,8 @@ class Naming:
             self._context.background.begin(self.generate(), "title")
 
     async def generate(self) -> None:
-        """Sets a title for the first message: the model's suggestion, or else the first words
-        of the message.
+        """Creates a title from the first message and logs it. The title is the model's suggestion, or else
+        the first words of the message.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)

@@ -1,5 +1,5 @@
-"""Adds path rules to a tool's result before it is logged. They are the rules for files that the conversation
-touches for the first time.
+"""Adds path rules to a tool's result before it is logged. Path rules are instructions for certain files; they
+are added when the conversation first touches such a file.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
-    """Returns the result with the rules that apply to its paths. Each rule is given once in a conversation.
-    The result stays unchanged if the call failed or no rule applies.
+    """Returns the tool's result with the path rules for the files that the call touched. Each rule is given
+    once in a conversation. The result stays unchanged if the call failed or no rule applies.
     """
     action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
     if action is None or not isinstance(result, ObservationEvent):

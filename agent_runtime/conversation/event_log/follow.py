@@ -18,8 +18,8 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class SlowConsumerError(Exception):
-    """The reader has received too few of the published events and is disconnected. It may connect again with
-    its last position.
+    """The reader is too many events behind and is disconnected. It may connect again with its last
+    position.
     """
 
 

@@ -32,20 +32,24 @@ CREATE TABLE IF NOT EXISTS checkpoints (number INTEGER PRIMARY KEY, body TEXT NO
 
 
 class LogInUseError(Exception):
-    """Another process writes to this conversation."""
+    """Another process has opened this conversation's log for writing."""
 
 
 class LogMissingError(Exception):
-    """There is no conversation here."""
+    """The directory contains no conversation log."""
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The log file may have been changed by a program other than the server."""
+    """The log file may have been changed by a program other than the server, such as a command of the
+    agent.
+    """
 
 
 @dataclass(frozen=True)
 class Record:
-    """A stored event. `seen_seq`: for an event of the model, the last position that the model had seen."""
+    """An event as it is stored in the log. `seq`: its position. `seen_seq`: for an event of the model, the
+    last position that the model had seen when it wrote the event.
+    """
 
     seq: int
     id: str
@@ -64,7 +68,9 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """Selects events. None means no restriction. `text`: must occur in the message, ignoring case."""
+    """The conditions of a search for events. A field that is None sets no condition. `text`: must occur in
+    the message of the event, ignoring case.
+    """
 
     kind: str | None = None
     source: str | None = None
@@ -109,7 +115,9 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """Reads a log, also while another process or thread writes it. Its methods are short blocking calls."""
+    """Reads the log of a conversation, also while another process or thread writes to it. Its methods are
+    short blocking calls.
+    """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """The caller owns the connection."""
@@ -133,7 +141,9 @@ class LogReader:
         return Record(*row) if row else None
 
     def last_said(self) -> Record | None:
-        """Returns the record of the model's last event. Returns None if there is none."""
+        """Returns the record of the newest event that the model wrote. Returns None if the model has written
+        none.
+        """
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -142,8 +152,8 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Returns up to `limit` records after `after_seq`: fewer if they exceed `max_bytes`, but at least
-        one.
+        """Returns the records after the position `after_seq`, at most `limit`. Returns fewer if they exceed
+        `max_bytes`, but at least one. `through_seq`: the last position to return.
         """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
@@ -160,27 +170,30 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the events of the branch that ends with `leaf`, and all updates of the conversation."""
+        """Yields the records of the branch that ends with the event `leaf`, together with all updates of the
+        conversation's state. `through_seq`: the last position to yield.
+        """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
 
     def records(self, *, after_seq: int = 0, page_size: int = 500) -> Iterator[Record]:
-        """Yields all records after a position, page by page."""
+        """Yields all records after the position `after_seq`. Reads `page_size` records at a time."""
         after = after_seq
         while page := self.page(after_seq=after, limit=page_size):
             yield from page
             after = page[-1].seq
 
     def newest(self, limit: int) -> Iterator[bytes]:
-        """Yields the bodies of the last records, newest first."""
+        """Yields the JSON of the last `limit` events, newest first."""
         rows = self._db.execute("SELECT body FROM events ORDER BY seq DESC LIMIT ?", [limit])
         return (body for (body,) in rows)
 
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
-        """Returns a page that begins at `from_seq`, and the id of the first event of the next page. The id is
-        None if this is the last page. `from_seq`: None means the first page.
+        """Returns a page of matching records, and the id of the first event of the next page. The id is None
+        if this is the last page. `from_seq`: the position at which the page begins; None means the first
+        page.
         """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
@@ -195,7 +208,9 @@ class LogReader:
         return int(count)
 
     def seq_before(self, timestamp: str) -> int:
-        """Returns the last position with an earlier time than `timestamp`. Returns 0 if there is none."""
+        """Returns the position of the last event that is older than `timestamp`. Returns 0 if there is
+        none.
+        """
         row = self._db.execute("SELECT max(seq) FROM events WHERE timestamp < ?", [timestamp]).fetchone()
         return row[0] or 0
 
@@ -223,13 +238,15 @@ class LogReader:
 
     @property
     def acknowledged_seq(self) -> int:
-        """The last position that the receiver of reports has confirmed."""
+        """The position of the last event that the app server has confirmed as received."""
         return int(self.get_meta("acknowledged_seq") or 0)
 
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the log for reading only, from any thread. Raises LogMissingError if there is no log."""
+    """Opens the log in this directory for reading only, from any thread. Raises LogMissingError if there is
+    no log.
+    """
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -248,13 +265,14 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """A log that can be written. Open it once per conversation. Its methods block for a short time; when
-    `append` returns, the events are on disk.
+    """A log that can be written. Open it once per conversation. Its methods block for a short time. When
+    `append` returns, the events are safely on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
-        """Raises LogMissingError if there is no log and `create` is False, LogInUseError if another process
-        has it open, and sqlite3.DatabaseError if the file is damaged.
+        """Opens the log in this directory. `create`: makes a new log if there is none. `seal`: signs and
+        checks the specification in the log. Raises LogMissingError if there is no log and `create` is False,
+        LogInUseError if another process has the log open, and sqlite3.DatabaseError if the file is damaged.
         """
         self.seal = seal
         self._name = directory.name
@@ -291,9 +309,11 @@ class EventLog(LogReader):
         self._lock.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Appends all records or none. Their positions must directly follow the last position.
+        """Appends all records or none. The position of the first record must directly follow the last
+        position in the log.
 
-        Raises ValueError for other positions, sqlite3.IntegrityError if an id exists already.
+        Raises ValueError for other positions, sqlite3.IntegrityError if the log already has an event with the
+        same id.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -305,7 +325,9 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Writes everything inside the block, or nothing. An inner transaction is part of the outer one."""
+        """Opens a transaction: writes everything inside the `with` block, or nothing. An inner transaction is
+        part of the outer one.
+        """
         if self._db.in_transaction:
             yield
             return
@@ -319,8 +341,8 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Writes the specification of the conversation, with its seal. `name`: the name that the
-        conversation's directory will have.
+        """Writes the specification of the conversation together with its seal (a keyed digest). `name`: the
+        name that the conversation's directory will have.
         """
         seal = self.seal.of(name or self._name, text)
         with self.transaction():
@@ -331,8 +353,8 @@ class EventLog(LogReader):
                 self.set_meta("spec_seal", seal)
 
     def spec(self) -> str | None:
-        """Returns the specification as the server wrote it. Adds a seal if there is none and one may be
-        missing.
+        """Returns the specification of the conversation, after a check that only the server wrote it. If the
+        specification has no seal and `seal` allows this, adds one.
 
         Raises SpecChangedError.
         """
@@ -348,7 +370,7 @@ class EventLog(LogReader):
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
     def checkpoints(self) -> list[str]:
-        """Returns the checkpoints in the order in which they were made."""
+        """Returns the stored checkpoints of the workspace as JSON, oldest first."""
         return [body for (body,) in self._db.execute("SELECT body FROM checkpoints ORDER BY number")]
 
     def put_checkpoint(self, number: int, body: str) -> None:
@@ -358,13 +380,13 @@ class EventLog(LogReader):
         self._db.execute("DELETE FROM checkpoints WHERE number < ?", [below])
 
     def acknowledge(self, seq: int) -> None:
-        """Stores the last position that the receiver of reports has confirmed."""
+        """Stores the position of the last event that the app server has confirmed as received."""
         self.set_meta("acknowledged_seq", str(seq))
 
 
 def _require_ours(path: Path) -> None:
-    """Checks the owner of the log file, if commands run as another user. Raises an error for a log that a
-    command could have written.
+    """Checks who owns the log file, if the agent's commands run as another user. Raises ForeignLogError for a
+    file that such a command could have written.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

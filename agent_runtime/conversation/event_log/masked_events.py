@@ -29,7 +29,7 @@ _OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
 
 
 def masked(event: Event, masker: Masker) -> AnyEvent:
-    """Returns the event with the mask in place of every secret value, also where the value is encoded or
+    """Returns the event with each secret value replaced by the mask, also if the value is encoded or
     quoted.
     """
     if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
@@ -46,8 +46,8 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """Removes the vendor's private data if it contains a secret. The vendor signs this data or reads it
-    again, and refuses it after any change. So it cannot be masked.
+    """Removes the vendor's private data from the event if the data contains a secret. The data cannot be
+    masked, because the vendor refuses it after any change.
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
@@ -64,8 +64,8 @@ def _is_signed(block: Any) -> bool:
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:
-    """Masks the name of a tool that does not exist. The model may have invented any name. The masked text
-    must be a valid name too, because it goes back to the vendor.
+    """Masks secrets in the name of a tool that does not exist, because the model may invent any name. The
+    masked name stays a valid tool name, because it is sent to the vendor again.
     """
     for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
         if name in holder and masker.text(holder[name]) != holder[name]:

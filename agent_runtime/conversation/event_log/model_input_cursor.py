@@ -1,4 +1,6 @@
-"""Computes what the model had seen when it wrote a reply. Reads only the events."""
+"""Computes for each reply of the model which events the model had seen when it wrote the reply. Uses only the
+events.
+"""
 
 from agent_runtime.conversation.event_log.log import Record
 from agent_runtime.events.action import ActionEvent
@@ -7,26 +9,30 @@ from agent_runtime.events.message import MessageEvent
 
 
 class ModelInputCursor:
-    """Tracks what the model had seen. Give it a log's events in order. A reply counts as having seen all
-    events before it.
+    """Tracks which events the model had seen when it wrote each reply. It must get the events of a log in
+    order. A reply counts as having seen all events before it.
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:
-        """`reply_id`: the id of the previous reply, which had seen all events up to `seq`."""
+        """`reply_id`: the id of the previous reply of the model. `seq`: the last position that the model had
+        seen when it wrote that reply.
+        """
         self._reply_id = reply_id
         self._seq = seq
 
     @classmethod
     def after(cls, said: Record | None) -> "ModelInputCursor":
-        """Continues after the model's last event. `said`: that event, or None."""
+        """Returns a cursor that continues after the model's last event. `said`: the record of that event, or
+        None if the model has written none.
+        """
         if said is None:
             return cls()
         kind = ActionEvent if said.kind == "ActionEvent" else MessageEvent
         return cls(kind.model_validate_json(said.body).llm_response_id, said.seen_seq or 0)
 
     def by(self, event: Event, seq: int) -> int | None:
-        """Returns the last position that the model had seen when it wrote the event at `seq`. Returns None
-        for other events.
+        """Returns the last position that the model had seen when it wrote the event at `seq`. Returns None if
+        the model did not write the event.
         """
         if not isinstance(event, ActionEvent | MessageEvent) or event.source != "agent":
             return None

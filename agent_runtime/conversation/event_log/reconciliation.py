@@ -1,7 +1,8 @@
-"""Adds missing events to a log that was restored from a backup or copied from another conversation, and
-tells the agent about it.
+"""Adds missing events to a log that was restored from a backup or copied from another conversation, and tells
+the agent what happened.
 
-All other state follows from the events: the conversation is opened again and folds them.
+The state needs no separate repair, because it is computed from the events when the conversation is opened
+again.
 """
 
 import sqlite3
@@ -39,9 +40,10 @@ _BY = "by the loss of the machine that it ran on"
 
 
 def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
-    """Adds the given events that the log does not have yet, with their ids and positions. May be repeated.
+    """Adds those of the given events that the log does not have yet, with their ids and positions. Calling
+    this function again is safe.
 
-    Raises LogGapError, LogDiffersError or pydantic.ValidationError; nothing is added then.
+    Raises LogGapError, LogDiffersError or pydantic.ValidationError. In these cases nothing is added.
     """
     _check_start(log, missing)
     records = _records(log, missing)
@@ -84,11 +86,11 @@ def _records(log: EventLog, missing: CatchUpRequest) -> list[Record]:
 def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
-    """Ends work that cannot continue, and tells the agent how old its files are. Does nothing if this was the
-    last message to the agent.
+    """Ends the tool calls and tasks that cannot continue after a restore from a backup, and tells the agent
+    how old its files are. Does nothing if the agent's last message already says this.
 
-    Actions that wait for consent keep waiting, because none of them has begun. A run does not continue
-    automatically. `is_there`: whether a conversation with this id exists.
+    Actions that wait for confirmation keep waiting, because none of them has begun. A run does not continue
+    automatically. `is_there`: returns whether a conversation with an id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"
@@ -112,8 +114,8 @@ def tell_restored(
 
 
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
-    """Ends the work that was going on in the copied conversation, and tells the agent that it works in a
-    copy. Does nothing if the agent was told before.
+    """Ends the tool calls and tasks that the copied conversation had not completed, and tells the agent that
+    it works in a copy. Does nothing if the agent was told before.
     """
     state = conversation.state
     if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:

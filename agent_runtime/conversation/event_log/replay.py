@@ -1,4 +1,4 @@
-"""Replays a log. Gives the state that it leads to, and every prompt that the model was given."""
+"""Replays a log: computes the state at its end, and every prompt that the model was given."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,20 @@ from agent_runtime.events.union import parse_event
 
 @dataclass(frozen=True)
 class Prompted:
-    """The messages that led to a reply, byte for byte. `event_id`: the id of the reply's first event."""
+    """The messages that the model was sent before one reply, byte for byte. `event_id`: the id of the reply's
+    first event.
+    """
 
     event_id: str
     messages: Sequence[bytes]
 
 
 def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
-    """Yields each prompt, in order. Asks no model, runs no tool and writes nothing, so the result is always
-    the same.
+    """Yields each prompt that the model was given, in order. Sends nothing to a model, runs no tool and
+    writes nothing, so the result is always the same.
 
-    A prompt holds everything up to the reply's `seen_seq`. Events that arrived while the model wrote are not
-    in it.
+    A prompt contains everything up to the position that the model had seen. Events that arrived while the
+    model wrote its reply are left out.
     """
     fold = Fold(usage_id)
     waiting: list[Record] = []
@@ -37,7 +39,9 @@ def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
 def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
-    """Returns the fold of all records up to a position, and the records after it."""
+    """Returns the state and messages computed from all records up to the position `through_seq`, and the
+    records after that position.
+    """
     for record in waiting:
         if record.seq > through_seq:
             continue

@@ -1,4 +1,4 @@
-"""Publishes a reply piece by piece while the model writes it."""
+"""Publishes a reply of the model piece by piece while the model writes it."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,12 @@ _KINDS: tuple[PieceKind, ...] = ("text", "reasoning")
 
 
 class ReplyStream:
-    """Publishes the pieces of one reply."""
+    """A reply of the model that is published in pieces while the model writes it."""
 
     def __init__(self, item_id: str, publish: Callable[[EventFrame], None], masker: Masker) -> None:
-        """`masker`: hides values that must not be published, also if a value is split over several pieces."""
+        """`item_id`: the id of the reply's first event. `masker`: hides secret values, also if a value is
+        split over several pieces.
+        """
         self._item_id = item_id
         self._publish = publish
         self._open_attempt: int | None = None
@@ -31,7 +33,9 @@ class ReplyStream:
         self._say(attempt, kind, self._masks[kind].feed(content))
 
     def end(self) -> None:
-        """Ends the reply. Publishes held-back text, which could have been the beginning of a secret."""
+        """Ends the reply. Publishes text that was held back because it could have been the beginning of a
+        secret.
+        """
         if self._open_attempt is not None:
             for kind, mask in self._masks.items():
                 self._say(self._open_attempt, kind, mask.flush())

@@ -1,4 +1,6 @@
-"""The seal of a conversation's specification: a keyed digest. Commands of the agent cannot read the key."""
+"""The seal of a conversation's specification: a keyed digest that shows if the specification was changed. The
+agent's commands cannot read the key.
+"""
 
 import hmac
 from collections.abc import Sequence
@@ -6,12 +8,12 @@ from dataclasses import dataclass
 
 
 class SpecChangedError(Exception):
-    """The specification is not as the server wrote it, or lacks a required seal."""
+    """The specification was changed by a program other than the server, or lacks a required seal."""
 
 
 @dataclass(frozen=True)
 class SpecSeal:
-    """Makes and checks the seals of specifications.
+    """Makes and checks the seals (keyed digests) of conversations' specifications.
 
     `keys`: newest first. Without keys, nothing is sealed or checked.
 
@@ -22,13 +24,13 @@ class SpecSeal:
     takes_unsealed: bool = True
 
     def of(self, conversation: str, spec: str) -> str | None:
-        """Returns the digest in hexadecimal. Returns None without a key. `conversation`: the name of its
-        directory.
+        """Returns the seal of a specification as hexadecimal text. Returns None if there is no key.
+        `conversation`: the name of the conversation's directory.
         """
         return _digest(self.keys[0], conversation, spec) if self.keys else None
 
     def check(self, conversation: str, spec: str, seal: str | None) -> None:
-        """Checks the seal. Raises SpecChangedError."""
+        """Checks that the seal belongs to the specification. Raises SpecChangedError."""
         if not self.keys or (seal is None and self.takes_unsealed):
             return
         given = (seal or "").encode()

@@ -1,5 +1,5 @@
-"""A conversation's state: a pure fold over its log. The length of the log does not change the time that it
-takes to add an event.
+"""A conversation's state, computed from the events of its log alone. Adding an event takes the same time for
+a short and a long log.
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,23 +49,27 @@ LEAF = "leaf_event_id"
 
 @dataclass(frozen=True)
 class State:
-    """The state that a log leads to.
+    """The state of a conversation after the events of its log.
 
-    `status`: the last logged status. Whether a run is going on is not stored here; a live task shows it.
-    `pending`: the calls without a result, in order. `unseen_messages`: position and id of each message that
-    the model has not seen.
-    `critique`: the critic's last result on the end of a turn; `critiques`: the number of these results;
-    `stop_denials`: how often Stop hooks have sent the agent back. All three since the user's last message.
-    `replied_without_call`: the agent's last reply is a message, not a call. `told_to_finish`: the agent was
-    told since its last call to go on or to finish.
-    `work`: what was changed, and what ran since.
+    `status`: the last logged status. Whether a run is going on is not stored here. `pending`: the tool calls
+    without a result, in order. `unseen_messages`: position and id of each message that the model has not
+    seen.
+
+    `critique`: the critic's last judgement of the agent's work; `critiques`: the number of these judgements;
+    `stop_denials`: how often Stop hooks have sent the agent back to work. These three count since the user's
+    last message. `replied_without_call`: the agent's last reply is a message, not a tool call.
+    `told_to_finish`: since its last tool call, the agent was told to go on or to finish. `work`: which files
+    were changed, and which commands ran since.
+
     `wants_condensation`: a condensation was requested and is neither made nor failed yet. `given_rules`: the
-    path rules that a result has contained.
+    path rules that the results of tool calls have contained.
+
     `agent`: the agent as it was last changed, without keys. `agent`, `title`, `tags`: None while the values
     from the creation apply. `safeguards`: the policy and the analyzer that were set after the creation.
     `approved`: the kinds of actions that the user has approved for this whole conversation. `shell_dir`: the
     directory of the agent's shell after its last command.
-    `children`: the conversations it has started. `tasks`: the tasks of sub-agents, by task id.
+
+    `children`: the conversations that this one has started. `tasks`: the tasks of sub-agents, by task id.
     """
 
     last_seq: int = 0
@@ -106,21 +110,21 @@ class State:
 
     @property
     def has_work(self) -> bool:
-        """Whether the agent has something to do: an unanswered call, or a result or a message that the model
-        has not seen.
+        """Whether the agent has something to do: an unanswered tool call, or a result or a message that the
+        model has not seen.
         """
         return bool(self.pending or self.unseen_messages) or self.has_unseen_result
 
     @property
     def must_ask(self) -> bool:
-        """Whether the agent repeats itself and was told to ask the user, and the user has not
-        answered yet.
+        """Whether the agent was told to ask the user because it repeats itself, and the user has not answered
+        yet.
         """
         return stuck.must_ask(self.trail)
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """The pending calls that may not run, because the agent must ask the user first."""
+        """The pending tool calls that may not run, because the agent must ask the user first."""
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
     @property
@@ -137,8 +141,8 @@ if TYPE_CHECKING:
 else:
 
     def replace(state: State, /, **changes: Any) -> State:
-        """Returns a copy with other fields. `dataclasses.replace` sets each field of a frozen class
-        separately, which takes ten times as long.
+        """Returns a copy of the state with some fields changed. `dataclasses.replace` does the same for a
+        frozen class, but takes ten times as long.
         """
         changed = object.__new__(State)
         vars(changed).update(vars(state), **changes)
@@ -146,8 +150,8 @@ else:
 
 
 def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
-    """Returns the state after these events. Each event comes with the last position that the
-    model had seen.
+    """Returns the state after these events. Each event is paired with the last position that the model had
+    seen when it wrote the event, or None.
     """
     for event, seen_seq in events:
         state = after(state, event, seen_seq)
@@ -155,8 +159,8 @@ def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
 
 
 def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
-    """Returns the state after one more event. The event has the next position, or `seq` if a branch skips
-    positions.
+    """Returns the state after one more event. `seen_seq`: the last position that the model had seen when it
+    wrote the event. `seq`: the event's position; None means the next position.
     """
     position = state.last_seq + 1 if seq is None else seq
     state = _apply(replace(state, last_seq=position, last_timestamp=event.timestamp), event)

@@ -1,4 +1,4 @@
-"""A task that a conversation has given to a sub-agent, as its log describes it. Pure."""
+"""The task that a conversation has given to a sub-agent, as recorded in the conversation's log. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -17,14 +17,16 @@ _OPEN = {"running", "waiting", "paused"}
 
 
 class Task(BaseModel):
-    """A task of a sub-agent, and its state so far.
+    """A task of a sub-agent, and its status so far.
 
-    `conversation_id`: where the sub-agent works. `action_id`: the call that started or resumed the task.
+    `conversation_id`: the sub-agent's conversation. `action_id`: the tool call that started or resumed the
+    task.
 
     `last_action`: the sub-agent's last action, in a few words. `cost`: dollars so far. `asks`: the actions of
-    the sub-agent and of its sub-agents that wait for the user's consent, each with `tool_name`, `summary` and
-    `action`. `isolation`: where it works. `ref`: the commit that holds its work, while that conflicts with
-    the work of its caller.
+    the sub-agent and of its sub-agents that wait for the user's confirmation, each with `tool_name`,
+    `summary` and `action`. `isolation`: whether the sub-agent works in the caller's directory or in a
+    separate git work tree. `ref`: the commit with the sub-agent's changes, while they conflict with the
+    caller's changes.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -50,7 +52,9 @@ class Task(BaseModel):
 
 
 def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
-    """Returns the task after its call has got an answer. What was still open was ended by the answer."""
+    """Returns the tasks after the tool call `action_id` has got a result. A task of this call that is still
+    open becomes `interrupted`.
+    """
     cut_off = {
         task_id: task.model_copy(update={"status": "interrupted"})
         for task_id, task in tasks.items()

@@ -10,8 +10,8 @@ from agent_runtime.events.observation import AgentErrorEvent
 
 
 def review_actions(context: RunContext, events: Sequence[Event]) -> list[Event]:
-    """Returns the security analysis of the actions in one reply, and the event that makes them wait, if they
-    must.
+    """Returns the security analysis of the actions in one reply. If the actions must wait for the user's
+    confirmation, also returns the event with that status.
     """
     if context.state.must_ask:
         return []  # all of them will be refused

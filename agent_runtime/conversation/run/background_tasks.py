@@ -1,4 +1,4 @@
-"""Background work of a conversation. No run waits for it or depends on it."""
+"""Runs tasks of a conversation in the background. No run waits for these tasks or depends on them."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 
 class BackgroundTasks:
-    """Owns the background tasks. `close` ends them."""
+    """The background tasks of one conversation. `close` ends them."""
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id
@@ -24,7 +24,9 @@ class BackgroundTasks:
         return bool(self._tasks)
 
     def begin(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Starts a task and returns it. The task never fails: its errors are logged."""
+        """Starts a coroutine as a background task and returns the task. The task never raises: its errors are
+        logged.
+        """
         task = asyncio.create_task(self._logged(work), name=f"{name} {self._conversation_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

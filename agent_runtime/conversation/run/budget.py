@@ -1,4 +1,4 @@
-"""The limits of a run: the number of the model's replies, and dollars."""
+"""Enforces the limits of a run: the number of replies of the model, and the cost in dollars."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """Counts how many replies the model may still give in one run."""
+    """The number of replies that the model may still give in one run."""
 
     iterations: int
     empty_replies: int = MAX_EMPTY_REPLIES
@@ -48,7 +48,9 @@ class Budget:
 
 
 def check_cost(context: RunContext) -> None:
-    """Raises RunError if the budget is used up. Running again allows the same amount once more."""
+    """Raises RunError if the conversation's budget is used up. The user may then start another run, which
+    gets the same amount again.
+    """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
         return
@@ -63,8 +65,8 @@ def check_cost(context: RunContext) -> None:
 
 
 def renewed(context: RunContext) -> list[Event]:
-    """Returns the event that raises a used-up budget by the same amount when a run begins. Returns no event
-    if the budget is not used up, or if there is none.
+    """Returns the event that raises a used-up budget by the same amount at the beginning of a run. Returns no
+    event if the budget is not used up, or if there is no budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -79,8 +81,8 @@ def budget_update(context: RunContext, dollars: float | None) -> ConversationSta
 
 
 def check_price(context: RunContext, reply: Reply) -> None:
-    """Raises RunError if there is a budget but the reply's price is unknown, because the budget could not be
-    kept.
+    """Raises RunError if the conversation has a budget but the price of the reply is unknown, because then
+    the budget could not be enforced.
     """
     if _limit(context) is None or reply.usage.cost is not None:
         return
@@ -104,19 +106,21 @@ def _limit(context: RunContext) -> float | None:
 
 
 def _share(context: RunContext, limit: float) -> float:
-    """Returns what one more run may cost, in dollars."""
+    """Returns the dollars by which the budget of the conversation is raised for one more run."""
     return context.agent.llm.max_budget_per_task or limit
 
 
 def settle(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Counts the cost of a reply from a model other than the agent's. Raises RunError if the budget cannot be
-    kept.
+    """Adds the cost of a reply from a model other than the agent's, such as the critic's. Raises RunError if
+    the conversation has a budget but the reply's price is unknown.
     """
     count_reply(context, llm, reply)
     check_price(context, reply)
 
 
 def count_reply(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Counts the cost of a reply. `llm`: the model under whose usage id it is counted."""
+    """Adds the tokens and the cost of a reply to the conversation's statistics. `llm`: the model under whose
+    usage id they are counted.
+    """
     stats = add_usage(context.state.stats, llm, reply)
     context.emit(ConversationStateUpdateEvent(key="stats", value=stats))

@@ -1,4 +1,6 @@
-"""Checks whether the work is really done when the agent says that it is."""
+"""When the agent says that it is done, checks with the critic, the hooks and the log whether the agent must
+continue.
+"""
 
 from agent_runtime.conversation.run.budget import check_cost
 from agent_runtime.conversation.run.context import RunContext
@@ -9,7 +11,9 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(context: RunContext) -> bool:
-    """Whether the agent must continue. If so, the reason is in the log when this returns."""
+    """Whether the agent must continue although it says that it is done. If so, this function has logged the
+    reason as a message to the agent.
+    """
     if context.state.must_ask:
         return False  # it is the user's turn
     if _is_told_to_go_on(context) or is_questioned(context):
@@ -25,8 +29,8 @@ async def is_sent_back(context: RunContext) -> bool:
 
 
 def _is_told_to_go_on(context: RunContext) -> bool:
-    """Tells the agent to continue, once after each call. If the agent insists that it is done, it is
-    believed.
+    """Whether the agent is told to continue because it ended a reply without a tool call. This happens once
+    after each tool call. If the agent says again that it is done, the run ends.
     """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:

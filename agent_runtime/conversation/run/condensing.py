@@ -1,4 +1,6 @@
-"""Condensations that a user requests. They are made at once, or by the run that is going on."""
+"""Makes the condensations that a user requests: summaries that replace older events in the model's prompt.
+They are made at once, or by the run that is going on.
+"""
 
 import asyncio
 
@@ -10,7 +12,7 @@ from agent_runtime.events.condensation import CondensationRequest
 
 
 class Condensing:
-    """Makes condensations, one at a time."""
+    """Makes condensations of one conversation, one at a time."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -18,13 +20,11 @@ class Condensing:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a condensation outside of a run is going on. A run makes condensations as
-        one of its steps.
-        """
+        """Whether a condensation is being made while no run is going on. A run makes condensations itself."""
         return self._task is not None
 
     async def request(self) -> None:
-        """Condenses older events now, or before the next reply if a run is going on.
+        """Condenses older events: at once, or before the model's next reply if a run is going on.
 
         Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is
         logged.

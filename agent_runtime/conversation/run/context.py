@@ -1,5 +1,5 @@
 """The parts that a run works with: the log and the state computed from it, the agent, its tools, and the
-model's input.
+model's messages.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
