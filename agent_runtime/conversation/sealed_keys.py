@@ -1,4 +1,6 @@
-"""Stores a conversation's keys encrypted beside its log, for the next process."""
+"""Stores the API keys of a conversation encrypted beside its log, so that they are available after a restart
+of the server.
+"""
 
 import logging
 from collections.abc import Callable
@@ -20,11 +22,12 @@ _META = "sealed_keys"
 
 @dataclass(frozen=True)
 class Sealing:
-    """The encryption for stored keys.
+    """The functions that encrypt and decrypt stored keys.
 
-    `seal`: encrypts. `unseal`: decrypts, and returns None for text encrypted with an unknown key.
+    `seal`: encrypts a text. `unseal`: decrypts a text, and returns None if the text was encrypted with an
+    unknown key.
 
-    `is_renewing`: there is a newer key, so stored text may need encryption with it.
+    `is_renewing`: the encryption key has changed, so stored texts are encrypted again with the new key.
     """
 
     seal: Callable[[str], str]
@@ -33,10 +36,9 @@ class Sealing:
 
 
 class Kept(BaseModel):
-    """The keys of one conversation, as they are stored after encryption.
+    """The keys of one conversation. This object is encrypted and then stored.
 
-    `agent`: the agent with its keys in clear text. `secrets`: the sources of the secrets, with their
-    values.
+    `agent`: the agent with its keys in clear text. `secrets`: where each secret comes from, with its value.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,7 +48,9 @@ class Kept(BaseModel):
 
 
 def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets) -> None:
-    """Replaces the stored keys. Writes nothing if encryption is not available."""
+    """Replaces the stored keys of a conversation by those of `agent` and `secrets`. Stores nothing if
+    encryption is not available.
+    """
     if sealing is None:
         return
     shown = revealed(agent)
@@ -57,8 +61,8 @@ def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets)
 
 
 def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
-    """Returns the stored keys. Returns None if none were stored, or if they cannot be decrypted or read any
-    more.
+    """Returns the stored keys of a conversation. Returns None if none are stored, or if they cannot be
+    decrypted or read.
     """
     sealed = log.get_meta(_META) if sealing is not None else None
     if sealing is None or sealed is None:

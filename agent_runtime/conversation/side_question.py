@@ -1,4 +1,4 @@
-"""Asks the agent a question in parallel with its work. Adds nothing to its log."""
+"""Asks the agent's model a question while the agent works. Neither the question nor the answer is logged."""
 
 import orjson
 
@@ -10,8 +10,8 @@ from agent_runtime.llm.messages import Prompt
 
 
 async def ask(conversation: ConversationEngine, question: str) -> str:
-    """Returns the agent's answer. Also works during a run. Raises ConversationError `llm_failed` if the model
-    cannot be asked.
+    """Asks the agent's model the question and returns its answer. This also works during a run. Raises
+    ConversationError with the code `llm_failed` if the model cannot be asked.
     """
     masker = conversation.secrets.masker
     asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}

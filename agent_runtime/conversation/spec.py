@@ -1,4 +1,6 @@
-"""The specification that a conversation was started with. It is stored beside the log, without secrets."""
+"""The specification of a conversation: what it was created with. It is stored beside the log, without
+secrets.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -32,10 +34,11 @@ _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "va
 
 
 class Spec(BaseModel):
-    """The secrets of `agent` are masked; the Agent with its key exists only in memory.
+    """The specification of a conversation: what it was created with. Secrets of the agent are masked; the
+    agent with its keys exists only in memory.
 
-    `project`, `git`: what the agent is told about its project, as it was at the creation. `wants_title`: a
-    title is made from the first message, since none was given.
+    `project`, `git`: what the agent is told about its project, as read when the conversation was created.
+    `wants_title`: a title is created from the first message, because the request gave none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,8 +96,8 @@ def _asterisks(_: Any) -> str:
 
 
 def mask(value: Any, hide: Hide = _asterisks) -> Any:
-    """Returns a copy in which every secret value is replaced by `mask`, or by asterisks if there is no
-    mask.
+    """Returns a copy of the value in which `hide` replaces every secret. By default, secrets become
+    asterisks.
     """
     if isinstance(value, list):
         return [mask(item, hide) for item in value]

@@ -1,4 +1,4 @@
-"""Asks a model for a conversation's title."""
+"""Asks a model for a title that describes a conversation."""
 
 import logging
 from collections.abc import Callable
@@ -26,14 +26,16 @@ _MAX_TASK_CHARS = 4000
 
 @dataclass(frozen=True)
 class Title:
-    """The title, and the model's reply that contains it."""
+    """A title for a conversation, and the model's reply that contains it."""
 
     text: str
     llm: LLM
     reply: Reply
 
     def events(self, stats: dict[str, Any]) -> list[Event]:
-        """Returns the events to log: the title and the cost."""
+        """Returns the events that log the title and the cost of the model's reply. `stats`: the
+        conversation's statistics so far.
+        """
         return [
             ConversationStateUpdateEvent(key="title", value=self.text),
             ConversationStateUpdateEvent(key="stats", value=add_usage(stats, self.llm, self.reply)),
@@ -41,8 +43,8 @@ class Title:
 
 
 def first_words(task: str) -> str | None:
-    """Returns the first line that is not empty, shortened. Returns None if there is none. Used if no model
-    has given a title.
+    """Returns the first line of the task that is not empty, shortened, as a title if no model gives one.
+    Returns None if all lines are empty.
     """
     lines = (" ".join(line.split()) for line in task[:_MAX_TASK_CHARS].splitlines())
     line = next((line for line in lines if line), None)
@@ -54,10 +56,10 @@ def first_words(task: str) -> str | None:
 async def generate(
     task: MessageEvent, llm: LLM, client: LLMClient, mask: Callable[[str], str] = str
 ) -> Title | None:
-    """Returns a short title for the task. Returns None if the model gives none or cannot be asked: a missing
-    title must not be a failure.
+    """Asks a model for a short title for the task. Returns None if the model gives none or cannot be asked. A
+    missing title is not an error.
 
-    `mask`: hides secrets before the text is cut, because part of a secret could not be recognized any more.
+    `mask`: hides secrets before the text is shortened, because a shortened secret would not be recognized.
     """
     llm = llm.model_copy(update={"usage_id": USAGE_ID, "stream": False, "log_completions": False})
     question = render("title.j2", task=task.llm_message.text[:_MAX_TASK_CHARS])

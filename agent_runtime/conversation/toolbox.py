@@ -31,7 +31,9 @@ logger = logging.getLogger(__name__)
 
 
 class Toolbox:
-    """The agent's tools, and the tools of its MCP servers after they have been reached."""
+    """The tools that the agent can use: its own tools, and the tools of its MCP servers once they are
+    connected.
+    """
 
     def __init__(
         self,
@@ -44,7 +46,9 @@ class Toolbox:
         live: LiveOutputs | None = None,
         ask_user: AskUser | None = None,
     ) -> None:
-        """Raises ToolNotFoundError, or pydantic.ValidationError for bad MCP servers or client tools."""
+        """Creates the agent's own tools. MCP servers are connected later, by `prepare`. Raises
+        ToolNotFoundError, or pydantic.ValidationError for bad MCP servers or client tools.
+        """
         self._context = ToolContext(
             spec.working_dir,
             state_dir,
@@ -70,7 +74,9 @@ class Toolbox:
         self._adopt()
 
     def extend(self, spec: Spec, agent: Agent) -> None:
-        """Adds new skills, sub-agents and MCP servers. Raises pydantic.ValidationError."""
+        """Adds the skills, sub-agents and MCP servers that are new in this specification and agent. Raises
+        pydantic.ValidationError.
+        """
         self._hide_secrets(agent)
         self._servers.add(agent.mcp_config)
         self._context = replace(self._context, agent_definitions=sub_agents_of(spec.request))
@@ -82,7 +88,9 @@ class Toolbox:
         return self._servers.have_lost_secrets
 
     def take_keys(self, agent: Agent) -> None:
-        """Reconnects to MCP servers whose secrets have changed."""
+        """Takes the keys of the MCP servers from the agent. Reconnects to servers whose secrets have
+        changed.
+        """
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
@@ -94,14 +102,14 @@ class Toolbox:
         self._adopt()
 
     def expect_changes(self) -> None:
-        """Makes the next `prepare` ask the servers for their tools again."""
+        """Makes the next call of `prepare` ask the MCP servers for their tools again."""
         self._servers.expect_changes()
 
     async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
-        """Asks the servers for their tools if these may have changed.
+        """Asks the MCP servers for their tools if these may have changed.
 
-        Returns what each server offers, or why it offers nothing. Returns None if nothing has changed.
-        `asks`: the user wants to be asked about new tools.
+        Returns which tools each server offers, or why it offers none. Returns None if nothing has changed.
+        `asks`: whether the user must approve new tools.
         """
         if not self._servers.is_stale:
             return None
@@ -111,7 +119,7 @@ class Toolbox:
         return None if self._servers.report == before else self._servers.report
 
     async def close(self) -> None:
-        """Closes the servers and the tools. If one tool fails to close, the others are still closed."""
+        """Closes the MCP servers and the tools. If one tool fails to close, the others are still closed."""
         await self._servers.close()
         for tool in self._own.values():
             try:
@@ -120,8 +128,8 @@ class Toolbox:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
 
     def _hide_secrets(self, agent: Agent) -> None:
-        """Registers the values that the MCP servers are given as secrets, so that no output shows them.
-        Raises pydantic.ValidationError.
+        """Registers the secrets in the configuration of the MCP servers, so that they are masked in every
+        output. Raises pydantic.ValidationError.
         """
         self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 
@@ -142,14 +150,16 @@ def _skill_reader(spec: Spec) -> dict[str, AnyTool]:
 
 
 def _delegating(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """Returns the tools that give work to sub-agents. Their descriptions name the sub-agents."""
+    """Creates the tools that start sub-agents, if the agent has them. The descriptions of these tools list
+    the available sub-agents.
+    """
     wanted = [one for one in agent.tools if one.name == "task_tool_set"]
     return create_tools(wanted, context, spec.request.tool_module_qualnames)
 
 
 def _make_tools(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
-    """Creates the tools: those of the agent and of its client, one that reads skills if there are skills, and
-    those for notes if the agent has a memory.
+    """Creates the agent's tools: those of its configuration, those of its client, a tool that reads skills if
+    there are skills, and tools for notes if the agent has a memory.
     """
     tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
     for given in spec.request.client_tools:

@@ -353,8 +353,9 @@ class EventLog(LogReader):
                 self.set_meta("spec_seal", seal)
 
     def spec(self) -> str | None:
-        """Returns the specification of the conversation, after a check that only the server wrote it. If the
-        specification has no seal and `seal` allows this, adds one.
+        """Returns the specification of the conversation, after checking by its seal that the server wrote it.
+        Seals the specification again if the seal is missing (where this is allowed) or was made with an old
+        key.
 
         Raises SpecChangedError.
         """

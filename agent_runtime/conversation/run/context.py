@@ -45,7 +45,9 @@ SECRETS = "secrets"
 
 
 class SessionHooks(Protocol):
-    """The hooks of a conversation, for as long as it is open."""
+    """The hooks of a conversation, as a run calls them. They stay the same for as long as the conversation is
+    open.
+    """
 
     async def admit(self, context: "RunContext", messages: Sequence[MessageEvent]) -> None: ...
     async def call(self, context: "RunContext", action: ActionEvent) -> None: ...
@@ -54,7 +56,7 @@ class SessionHooks(Protocol):
 
 
 class RunContext:
-    """The parts of one conversation that its runs use. There is one for each open conversation."""
+    """The parts of an open conversation that its runs use, such as the log, the agent and the tools."""
 
     def __init__(
         self,
@@ -120,7 +122,7 @@ class RunContext:
 
     @property
     def request(self) -> StartConversationRequest:
-        """The request that began the conversation, without secrets."""
+        """The request that created the conversation, without secrets."""
         return self.spec.request
 
     @property
@@ -138,7 +140,9 @@ class RunContext:
         return ExecutionStatus.IDLE if stored is ExecutionStatus.RUNNING else stored
 
     def emit(self, *events: Event, seen_seq: int | None = None) -> None:
-        """Appends events in one transaction, updates the state and publishes them. See `History.emit`."""
+        """Appends events to the log in one transaction, updates the state and publishes the events.
+        `seen_seq`: the last position in the log that the model had seen when it wrote these events.
+        """
         self.history.emit(*events, seen_seq=seen_seq)
 
     def info(self) -> ConversationInfo:
@@ -155,10 +159,10 @@ class RunContext:
 
     @asynccontextmanager
     async def making_room(self) -> AsyncIterator[None]:
-        """Gives up the run slot inside the `async with` block, so that other conversations can run. Then
+        """Frees the run slot inside the `async with` block, so that another conversation can run. Afterwards,
         waits for a slot again.
 
-        Does not wait if a pause was requested, because the run only has to log the pause.
+        After a requested pause, it does not wait for a slot, because the run only has to log the pause.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

@@ -26,7 +26,8 @@ USAGE_ID = "critic"
 
 
 async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) -> ModelTurn:
-    """Returns the turn with the critic's result on its last event, if the critic looks at such turns.
+    """Asks the agent's critic to judge the last event of the turn. Returns the turn with the critic's result.
+    The turn is unchanged if there is no critic, or if the critic does not judge such turns.
 
     If the critic cannot be asked, the reply is kept and the failure is logged.
     """
@@ -47,8 +48,8 @@ async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) 
 
 
 def is_refined(context: RunContext) -> bool:
-    """Whether the critic sends the agent back to work. If so, the critic's message is in the log when this
-    returns.
+    """Returns whether the agent must continue because the critic's score is too low. If so, this function has
+    logged the critic's message to the agent.
     """
     critic, critique = context.agent.critic, context.state.critique
     limits = critic.iterative_refinement if critic is not None else None
@@ -122,7 +123,9 @@ async def _look_at_changes(context: RunContext) -> CriticResult:
 
 
 def _as_said(subject: Event) -> bytes:
-    """Returns the reply as it will be after it was logged, with masked secrets."""
+    """Returns a reply's event as a chat message for the critic. The event is already masked, as it will be in
+    the log.
+    """
     if isinstance(subject, MessageEvent):
         text = subject.llm_message.text
     else:

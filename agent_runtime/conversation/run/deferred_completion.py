@@ -1,6 +1,7 @@
-"""Logs the end of a run later, if it could not be written at once, for example on a full disk.
+"""Logs the end of a run later if it cannot be written to the log at once, for example because the disk is
+full.
 
-Otherwise the log would say `running` until the next request opens the conversation.
+Otherwise the log would contain the status `running` until the conversation is opened again.
 """
 
 import asyncio
@@ -16,7 +17,9 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def log_end(context: RunContext, cause: BaseException) -> None:
-    """Tries again until the end of the run is logged or a new run has begun."""
+    """Tries to log the end of a run until this succeeds or a new run has begun. `cause`: the error that ended
+    the run.
+    """
     pause = FIRST_PAUSE_SECONDS
     while True:
         await asyncio.sleep(pause)

@@ -1,5 +1,5 @@
-"""A goal. After each turn a judge checks it, and the agent is sent back to work until the goal is reached.
-Pure.
+"""A goal of a conversation. After each turn a judge checks whether the goal is reached. If it is not, the
+agent must continue. Pure.
 """
 
 from typing import Literal
@@ -14,7 +14,9 @@ GOAL = "goal"
 
 
 class GoalVerdict(BaseModel):
-    """The judge's result. `score`: how likely it is that the whole goal is reached, from 0 to 1."""
+    """The judge's verdict on a goal. `score`: how likely it is that the whole goal is reached, from 0 to
+    1.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -24,7 +26,7 @@ class GoalVerdict(BaseModel):
 
 
 class Goal(BaseModel):
-    """The status of a goal. `iteration`: the number of audits so far."""
+    """A goal and its status. `iteration`: how often the judge has checked the goal so far."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -40,7 +42,9 @@ class Goal(BaseModel):
         return self.status in {"complete", "capped"}
 
     def audited(self, verdict: GoalVerdict) -> "Goal":
-        """Returns the goal after one more audit: still active, or over."""
+        """Returns the goal after one more verdict of the judge. The goal is still active, or it is reached or
+        given up.
+        """
         counted = self.model_copy(update={"iteration": self.iteration + 1, "verdict": verdict})
         if verdict.complete:
             return counted.model_copy(update={"active": False, "status": "complete"})
@@ -59,5 +63,5 @@ class Goal(BaseModel):
 
 
 def interruption(goal: Goal | None) -> list[Event]:
-    """Returns the events to log if the work stops before the goal is over. Empty if no goal is active."""
+    """Returns the events to log if a run stops while a goal is active. Empty if no goal is active."""
     return [goal.interrupted().to_event()] if goal is not None and goal.active else []

@@ -1,4 +1,6 @@
-"""Audits a goal: a judge reads the record of the work, and the agent gets the judge's objections."""
+"""Has a judge check a goal: the judge, a model, reads the record of the conversation. The agent gets the
+judge's objections.
+"""
 
 from agent_runtime.agent.verdict import ask_verdict, record
 from agent_runtime.context.system_prompt import render
@@ -10,8 +12,8 @@ from agent_runtime.events.message import told
 
 
 async def audit(context: RunContext) -> None:
-    """Audits the active goal, if there is one, and logs the result. Raises LLMError if there
-    is no verdict.
+    """Has the judge check the active goal, if there is one, and logs the verdict. Raises LLMError if there is
+    no verdict.
     """
     goal = context.state.goal
     if goal is None or not goal.active:

@@ -1,4 +1,4 @@
-"""Starts, stops and resumes the pursuit of a goal."""
+"""Sets, stops and resumes the goal of a conversation."""
 
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -9,8 +9,8 @@ from agent_runtime.events.state import ExecutionStatus
 
 
 def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
-    """Starts a run that continues until a judge finds the objective reached, or `max_iterations` audits have
-    failed.
+    """Sets a goal and starts a run. The run continues until a judge finds that the goal is reached, or until
+    the judge has checked it `max_iterations` times.
 
     Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
     """
@@ -21,7 +21,9 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 
 def rest(conversation: ConversationEngine) -> None:
-    """Stops pursuing the goal, if there is one. A run that is going on ends without an audit."""
+    """Gives up the goal of the conversation, if there is one. If a run is going on, no judge checks the goal
+    at its end.
+    """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()
 

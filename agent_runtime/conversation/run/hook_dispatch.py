@@ -1,4 +1,6 @@
-"""Calls a conversation's hooks at the points of a run. Does nothing in a conversation without hooks."""
+"""Calls the hooks of a conversation before and after tool calls, messages and stops. Does nothing in a
+conversation without hooks.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +31,9 @@ SESSION_END_SECONDS = 5
 
 
 def parse_hooks(config: JsonObject | None) -> HookConfig | None:
-    """Returns the hooks of a configuration. Returns None if there are no hooks. Raises HookConfigError."""
+    """Reads the hooks from a conversation's configuration. Returns None if there are no hooks. Raises
+    HookConfigError.
+    """
     try:
         parsed = HookConfig.model_validate(config or {})
     except ValidationError as error:
@@ -40,7 +44,7 @@ def parse_hooks(config: JsonObject | None) -> HookConfig | None:
 
 
 def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession | None":
-    """Returns the session of the hooks. Returns None if there are no hooks."""
+    """Returns an object that runs the hooks of the conversation. Returns None if there are no hooks."""
     if config is None:
         return None
     hooks = Hooks(
@@ -55,7 +59,7 @@ def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession
 
 
 class OpenSession:
-    """Runs the hooks of a conversation. One session lasts for as long as the conversation is open."""
+    """The hooks of a conversation while it is open. They see this time as one session."""
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
@@ -63,8 +67,8 @@ class OpenSession:
         self._admitted: set[str] = set()
 
     async def admit(self, context: RunContext, messages: Sequence[MessageEvent]) -> None:
-        """Runs the hooks for the start of the session and for new messages of the user, before the model sees
-        them.
+        """Runs the SessionStart hooks, once, and the UserPromptSubmit hooks for each new message of the user,
+        before the model sees the message.
 
         `messages`: the user's messages that the model has not seen yet.
         """
@@ -78,7 +82,7 @@ class OpenSession:
         self._admitted = {message.id for message in messages}
 
     async def call(self, context: RunContext, action: ActionEvent) -> None:
-        """Runs the action if the hooks allow it, and logs the result."""
+        """Runs the tool call if the hooks allow it, and logs the result."""
         if (refusal := await self._objection(action)) is not None:
             context.emit(refusal)
             return
@@ -92,8 +96,8 @@ class OpenSession:
                 context.emit(told(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
     async def object_to_stop(self, context: RunContext) -> bool:
-        """Whether the hooks send the agent back to work. If so, their objection is in the log when this
-        returns.
+        """Runs the Stop hooks. Returns whether they demand that the agent continues. If so, their reason is
+        logged as a message to the agent.
         """
         denials = context.state.stop_denials
         occasion = Occasion(HookPoint.STOP, {"stop_hook_active": denials > 0})
@@ -107,7 +111,7 @@ class OpenSession:
         return True
 
     async def end(self) -> None:
-        """Runs the hooks for the end of the session. Hooks that take too long for a shutdown are ended."""
+        """Runs the SessionEnd hooks. Cancels them if they run longer than SESSION_END_SECONDS."""
         if not self._has_started:
             return
         self._has_started = False
@@ -128,7 +132,9 @@ class OpenSession:
         )
 
     async def _run(self, context: RunContext, occasion: Occasion) -> str | None:
-        """Runs the hooks. Returns the refusal, if there is one. Logs what the hooks tell the agent."""
+        """Runs the hooks for one occasion, such as a message. Logs what the hooks tell the agent. Returns the
+        reason if a hook refuses, otherwise None.
+        """
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):
             context.emit(told(verdict.context))
@@ -136,7 +142,9 @@ class OpenSession:
 
 
 async def call_tool(context: RunContext, action: ActionEvent) -> None:
-    """Runs the action and logs the result. Cancelling it interrupts the tool."""
+    """Runs the tool call, with the hooks if there are any, and logs the result. Cancelling this coroutine
+    interrupts the tool.
+    """
     if context.hooks is not None:
         await context.hooks.call(context, action)
         return
@@ -147,12 +155,14 @@ async def call_tool(context: RunContext, action: ActionEvent) -> None:
 
 
 def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
-    """Returns the result of a pending call, with the rules for paths that no earlier call has touched."""
+    """Returns the result of a tool call, with the path rules for files that no earlier call has touched."""
     return with_rules(result, context.state, context.tools, context.spec)
 
 
 async def has_something_to_answer(context: RunContext) -> bool:
-    """Runs the hooks on new messages and returns whether there is still work for the agent."""
+    """Runs the hooks on new messages of the user. Returns whether the agent still has something to do,
+    because hooks may refuse messages.
+    """
     if context.hooks is not None and not context.state.pending:
         await context.hooks.admit(context, context.model_input.unseen_messages())
     return context.state.has_work

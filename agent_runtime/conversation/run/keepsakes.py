@@ -1,7 +1,7 @@
-"""Texts that are kept word for word when older events are condensed: the user's last order, the plan and
-recent files.
+"""Builds the texts that are kept word for word when older events are condensed: the user's last message, the
+agent's plan and the names of recent files.
 
-A summary may lose these. Without them, the agent would continue with another task than the one it was given.
+A summary may lose these. Then the agent would continue with another task than the user's.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ MAX_PLAN_CHARS = 4_000
 def keepsakes(
     plan: CondensationPlan, passages: Sequence[Passage], order: MessageEvent | None, work: Work
 ) -> str:
-    """Returns the text that follows the summary. Empty if the summary loses nothing.
+    """Returns the text that follows the summary of condensed events: the user's last message, the agent's
+    plan and the names of recent files. Empty if there is nothing to keep.
 
-    order: the user's last message. It is left out if the model still sees it.
+    `order`: the user's last message. It is left out if the model still sees it.
     """
     forgotten = {event_id for passage in plan.forgotten for event_id in passage.event_ids}
     seen = {event_id for passage in passages for event_id in passage.event_ids} - forgotten

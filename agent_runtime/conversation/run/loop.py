@@ -1,4 +1,6 @@
-"""The run loop: while there is work for the agent, runs its pending calls, or else asks the model."""
+"""The loop of a run: while the agent has something to do, it runs pending tool calls, or else asks the model
+for the next reply.
+"""
 
 import asyncio
 import logging
@@ -44,9 +46,10 @@ _SPENT = {ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED, LLMSpendingLimitError.__n
 
 
 async def run(context: RunContext) -> None:
-    """Works until there is nothing left to do, a pause is requested, or the run fails. Logs all of this.
+    """Lets the agent work until there is nothing left to do, a pause is requested, or an error occurs. Logs
+    how the run ended.
 
-    Raises only CancelledError, and then logs nothing about it.
+    Raises only CancelledError, and in this case logs nothing.
     """
     if context.state.status is not ExecutionStatus.RUNNING:
         if not context.state.has_work:
@@ -67,7 +70,9 @@ async def run(context: RunContext) -> None:
 
 
 async def condense(context: RunContext) -> None:
-    """Makes the requested condensation. Logs its failures. Raises only what `run` raises."""
+    """Makes the condensation that a user has requested. Logs failures as events. Raises only
+    CancelledError.
+    """
     plan = context.model_input.plan_condensation(context.agent)
     if plan is not None:
         with _failures() as failures:
@@ -76,7 +81,7 @@ async def condense(context: RunContext) -> None:
 
 
 def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
-    """Returns the status at the end of the run, and the events about a goal that was not reached."""
+    """Returns the events that log the end of a run: the status, and the interruption of an active goal."""
     if status is ExecutionStatus.WAITING_FOR_CONFIRMATION:
         return []  # the question was logged together with the actions that it is about
     # A goal that waits for the user's answer is still pursued.
@@ -85,8 +90,8 @@ def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
 
 
 def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus:
-    """Returns the status after an error. A used-up budget and an unreachable model are no failures: the run
-    pauses, and the user decides how to continue.
+    """Returns the status of the conversation after an error. If the budget is used up or the model is
+    unreachable, the status is `paused` and not `error`, because the user can continue the run.
     """
     may_go_on = any(failure.code in _SPENT | DOWN for failure in failures)
     return ExecutionStatus.PAUSED if may_go_on else ExecutionStatus.ERROR
@@ -94,7 +99,9 @@ def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus
 
 @contextmanager
 def _failures() -> Iterator[list[ConversationErrorEvent]]:
-    """Yields an empty list. An error in the block ends the block and adds an event about it to the list."""
+    """Catches errors in the `with` block. Yields an empty list, to which an event about the error is
+    added.
+    """
     failures: list[ConversationErrorEvent] = []
     try:
         yield failures
@@ -110,7 +117,7 @@ def _failures() -> Iterator[list[ConversationErrorEvent]]:
 
 
 def unexpected(error: BaseException) -> ConversationErrorEvent:
-    """Returns the event for an unexpected error."""
+    """Returns the event that reports an unexpected error of the server in a conversation."""
     return ConversationErrorEvent(
         code=type(error).__name__,
         detail=f"The agent server had an internal error: {error}",
@@ -148,7 +155,9 @@ async def _work(context: RunContext) -> ExecutionStatus:
 
 
 def _find_loop(context: RunContext) -> Loop | None:
-    """Returns the loop if the agent repeats itself."""
+    """Returns the loop of steps in which the agent repeats itself. Returns None if the agent does not repeat
+    itself, or if this check is turned off.
+    """
     request = context.request
     if not request.stuck_detection:
         return None
@@ -157,10 +166,11 @@ def _find_loop(context: RunContext) -> Loop | None:
 
 
 async def _execute_pending(context: RunContext) -> None:
-    """Runs the calls of one reply, in parallel if they allow it, and logs each result as soon as it is there.
+    """Runs the pending tool calls of one reply, in parallel where the tools allow it. Logs each result as
+    soon as the call has ended.
 
-    After a pause, calls that have begun may end. A call that asks the user waits, and the others continue. No
-    call runs any more when this returns or raises.
+    After a pause request, calls that have begun may end. A call that asks the user waits for the answer while
+    other calls continue. No call runs any more when this function returns or raises.
     """
     running: dict[str, asyncio.Task[None]] = {}
     suspended: dict[str, CallSuspendedError] = {}
@@ -188,8 +198,8 @@ async def _execute_pending(context: RunContext) -> None:
 async def _first_done(
     context: RunContext, running: Mapping[str, asyncio.Task[None]]
 ) -> set[asyncio.Task[None]]:
-    """Waits for the first calls to end and returns them. While all calls wait for an answer of the user, the
-    run gives up its slot to other runs.
+    """Waits until at least one running tool call has ended, and returns the tasks of the ended calls. While
+    all calls wait for an answer of the user, frees the run slot for other conversations.
     """
     first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
     begun = [action for action in context.state.pending if action.id in running]
@@ -212,7 +222,7 @@ def _begin(context: RunContext, running: dict[str, asyncio.Task[None]], suspende
 
 
 async def _condense(context: RunContext, plan: CondensationPlan) -> None:
-    """Has a model summarize the older events, and logs the summary."""
+    """Asks a model to summarize the older events of the plan, and logs the summary."""
     llm = usage_llm(plan.condenser, context.agent.llm)
     client, stats, reply = context.llm_client, context.state.stats, None
     if reads_same_cache(plan.condenser, context.agent.llm):
@@ -228,8 +238,8 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
 
 
 async def _ask(context: RunContext) -> ModelTurn | None:
-    """Asks the model for one turn. Returns None if older events must be condensed first. The model has not
-    seen what is logged in the meantime.
+    """Asks the model for one reply. Returns None if older events must be condensed first. Events that are
+    logged while the model writes count as not seen by the model.
     """
     await prepare_tools(context)
     seen_seq = context.state.last_seq

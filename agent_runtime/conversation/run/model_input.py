@@ -1,4 +1,6 @@
-"""The input of the agent's model: its messages, and which of them are condensed."""
+"""The input of the agent's model: which messages it gets, and which older events are replaced by a
+summary.
+"""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -16,7 +18,7 @@ from agent_runtime.llm.messages import Prompt
 
 
 class ModelInput:
-    """Reads the input of the model from the log. Writes nothing."""
+    """Reads the messages for the agent's model from the log. Writes nothing."""
 
     def __init__(self, conversation_id: UUID, log: EventLog, history: History, toolbox: Toolbox) -> None:
         self._conversation_id = conversation_id
@@ -29,11 +31,13 @@ class ModelInput:
         return self._history.state
 
     def messages(self) -> Sequence[bytes]:
-        """Returns the messages that the model sees. They are complete whenever no call is unanswered."""
+        """Returns the chat messages for the model. They form a valid prompt only while no tool call is
+        unanswered.
+        """
         return self._history.view.messages()
 
     def prompt(self) -> Prompt:
-        """Returns the agent's next prompt, as `step` sends it."""
+        """Returns the next prompt for the agent's model: messages and tool schemas."""
         return Prompt(
             messages=self.messages(), tools=self._toolbox.schemas, cache_key=str(self._conversation_id)
         )
@@ -45,8 +49,8 @@ class ModelInput:
         return [MessageEvent.model_validate_json(body) for body in said]
 
     def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
-        """Returns the user's oldest unseen message whose id is not in `passed`, or None. Reads no later
-        messages from the log.
+        """Returns the user's oldest message that the model has not seen and whose id is not in `passed`.
+        Returns None if there is none. Reads only this message from the log.
         """
         for _, message_id in self.state.unseen_messages:
             record = self._log.get(message_id) if message_id not in passed else None
@@ -55,8 +59,8 @@ class ModelInput:
         return None
 
     def plan_condensation(self, agent: Agent, *, is_requested: bool = False) -> CondensationPlan | None:
-        """Returns what the agent's condenser should forget now, or None. `is_requested`: plan it even if it
-        is not time yet.
+        """Returns which events the agent's condenser should now replace by a summary. Returns None if there
+        is no need. `is_requested`: makes a plan even if no limit is reached.
         """
         plans = (
             plan(
@@ -73,7 +77,9 @@ class ModelInput:
         return next((one for one in plans if one is not None), None)
 
     def kept_words(self, plan: CondensationPlan) -> str:
-        """Returns what stays word for word after the summary of what the plan forgets."""
+        """Returns the texts that are kept word for word beside the summary: the user's last message, the
+        agent's plan and the names of recent files. `plan`: which events the summary replaces.
+        """
         message_id = self.state.last_user_message_id
         record = self._log.get(message_id) if message_id is not None else None
         order = None if record is None else MessageEvent.model_validate_json(record.body)

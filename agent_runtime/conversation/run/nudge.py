@@ -1,4 +1,6 @@
-"""The text for an agent that has no user and ends a reply without a tool call."""
+"""The message that tells an agent without a user to go on or to call `finish`, after it ended a reply without
+a tool call.
+"""
 
 from agent_runtime.events.message import MessageEvent, told
 

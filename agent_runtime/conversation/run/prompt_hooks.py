@@ -1,4 +1,4 @@
-"""Hooks that ask the agent's model a question."""
+"""Runs hooks of the type `prompt`, which let the agent's model decide whether something is allowed."""
 
 from typing import Literal
 
@@ -25,7 +25,10 @@ class _Decision(BaseModel):
 
 
 async def ask_hook(context: RunContext, instruction: str, told: JsonObject) -> Outcome:
-    """Returns the model's decision. If the model cannot be asked, the hook refuses nothing."""
+    """Asks the agent's model whether the hook allows or refuses something, and returns the decision. If the
+    model cannot be asked, the hook allows it. `instruction`: the hook's text. `told`: what the hook is about,
+    such as a tool call.
+    """
     asked = instruction.replace(_PLACEHOLDER, "the input below")
     described = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
     try:

@@ -1,4 +1,6 @@
-"""Compares what the agent says about its work with what the log proves, and tells people the result."""
+"""Compares what the agent says about its work with what the log proves, and logs for people whether the work
+is verified.
+"""
 
 import re
 
@@ -23,10 +25,10 @@ _DENIAL = re.compile(
 
 
 def is_questioned(context: RunContext) -> bool:
-    """Whether the agent is told that the log does not prove its last words. If so, the message is in the log
-    when this returns.
+    """Returns whether the agent must continue because the log does not prove what its last message says. If
+    so, this function has logged a message to the agent.
 
-    Happens once for each message of the user.
+    This happens at most once for each message of the user.
     """
     work = context.state.work
     if work.is_questioned or (problem := _problem(work, context.state.final_response)) is None:
@@ -37,14 +39,16 @@ def is_questioned(context: RunContext) -> bool:
 
 
 def report(context: RunContext) -> None:
-    """Logs whether the work is verified, if something was changed and the log does not say it yet."""
+    """Logs whether the agent's work is verified by commands. Does nothing if no file was changed or the log
+    already has this report.
+    """
     work = context.state.work
     if work.is_changed and not work.is_reported:
         context.emit(work.to_event())
 
 
 def claims_tests(text: str) -> bool:
-    """Whether the text says that tests were run or pass."""
+    """Returns whether the text says that tests were run or pass."""
     return any(not _DENIAL.search(text[: found.start()]) for found in _CLAIM.finditer(text))
 
 

@@ -1,7 +1,7 @@
-"""Answers a repeated call without running it, if nothing can have changed since the first call.
+"""Answers a repeated tool call without running it, if its result cannot have changed since the first call.
 
-The model does not get the same long text twice; it is told that the earlier answer is still valid. In doubt,
-the call is run. The decision depends only on the log and the files, so it also works after a restart.
+The model does not get the same long text twice; it is told that the earlier result is still valid. In doubt,
+the call runs. The decision depends only on the log and the files, so it also works after a restart.
 """
 
 import logging
@@ -31,10 +31,10 @@ _STILL_HOLDS = (
 def reused(
     action: ActionEvent, recent: Iterable[AnyEvent], tools: Mapping[str, AnyTool]
 ) -> ObservationEvent | None:
-    """Returns the answer to the action if an earlier answer is still valid, otherwise None. `recent`: the
-    events before the action, newest first.
+    """Returns a short result for the tool call if the result of an earlier, equal call is still valid.
+    Otherwise returns None. `recent`: the events before the action, newest first.
 
-    An earlier answer holds if only reading calls came after it, the model still sees it, and the tool says
+    An earlier result is valid if only reading calls came after it, the model still sees it, and the tool says
     that nothing has changed.
     """
     tool = tools.get(action.tool_name)

@@ -1,4 +1,4 @@
-"""Limits how many runs go on at once. Further runs wait in a queue."""
+"""Limits how many conversations can run at the same time. Further runs wait in a queue."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class RunSlot:
-    """A run's place in the queue, and later its slot."""
+    """The permission of one run to work. It is either granted or still waits in the queue."""
 
     def __init__(self) -> None:
         self._is_mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -17,7 +17,9 @@ class RunSlot:
         return not self._is_mine.done()
 
     async def wait(self) -> bool:
-        """Waits for the slot. Returns True if the run may start, False if it has left the queue."""
+        """Waits until the run may start. Returns True if it may start, False if the run has left the
+        queue.
+        """
         return await self._is_mine
 
     def give_up(self) -> None:
@@ -28,12 +30,14 @@ class RunSlot:
         self._is_mine.set_result(True)
 
     def queue_again(self) -> None:
-        """Prepares the slot for another wait, after the run has freed it for others."""
+        """Resets the slot, so that the run can wait for permission once more."""
         self._is_mine = asyncio.get_running_loop().create_future()
 
 
 class RunSlots:
-    """The slots that conversations share. `limit`: None means that no run has to wait."""
+    """The run slots of all conversations of a server. `limit`: how many runs may work at the same time; None
+    means no limit.
+    """
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
@@ -50,7 +54,9 @@ class RunSlots:
 
     @contextmanager
     def queued(self) -> Iterator[RunSlot]:
-        """Queues for a slot. Leaving the `with` block frees the slot for the next run."""
+        """Adds a run to the queue and yields its slot. Leaving the `with` block frees the slot for the next
+        run.
+        """
         mine = RunSlot()
         self._waiting.append(mine)
         self._admit()
@@ -61,12 +67,14 @@ class RunSlots:
             self.step_aside(mine)
 
     def step_aside(self, slot: RunSlot) -> None:
-        """Frees the slot, so that the next run can start."""
+        """Frees the slot for a while, so that the next run in the queue can start."""
         self._at_work.discard(slot)
         self._admit()
 
     async def come_back(self, slot: RunSlot) -> bool:
-        """Queues again behind the waiting runs. Returns the result of `RunSlot.wait`."""
+        """Queues the run again, behind the runs that already wait, and waits. Returns True if the run may
+        continue, False if it has left the queue.
+        """
         slot.queue_again()
         self._waiting.append(slot)
         self._admit()

@@ -1,4 +1,4 @@
-"""The task that runs a conversation. There is at most one at a time."""
+"""The asyncio task in which a conversation runs. There is at most one at a time."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """Owns the task of a run."""
+    """The asyncio task of a conversation's run, if a run is going on."""
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id
@@ -32,10 +32,10 @@ class RunTask:
         on_end: Callable[[], None],
         on_lost: Callable[[BaseException], None],
     ) -> None:
-        """Starts a run. Raises AlreadyRunningError if a run is going on.
+        """Starts a run as a task. Raises AlreadyRunningError if a run is going on.
 
-        `on_end`: called when the run has ended by itself and none is going on any more. `on_lost`: called
-        before `on_end`, with the cause, if the end could not be logged.
+        `on_end`: called when the run has ended by itself and no new run has begun. `on_lost`: called before
+        `on_end`, with the error, if the end of the run could not be logged.
         """
         if self.is_running:
             raise AlreadyRunningError
@@ -49,7 +49,7 @@ class RunTask:
             await asyncio.wait([self._task])
 
     async def cancel(self) -> None:
-        """Cancels the run and logs nothing. Waits a limited time for its end, then leaves it alone."""
+        """Cancels the run and logs nothing. Waits for its end, but only for a limited time."""
         task = self._task
         if task is None or task.done():
             return
@@ -60,9 +60,10 @@ class RunTask:
             logger.warning("a run does not stop", extra={"conversation_id": str(self._conversation_id)})
 
     async def interrupt(self) -> bool:
-        """Stops the run. Returns True if the caller must log the interruption; only one caller gets True.
+        """Stops the run. Returns True if the caller must log the interruption. If several callers interrupt
+        the same run, only one gets True.
 
-        Returns False if there was no run, if it ended by itself at this moment, or if another request stopped
+        Returns False if there was no run, if the run had just ended by itself, or if another caller stopped
         it.
         """
         task = self._task

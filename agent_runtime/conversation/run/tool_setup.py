@@ -1,4 +1,4 @@
-"""Makes the agent's tools ready before the model is asked."""
+"""Prepares the agent's tools before the model is asked."""
 
 from agent_runtime.conversation.approval.pending_actions import analyzer_of, reviewer_of
 from agent_runtime.conversation.run.context import RunContext
@@ -8,7 +8,9 @@ from agent_runtime.security.policy import NeverConfirm
 
 
 async def prepare_tools(context: RunContext) -> None:
-    """Connects to the agent's MCP servers, and logs what they offer or why they offer nothing."""
+    """Connects to the agent's MCP servers. Logs which tools each server offers, or why a server offers
+    none.
+    """
     context.mcp_questions.close_lost()
     policy = reviewer_of(context.spec, context.state, context.tools).policy
     news = await context.toolbox.prepare(asks=not isinstance(policy, NeverConfirm))
@@ -18,5 +20,7 @@ async def prepare_tools(context: RunContext) -> None:
 
 
 def apply_analyzer(context: RunContext) -> None:
-    """Adds to each tool's schema what the analyzer wants the model to say about its calls."""
+    """Adds the fields that the security analyzer needs, such as the risk, to the schema of each tool. The
+    model then fills them in with each call.
+    """
     context.toolbox.ask_about_calls(asks_model(analyzer_of(context.spec, context.state)))

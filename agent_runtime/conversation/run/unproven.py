@@ -1,4 +1,4 @@
-"""The text for an agent that says more about its work than the log proves."""
+"""The message to an agent that says more about its work than the log proves."""
 
 from agent_runtime.events.message import MessageEvent, told
 

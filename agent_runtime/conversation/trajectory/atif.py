@@ -12,7 +12,9 @@ from agent_runtime.version import VERSION
 
 
 def atif_chunks(directory: Path) -> Iterator[bytes]:
-    """Yields the document piece by piece, for the conversation's current branch. Raises LogMissingError."""
+    """Yields the exported document piece by piece. It contains the current branch of the conversation. Raises
+    LogMissingError.
+    """
     info = read_info(directory)
     writer = AtifWriter(str(info.id), version=VERSION, model=info.agent["llm"]["model"], moment_of=to_utc)
     yield writer.begin()

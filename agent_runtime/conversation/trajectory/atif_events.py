@@ -60,8 +60,9 @@ class Trajectory(BaseModel):
 
 
 def events_of(trajectory: Trajectory) -> Iterator[Event]:
-    """Yields the document's events in order. They do not have positions in a log yet. Every tool call except
-    `finish` becomes a call of an MCP tool, because the tools of other programs are not known here.
+    """Yields the events of an exported document in order. They have no positions in a log yet. Every tool
+    call except `finish` becomes a call of an MCP tool, because the tools of other programs are not known
+    here.
     """
     for number, step in enumerate(trajectory.steps):
         stamp = _timestamp(step.timestamp)

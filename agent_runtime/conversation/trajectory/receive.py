@@ -1,4 +1,4 @@
-"""Imports a conversation from an exported file."""
+"""Imports a conversation from a file that this or another program has exported."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -33,14 +33,14 @@ MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 
 
 class NotATrajectoryError(Exception):
-    """The file is not a trajectory, or not a complete one. The text says what is wrong."""
+    """The file is not an exported conversation, or not a complete one. The text says what is wrong."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """The importer's values, which come before those of the file. They are the id, the agent (an export
-    contains no keys), the directory where it works, and the title. None for the agent or the title means the
-    value from the file.
+    """The values that the importing user chooses instead of those in the file. They are the id, the agent,
+    the directory in which the agent works, and the title. `agent` or `title` is None if the value from the
+    file is used.
     """
 
     conversation_id: UUID
@@ -50,9 +50,10 @@ class Wishes:
 
 
 def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = UNSEALED) -> None:
-    """Writes the log into a new directory. Raises NotATrajectoryError. Removes the directory on any error.
+    """Imports an exported conversation and writes its log into a new directory. Raises NotATrajectoryError.
+    Removes the directory on any error.
 
-    Blocks for a time that grows with the file: run it in a thread.
+    Blocks for a time that grows with the file, so call it in a thread.
     """
     start = file.read(4)
     file.seek(0)
@@ -156,8 +157,8 @@ def _stamped(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _records(events: Iterable[Event]) -> Iterator[Record]:
-    """Yields the records, numbered from 1 without gaps. Raises NotATrajectoryError if two events have the
-    same id.
+    """Yields the events as log records, numbered from 1 without gaps. Raises NotATrajectoryError if two
+    events have the same id.
     """
     known: set[str] = set()
     seen = ModelInputCursor()

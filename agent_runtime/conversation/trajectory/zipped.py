@@ -1,4 +1,6 @@
-"""Exports a conversation as a zip of JSON files, one per event. It is written while it is sent."""
+"""Exports a conversation as a zip file with one JSON file per event. The zip file is sent while it is
+written.
+"""
 
 import re
 import zipfile
@@ -20,8 +22,8 @@ KEPT_FILES = ("TASKS.json", "observations/*")
 
 
 def zip_chunks(directory: Path) -> Iterator[bytes]:
-    """Yields the zip file piece by piece, for the current log. Raises LogMissingError if there is no
-    conversation.
+    """Yields the exported zip file of the conversation in this directory piece by piece. Raises
+    LogMissingError if there is no conversation.
     """
     info = read_info(directory)
     zipped = StreamedZip()
@@ -51,7 +53,9 @@ def is_zip(start: bytes) -> bool:
 
 
 def copy_kept(archive: zipfile.ZipFile, directory: Path, *, max_bytes: int) -> None:
-    """Copies the task list from the archive, if there is one. Paths in the archive are never followed."""
+    """Copies the agent's task list from an exported zip file into the directory, if the zip file has one.
+    File paths in the zip file are ignored, so nothing is written elsewhere.
+    """
     if "TASKS.json" in archive.namelist():
         with archive.open("TASKS.json") as source, server_files():
             (directory / "TASKS.json").write_bytes(source.read(max_bytes))
