@@ -1,4 +1,4 @@
-"""An agent as data: which model, which tools, which prompt."""
+"""The configuration of an agent: its model, tools and prompt."""
 
 import re
 from collections.abc import Mapping
@@ -22,9 +22,7 @@ from agent_runtime.tools.tool import AnyTool
 
 
 class Agent(KnownFieldsOnly):
-    """The immutable configuration of an agent. Fields on the wire that this runtime does not use are kept
-    unchanged.
-    """
+    """The immutable configuration of an agent. Unknown fields of a request are kept unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -55,9 +53,9 @@ def system_prompt_event(
     secrets: Mapping[str, str | None],
     git: GitState | None = None,
 ) -> SystemPromptEvent:
-    """Returns the first event of a conversation's log: the system prompt and the tools.
+    """Returns the first event of a conversation's log, which contains the system prompt and the tools.
 
-    `secrets`: the description of each secret, by its name. `git`: the state of the repository.
+    `secrets`: the description of each secret, by the secret's name. `git`: the state of the repository.
     """
     # An agent with its own system prompt may do another kind of work, so it gets no facts about the
     # workspace.

@@ -8,8 +8,8 @@ from agent_runtime.llm.config import LLM
 
 
 class IterativeRefinement(BaseModel):
-    """Sends the agent back to work while the critic's score is below `success_threshold`, at most
-    `max_iterations` times.
+    """The settings that make the agent continue while the critic's score is below `success_threshold`, at
+    most `max_iterations` times.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -19,7 +19,9 @@ class IterativeRefinement(BaseModel):
 
 
 class _Critic(BaseModel):
-    """`mode`: whether the critic checks only the end of a turn, or every reply."""
+    """The base of all critics. `mode`: whether the critic judges only the last reply of a turn, or every
+    reply.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -16,10 +16,11 @@ for everything else, for example to search for names of files.
 def default_agent(llm: LLM) -> Agent:
     """Returns an agent that can read, search, change and run code, and keep a plan of its work.
 
-    Long conversations are summarized by the same model before they fill its window; the cost is counted under
-    `condenser`. A model that takes a reasoning effort is asked for a medium one, unless `llm` says otherwise.
-    A model that writes good patches also has `apply_patch`. To change anything, copy the result:
-    `default_agent(llm).model_copy(update={"mcp_config": {...}})`.
+    Long conversations are summarized by the same model before they fill the model's context window. The cost
+    of summaries is counted under the usage id `condenser`. A model that takes a reasoning effort gets the
+    effort `medium`, unless `llm` sets another. A model that is good at writing patches also gets the tool
+    `apply_patch`. To change anything, copy the result: `default_agent(llm).model_copy(update={"mcp_config":
+    {...}})`.
     """
     model = _with_effort(llm)
     names = [*DEFAULT_TOOLS, *(["apply_patch"] if listed(llm).writes_patches else [])]
@@ -31,8 +32,8 @@ def default_agent(llm: LLM) -> Agent:
 
 
 def _with_effort(llm: LLM) -> LLM:
-    """Returns the model with a medium reasoning effort, if the catalogue lists this effort for it. Other
-    models may refuse the parameter.
+    """Returns the model with the reasoning effort `medium`, if the catalogue of models lists this effort for
+    the model. Other models may refuse the parameter.
     """
     is_said = llm.reasoning_effort is not None or llm.thinking_budget is not None
     is_known = DEFAULT_EFFORT in (listed(llm).efforts or ())

@@ -1,6 +1,6 @@
-"""Runs actions, and decides which of them may run now.
+"""Runs tool calls, and decides which pending calls may run now.
 
-Every call gets an answer that the model can act on, also when the tool fails.
+Every call gets a result that the model can act on, also when the tool fails.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ FAILED = ErrorClassification(kind="internal", retryable=True, user_action="none"
 
 
 async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> ObservationEvent | AgentErrorEvent:
-    """Runs the action and returns its result. Cancelling it interrupts the tool. Raises
-    CallSuspendedError.
+    """Runs the tool call and returns its result. Cancelling this coroutine interrupts the tool. Raises
+    CallSuspendedError if the call must wait, for example for the user.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
@@ -62,9 +62,10 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
 
 
 def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErrorEvent:
-    """Returns the answer to a call that was interrupted and will never have a result.
+    """Returns the error event for a tool call that was interrupted and will never have a result.
 
-    `by`: what interrupted the call, as in "by the user".
+    `by`: who or what interrupted the call, as in "by the user". `may_have_run`: whether the call may have
+    begun.
     """
     if may_have_run:
         text = (
@@ -77,15 +78,17 @@ def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErro
 
 
 def is_asked_to_stop() -> bool:
-    """Whether the current task itself was cancelled. False if a CancelledError comes from something it waits
-    for.
+    """Returns whether the current asyncio task itself was cancelled. Returns False if only something that the
+    task waits for was cancelled.
     """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]) -> Sequence[Path]:
-    """Returns the files and directories that a completed call was about. Empty if the call failed."""
+    """Returns the files and directories that a completed tool call has read or changed. Empty if the call
+    failed.
+    """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None or not isinstance(result, ObservationEvent):
         return ()
@@ -97,9 +100,10 @@ def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]
 
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
-    """Returns the unanswered calls that need not wait for an earlier call, in order.
+    """Returns the pending tool calls, in order, that need not wait for an earlier call.
 
-    The result depends only on the arguments. So after a crash it names every call that can have begun.
+    The decision depends only on the arguments of the calls. So after a crash this function returns every call
+    that may have begun.
     """
     found: list[ActionEvent] = []
     earlier: list[Claim] = []
@@ -112,8 +116,8 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns the resources that the call touches: EVERYTHING if the tool's `claims` raises an error, NOTHING
-    if the call cannot run.
+    """Returns the resources that the tool call uses. Returns EVERYTHING if the tool's `claims` raises an
+    error, and NOTHING if the call cannot run.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
@@ -126,8 +130,8 @@ def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Clai
 
 
 def _writable(value: Any) -> Any:
-    """Returns the observation without the characters that UTF-8 cannot encode. File names may contain them,
-    but the log cannot store them.
+    """Returns the tool's result without characters that UTF-8 cannot encode. File names may contain such
+    characters, but the log cannot store them.
     """
     match value:
         case str():
@@ -141,7 +145,7 @@ def _writable(value: Any) -> Any:
 
 
 def _readable(wire: dict[str, Any]) -> dict[str, Any]:
-    """Returns the result with texts that the model can read."""
+    """Returns the tool's result as JSON, with texts that the model can read."""
     parts = [_shortened(part) if part.get("type") == "text" else part for part in wire["content"]]
     return {**wire, "content": parts}
 

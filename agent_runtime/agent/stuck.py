@@ -1,8 +1,10 @@
-"""Detects that the agent repeats itself. Pure; looks only at the last few steps, which the state keeps.
+"""Detects that the agent repeats itself. Pure: looks only at the last few steps (tool calls and messages),
+which the state keeps.
 
-First, the agent gets a nudge: a message in the log. If it still repeats itself, it must ask the user, if
-there is a user who can answer. If it still repeats itself after the answer, it is stuck. Waiting for a
-running command is not a step. Every message of the user that is not this answer begins a new trail.
+First, a message in the log advises the agent to do something else. If the agent still repeats itself, it must
+ask the user, if there is a user who can answer. If it still repeats itself after the answer, it is stuck.
+Waiting for a running command is not a step. Every message of the user that is not this answer clears the list
+of steps.
 """
 
 import re
@@ -27,10 +29,10 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 @dataclass(frozen=True)
 class StepDigest:
-    """Digests of one step: the call and its result. For a failed call the result is left out of the
-    comparison.
+    """Hashes of one step of the agent: the tool call and its result. Failed calls are compared without their
+    results.
 
-    Kind `ask`: the message that tells the agent to ask the user. `answer`: the user's answer.
+    `kind`: `ask` is the message that tells the agent to ask the user; `answer` is the user's answer.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -44,8 +46,8 @@ Trail = tuple[StepDigest, ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """The agent repeats the same steps. `advice`: what to tell the agent now; None if all advice was already
-    given.
+    """A loop: the agent repeats the same steps. `advice`: what to tell the agent now; None if all advice was
+    already given.
     """
 
     advice: str | None
@@ -87,10 +89,10 @@ _WAITS_PER_CALL = 5
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
-    """Returns the loop at the end of the trail. Returns None if there is no loop, or if the last step was
-    advice.
+    """Returns the loop at the end of the agent's last steps. Returns None if there is no loop, or if the last
+    step was advice to the agent.
 
-    `may_ask`: a user is there and can be asked.
+    `may_ask`: whether a user is there and can be asked.
     """
     if not trail or trail[-1].kind in {"nudge", "ask", "answer"}:
         return None
@@ -110,20 +112,20 @@ def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = Fals
 
 
 def must_ask(trail: Trail) -> bool:
-    """Whether the agent was told to ask the user and the user has not answered yet."""
+    """Returns whether the agent was told to ask the user and the user has not answered yet."""
     return any(step.kind == "ask" for step in trail)
 
 
 def refusal(action: ActionEvent) -> AgentErrorEvent:
-    """Returns the error for a call of an agent that must ask the user first."""
+    """Returns the error event for a tool call that is refused because the agent must ask the user first."""
     return AgentErrorEvent(
         tool_name=action.tool_name, tool_call_id=action.tool_call_id, error=_ONLY_ASK, classification=_REFUSED
     )
 
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
-    """Returns the trail with one more call and its result. Calls that only wait, for a running command
-    or in a sleep, and calls that were interrupted do not change it.
+    """Returns the list of steps with one more tool call and its result. Interrupted calls, and calls that
+    only wait (for a running command or in a `sleep`), do not change the list.
     """
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
@@ -158,8 +160,8 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns the loop if `fits` is true for at least `limit` steps at the end of the trail. `fits` gets each
-    step and its age; the last step has the age 0. Nudges between the steps do not count.
+    """Returns a loop if at least `limit` steps at the end of the list satisfy `fits`. `fits` gets a step and
+    its age; the last step has the age 0. Advice between the steps does not count.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):
@@ -179,8 +181,8 @@ def _loop(
 
 
 def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
-    """Whether the call only waits. An empty command asks a running command for new output; a sleep lets time
-    pass.
+    """Returns whether the tool call only waits. An empty command waits for new output of a running command; a
+    `sleep` lets time pass.
     """
     if action.tool_name != _TERMINAL or action.action is None or not isinstance(result, ObservationEvent):
         return False
@@ -190,7 +192,9 @@ def _is_awaiting_output(action: ActionEvent, result: ToolResult) -> bool:
 
 
 def _sleeps(action: ActionEvent) -> bool:
-    """Whether this is a terminal command that begins with `sleep`. Agents use it to look again later."""
+    """Returns whether the action is a terminal command that begins with `sleep`. Agents use such commands to
+    check something again later.
+    """
     command = str((action.action or {}).get("command", "")).strip()
     return action.tool_name == _TERMINAL and command.startswith("sleep ")
 

@@ -1,4 +1,4 @@
-"""One turn of the model: the events of its reply."""
+"""Converts one reply of the model to events."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True)
 class ModelTurn:
-    """The events of one reply, in log order: either one message, or calls and the errors of calls that cannot
-    run.
+    """The events of one reply of the model, in log order. They are either one message, or tool calls and the
+    errors of calls that cannot run.
     """
 
     events: tuple[Event, ...]
@@ -54,8 +54,8 @@ class ModelTurn:
 def turn_of(
     reply: Reply, tools: Mapping[str, AnyTool], messages: Sequence[bytes], *, item_id: str
 ) -> ModelTurn:
-    """Returns the turn that the reply makes. `messages`: what the model was sent. `item_id`: the id of the
-    reply's first event.
+    """Converts a reply of the model to events. `messages`: the prompt that the model answered. `item_id`: the
+    id of the reply's first event.
     """
     notices = _notices(reply)
     if reply.is_empty:
@@ -74,8 +74,8 @@ def _nudge(text: str) -> MessageEvent:
 
 
 def _notices(reply: Reply) -> list[Event]:
-    """Returns the notices for the log that another model answered, and why. They explain a change of style in
-    the replies.
+    """Returns events that tell people that another model than the usual one answered, and why. They explain a
+    change of style in the replies.
     """
     if not reply.passed_over or reply.answered_by is None:
         return []
@@ -127,8 +127,8 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
-    """Returns the vendor's private data about the reply. Returns None if another model could read the whole
-    reply.
+    """Returns the vendor's private data about the reply, which the vendor needs in later prompts. Returns
+    None if there is no such data, so that any model can read the reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))
@@ -139,8 +139,8 @@ def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -
 
 
 def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
-    """Returns the calls with unique ids. An id is unique in this reply and in the whole history, and has a
-    form that vendors accept.
+    """Returns the tool calls with unique ids. Each id is unique in this reply and in the whole prompt, and
+    has a form that vendors accept.
 
     Two calls that are the same in everything, also in the id, become one call.
     """
@@ -167,7 +167,7 @@ def _occurs(call_id: str, messages: bytes) -> bool:
 
 
 def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
-    """Returns the calls up to and including `finish`. Later calls are dropped."""
+    """Returns the tool calls up to and including the first call of `finish`. Later calls are dropped."""
     kept: list[RequestedCall] = []
     for call in calls:
         kept.append(call)
@@ -179,8 +179,8 @@ def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
 def _action(
     call: RequestedCall, state: VendorState | None, tools: Mapping[str, AnyTool], *, was_cut: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Returns the fields of the ActionEvent that depend on the call, and the error of the call, if there is
-    one.
+    """Returns the fields of the ActionEvent that depend on the tool call. Also returns why the call cannot
+    run, or None if it can. `was_cut`: the reply ended because it reached its maximum length.
     """
     name = call.name if call.name in tools else resolve_name(call.name)
     arguments = object_of(call.arguments)
@@ -217,8 +217,8 @@ def _summary(name: str, stored: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _risk(arguments: Mapping[str, Any]) -> str:
-    """Returns the risk that the model states for the call. Returns UNKNOWN if the model states none of the
-    allowed words.
+    """Returns the security risk that the model states for its tool call. Returns UNKNOWN if the model states
+    none of the allowed words.
     """
     said = arguments.get("security_risk")
     return said if said in SECURITY_RISKS else "UNKNOWN"

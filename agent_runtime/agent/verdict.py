@@ -1,5 +1,5 @@
-"""Asks a model for a judgement in a form that programs can read. The caller gives the question and the
-form.
+"""Asks a model for a judgement and reads it from JSON. The caller gives the question and the form (a pydantic
+model) of the judgement.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,10 +34,11 @@ OnReply = Callable[[LLM, Reply], None]
 async def ask_verdict(
     form: type[VerdictT], question: Question, llm: LLM, client: LLMClient, *, usage_id: str, on_reply: OnReply
 ) -> VerdictT:
-    """Asks the model and returns its verdict. Raises LLMError if the model cannot be asked or does not keep
-    to the form.
+    """Asks the model the question and returns its judgement in the given form. Raises LLMError if the model
+    cannot be asked or its answer does not have this form.
 
-    If the question does not fit into the model's context, it is asked again with a shorter record.
+    If the question does not fit into the model's context window, it is asked again with a shorter record of
+    the conversation. `on_reply`: called with each reply, to count its cost.
     """
     judge = llm.model_copy(update={"usage_id": usage_id, "stream": False})
     wordings = list(dict.fromkeys(map(question, _RECORD_CHARS)))
@@ -51,8 +52,8 @@ async def ask_verdict(
 
 
 def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
-    """Returns the messages of a conversation without the system prompt, shortened to about `max_chars`. Long
-    messages are cut first, then messages in the middle are left out.
+    """Returns the messages of a conversation as text, without the system prompt, shortened to about
+    `max_chars` characters. First, long messages are cut. Then, messages in the middle are left out.
     """
     found: list[dict[str, str]] = []
     for chars in _MESSAGE_CHARS:
@@ -83,7 +84,9 @@ async def _ask(
 
 
 def _read(form: type[VerdictT], text: str) -> VerdictT:
-    """Reads the verdict from the text. Raises ValueError if the text contains none."""
+    """Reads the judgement from the model's answer. Raises ValueError if the answer contains none in this
+    form.
+    """
     # Some models write a sentence before or after the JSON.
     inner = text[text.find("{") : text.rfind("}") + 1]
     found = object_of(inner) if inner else None
@@ -108,8 +111,8 @@ def _size(messages: Sequence[dict[str, str]]) -> int:
 
 
 def _without_middle(messages: list[dict[str, str]], max_chars: int) -> list[dict[str, str]]:
-    """Returns the first message, which says what the work is about, and as many of the last messages as
-    fit.
+    """Returns the first message, which contains the task, and as many of the last messages as fit into
+    `max_chars` characters.
     """
     first, kept = messages[:1], []
     room = max_chars - _size(first)

@@ -1,6 +1,6 @@
-"""Shortens what the model sees: selects the passages to forget, and asks a model to summarize them.
+"""Shortens the model's prompt: selects older messages, and asks a model to summarize them.
 
-The log keeps everything; only the model's view is condensed. `plan` is pure, `summarize` asks a model.
+The log keeps everything; only the prompt is condensed. `plan` is pure, `summarize` asks a model.
 """
 
 import math
@@ -34,7 +34,7 @@ _CHARS_PER_MESSAGE = (6000, 1500, 400, 100)
 
 
 class NoOpCondenser(KnownFieldsOnly):
-    """A condenser that forgets nothing."""
+    """A condenser that never shortens the prompt."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -42,7 +42,9 @@ class NoOpCondenser(KnownFieldsOnly):
 
 
 class LLMSummarizingCondenser(KnownFieldsOnly):
-    """Asks a model to summarize the middle of a view that has too many tokens, or too many events."""
+    """A condenser that asks a model to summarize the middle of a prompt that has too many tokens or too many
+    events.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -61,7 +63,7 @@ class LLMSummarizingCondenser(KnownFieldsOnly):
 
 
 class PipelineCondenser(KnownFieldsOnly):
-    """A list of condensers. Each is asked in turn; the first one for which it is time summarizes."""
+    """A list of condensers. The first one whose limit is reached makes the summary."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -77,7 +79,9 @@ PipelineCondenser.model_rebuild()
 
 
 def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser]:
-    """Returns the condensers that summarize, in the order in which they are asked."""
+    """Returns the condensers that make summaries, including nested ones, in the order in which they are
+    tried.
+    """
     match condenser:
         case LLMSummarizingCondenser():
             return [condenser]
@@ -88,7 +92,9 @@ def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser
 
 
 def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
-    """Returns the condenser with this model for its summaries, wherever it is nested."""
+    """Returns the condenser with another model for its summaries. Nested condensers get the model, too.
+    Returns None if there is no condenser.
+    """
     match condenser:
         case LLMSummarizingCondenser():
             return condenser.model_copy(update={"llm": llm})
@@ -101,8 +107,8 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 
 @dataclass(frozen=True)
 class CondensationPlan:
-    """The events to forget, the number of events in the view before the summary, and the condenser that makes
-    the summary.
+    """What a condensation will do: the messages to replace by a summary (`forgotten`), the number of events
+    before the summary (`offset`), and the condenser that makes the summary.
     """
 
     forgotten: Sequence[Passage]
@@ -110,7 +116,9 @@ class CondensationPlan:
     condenser: LLMSummarizingCondenser
 
     def to_event(self, summary: str, response_id: str, kept: str = "") -> Condensation:
-        """Returns the event for the log. kept: what follows the summary word for word."""
+        """Returns the event that logs the condensation. `kept`: the text that follows the summary word for
+        word.
+        """
         summary = f"{summary}\n\n{kept}" if kept else summary
         return Condensation(
             forgotten_event_ids=[event_id for passage in self.forgotten for event_id in passage.event_ids],
@@ -128,10 +136,11 @@ def plan(
     window_tokens: int | None = None,
     is_requested: bool = False,
 ) -> CondensationPlan | None:
-    """Returns what to forget now. Returns None if it is not time, or if forgetting would not help.
+    """Returns which messages to replace by a summary now. Returns None if no limit is reached, or if a
+    summary would not make the prompt shorter.
 
     `context_tokens`: the size of the next prompt. `window_tokens`: the context window of the agent's model.
-    `is_requested`: plan even if no limit is reached.
+    `is_requested`: makes a plan even if no limit is reached.
     """
     limit = _token_limit(condenser, window_tokens)
     size = _events(passages)
@@ -155,7 +164,9 @@ def plan(
 
 
 def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:
-    """Whether the vendor's cache of the agent's prompts serves the condenser's model, too."""
+    """Returns whether the condenser's model can use the vendor's cache of the agent's prompts, because both
+    use the same model, address and key.
+    """
     own = condenser.llm
     return agent_llm.caching_prompt and (own.model, own.base_url, own.api_key) == (
         agent_llm.model,
@@ -165,8 +176,9 @@ def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool
 
 
 async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Reply | None:
-    """Asks for a summary at the end of the agent's own prompt, which the vendor has in its cache. Returns the
-    reply, which has no text if the model answered with calls alone. Returns None if the prompt is too long.
+    """Asks for a summary at the end of the agent's own prompt, because the vendor has that prompt in its
+    cache. Returns the reply. It has no text if the model only called tools. Returns None if the prompt is too
+    long.
     """
     question = {"role": "user", "content": render("condense_here.j2")}
     asked = replace(prompt, messages=[*prompt.messages, orjson.dumps(question)], role=USAGE_ID)
@@ -177,7 +189,8 @@ async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Rep
 
 
 async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Reply:
-    """Asks the model for a summary and returns it unchanged. Raises LLMError if it cannot be made.
+    """Asks the condenser's model for a summary and returns its reply. Raises LLMError if no summary can be
+    made.
 
     If the text is too long for that model, asks again with a shorter part of each message.
     """
@@ -200,8 +213,8 @@ async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Repl
 
 
 def usage_llm(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> LLM:
-    """Returns the condenser's model with a separate usage id, so that its cost is never counted as the
-    agent's.
+    """Returns the condenser's model with a separate usage id, so that the cost of summaries is not counted as
+    the cost of the agent's model.
     """
     own = condenser.llm.usage_id
     usage_id = USAGE_ID if own == agent_llm.usage_id else own
@@ -215,7 +228,9 @@ def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) 
 
 
 def _event_limit(condenser: LLMSummarizingCondenser, token_limit: int | None) -> float:
-    """Returns the number of events the view may have; infinite if only tokens count."""
+    """Returns how many events a prompt may contain before it is condensed. Returns infinity if only tokens
+    are limited.
+    """
     is_chosen = condenser.max_size != PROTOCOL_MAX_SIZE
     return condenser.max_size if is_chosen or token_limit is None else math.inf
 
@@ -233,7 +248,9 @@ def _events(passages: Iterable[Passage]) -> int:
 
 
 def _head(passages: Sequence[Passage], keep_first: int) -> int:
-    """Returns the number of passages that hold the first `keep_first` events. A passage is never split."""
+    """Returns how many passages at the beginning contain the first `keep_first` events. These passages are
+    not summarized. A passage is never split.
+    """
     kept = 0
     for index, passage in enumerate(passages):
         if kept >= keep_first:
@@ -243,8 +260,8 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of the first passage that stays at the end: as many passages as fit, but at least the
-    last one.
+    """Returns the index of the first passage at the end that is not summarized. As many passages as fit into
+    the limits are kept, but at least the last one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

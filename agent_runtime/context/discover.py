@@ -1,20 +1,24 @@
-"""Finds what a project, a user and a client tell the agent. If two sources use one name, the first one in
-this order is used:
+"""Finds the instructions and skills for an agent: from the project, the user and the client. If two sources
+use one name, the first one in this order is used:
 
-1. what the client sent,
-2. the project: instructions and skills of the working directory, then those of the directories around it up
-   to the root of its repository, the nearest first; then those of the further repositories in the order in
-   which the client named them,
-3. the user's own skills: those that the app server sent, then those of this machine,
+1. the client's request,
+
+2. the project: instructions and skills of the working directory, then those of its parent directories up to
+the root of the repository, the nearest first; then those of the further repositories in the order in which
+the client named them,
+
+3. the user's own skills: those that the app server sent, then those on this machine,
+
 4. the organisation's skills, as the app server sent them,
+
 5. public skills, as the app server sent them.
 
 Instructions of a further repository are named with its directory (`../lamp/AGENTS.md`), so that they do not
-collide with those of the first one. Its skills keep their names; if an earlier repository has a skill of the
-same name, the directory comes before it (`lamp/deploy`).
+collide with those of the first repository. Skills keep their names. If an earlier repository has a skill of
+the same name, the directory is put before the name (`lamp/deploy`).
 
-Blocking, but bounded: few directories are read, and large files are left out. A file that cannot be used is
-reported, and all others are still found.
+Discovery blocks for a limited time: few directories are read, and large files are left out. A file that
+cannot be used is reported, and all others are still found.
 """
 
 import os
@@ -36,8 +40,8 @@ MAX_ENTRIES = 500
 
 
 def discover(context: AgentContext, working_dir: Path, *, home: Path | None = None) -> ProjectContext:
-    """Returns what an agent that works in `working_dir` is told. Raises pydantic.ValidationError if a skill
-    that the client sent is not valid.
+    """Returns the instructions, skills and notes for an agent that works in `working_dir`. `home`: the user's
+    home directory, or None. Raises pydantic.ValidationError if a skill that the client sent is not valid.
     """
     working_dir = working_dir.resolve()
     root = _repository_root(working_dir)
@@ -103,7 +107,9 @@ def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
 def _add_project(
     found: DiscoveredContext, working_dir: Path, root: Path, *, is_further: bool = False
 ) -> None:
-    """Adds the instructions and skills of a repository. is_further: whether it is not the first one."""
+    """Adds the instructions and skills of a repository. `is_further`: whether this is not the first
+    repository of the conversation.
+    """
     begin = f"../{root.name}/" if is_further else ""
     prefix = f"{root.name}/" if is_further else None
     for directory in _up_to(root, working_dir):
@@ -118,12 +124,12 @@ def _add_project(
 
 
 def _up_to(root: Path, directory: Path) -> list[Path]:
-    """Returns the directory and those around it up to `root`, the nearest first."""
+    """Returns the directory and its parent directories up to `root`, the nearest first."""
     return [one for one in (directory, *directory.parents) if one.is_relative_to(root)]
 
 
 def _repository_root(working_dir: Path) -> Path:
-    """Returns the root of the repository that contains the directory, or the directory if there is no
+    """Returns the root of the repository that contains `working_dir`. Returns `working_dir` if there is no
     repository.
     """
     return next((one for one in (working_dir, *working_dir.parents) if (one / ".git").exists()), working_dir)
@@ -132,8 +138,8 @@ def _repository_root(working_dir: Path) -> Path:
 def _add_instructions(
     found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = (), begin: str = ""
 ) -> None:
-    """Adds an instructions file. paths: the globs that it applies to, relative to `root`; none means
-    everything. begin: what its name begins with.
+    """Adds a file with instructions, such as AGENTS.md. `paths`: the globs of the files that the instructions
+    are for, relative to `root`; empty means all files. `begin`: a prefix for the name of the instructions.
     """
     if not os.path.lexists(path):
         return
@@ -163,9 +169,9 @@ def _add_skills(
     rules_below: Path | None = None,
     prefix: str | None = None,
 ) -> None:
-    """Adds the skills in a directory. rules_below: the directory that the paths of rules are relative to;
-    None means the agent's working directory. prefix: what comes before the name of a skill if an earlier
-    repository has one of that name; None if it is left out then.
+    """Adds the skills in a directory. `rules_below`: the directory to which the paths of path rules are
+    relative; None means the agent's working directory. `prefix`: put before the name of a skill if an earlier
+    repository has a skill of that name; None means that such a skill is left out.
     """
     try:
         paths = _skill_files(directory)
@@ -184,7 +190,7 @@ def _add_skills(
 
 
 def _when(skill: Skill) -> str:
-    """Returns the words that say when the model sees the skill."""
+    """Returns a text for people that says when the model gets the skill."""
     if skill.paths:
         return f"added to the first result that touches {', '.join(skill.paths)}"
     if calls := [trigger for trigger in skill.triggers if trigger.startswith("/")]:

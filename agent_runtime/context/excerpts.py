@@ -1,4 +1,6 @@
-"""Turns chat messages into plain text, for a model that reads about them and does not continue them."""
+"""Converts chat messages to plain text, for a model that judges or summarizes a conversation and does not
+continue it.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +9,9 @@ import orjson
 
 
 def excerpts(messages: Iterable[bytes], chars: int) -> list[dict[str, str]]:
-    """Returns the messages as plain text. The middle of long messages is left out."""
+    """Returns the role and plain text of each message. The middle of a message with more than `chars`
+    characters is left out.
+    """
     decoded = map(orjson.loads, messages)
     return [{"role": message["role"], "text": shortened(_text(message), chars)} for message in decoded]
 
@@ -24,7 +28,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def shortened(text: str, chars: int) -> str:
-    """Returns the text. If it is longer than the limit, its middle is left out."""
+    """Returns the text. If it has more than `chars` characters, its middle is left out."""
     if len(text) <= chars:
         return text
     left_out = len(text) - chars

@@ -1,4 +1,6 @@
-"""Collects what discovery has found, and reports on every place that was looked at."""
+"""Collects the skills, instructions and notes that were found for an agent, and reports on each file that was
+examined.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,8 +15,9 @@ MAX_TOTAL_BYTES = 1024 * 1024
 
 @dataclass
 class DiscoveredContext:
-    """The result of discovery. If two skills have one name, the first is kept. `project`: paths below it are
-    shown relative to it.
+    """The skills and notes found so far for an agent, and a report on each file that was examined. If two
+    skills have one name, the first is kept. `project`: file paths in the report are relative to this
+    directory.
     """
 
     project: Path
@@ -49,8 +52,8 @@ class DiscoveredContext:
         self._report(path, reason, origin, None, is_loaded=False)
 
     def read(self, path: Path, root: Path) -> str:
-        """Reads a file like `read_text`. Also raises UnusableFileError if all texts so far have more than 1
-        MiB in total, which is too much for a prompt.
+        """Returns the text of a file below `root`. Raises the errors of `read_text`, and UnusableFileError if
+        all texts so far have more than 1 MiB in total, which is too much for a prompt.
         """
         return self.bounded(read_text(path, root))
 

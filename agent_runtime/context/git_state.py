@@ -1,8 +1,8 @@
-"""What git says about the workspace when a conversation begins: last commit, upstream, changed files.
+"""Describes the git state of the workspace for the prompt: last commit, upstream branch and changed files.
 
-Read once, because the prompt must not change later. Names and subjects come from the repository, where other
-text could pass for an instruction. So they are short and quoted, and names of files with blanks are only
-counted.
+The state is read once, when a conversation is created, because the prompt must not change later. Names and
+commit messages come from the repository and could contain instructions to the model. So they are short and
+quoted, and file names with blanks are only counted.
 """
 
 import asyncio
@@ -29,10 +29,12 @@ _FIELDS = {"1": 8, "2": 9, "u": 10, "?": 1}
 
 
 class GitState(BaseModel):
-    """`commit`: the beginning of the hash; empty before the first commit. `subject`: that of the commit, in
-    quotes. `upstream`: empty if the branch has none. `files`: at most MAX_FILES, each with its letters of
-    `git status` before it. `count`: of all changed files; None if git took more than LIMIT_SECONDS.
-    `is_more`: there are more than `count`.
+    """The git state of a repository.
+
+    `commit`: the beginning of the last commit's hash; empty before the first commit. `subject`: the first
+    line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `files`:
+    changed files, at most MAX_FILES, each after its letters from `git status`. `count`: the number of changed
+    files; None if git took more than LIMIT_SECONDS. `is_more`: there are more changed files than `count`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,7 +50,7 @@ class GitState(BaseModel):
 
     @property
     def lines(self) -> list[str]:
-        """The state as lines for the prompt."""
+        """Returns the git state as lines of text for the prompt."""
         changed = list(self._changed())
         return [*([f"Last commit: {self.commit} {self.subject}"] if self.commit else ()), *changed]
 
@@ -67,8 +69,8 @@ class GitState(BaseModel):
 
 
 async def git_state(working_dir: Path) -> GitState | None:
-    """Returns the state of the repository that the directory is in. Returns None if there is none, or if git
-    cannot read it.
+    """Returns the git state of the repository that contains `working_dir`. Returns None if there is no
+    repository, or if git cannot read it.
     """
     if not any((each / ".git").exists() for each in (working_dir, *working_dir.parents)):
         return None
@@ -85,7 +87,9 @@ async def git_state(working_dir: Path) -> GitState | None:
 
 
 async def _answer(working_dir: Path, *arguments: str, answers: Collection[int] = (0,)) -> bytes | None:
-    """Returns None if git takes too long. Raises GitError."""
+    """Runs git with these arguments and returns its output. `answers`: the exit codes that count as success.
+    Returns None if git takes too long. Raises GitError.
+    """
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
             return await run_git(working_dir, *arguments, answers=answers, max_output_bytes=MAX_OUTPUT_BYTES)
@@ -129,7 +133,9 @@ def _header(text: str) -> dict[str, object]:
 
 
 def _line(kind: str, text: str) -> str:
-    """Returns the letters and the path of a changed file. Empty if the path cannot be shown."""
+    """Returns the line for a changed file: its status letters and its path. Empty if the path cannot be shown
+    safely.
+    """
     fields = text.split(" ", _FIELDS[kind] - 1)
     path = fields[-1]
     letters = "??" if kind == "?" else fields[0].replace(".", " ").strip()

@@ -1,4 +1,4 @@
-"""The inputs of a task skill, as in `/release 1.4 channel=beta`."""
+"""Fills in the inputs of a skill that a user calls by name, as in `/release 1.4 channel=beta`."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class SkillInput(BaseModel):
-    """An input of a skill. `${name}` in the skill's text is replaced by its value. An input with a default is
+    """An input of a skill. Its value replaces `${name}` in the skill's text. An input with a default is
     optional.
     """
 
@@ -25,8 +25,8 @@ class SkillInput(BaseModel):
 
 @dataclass(frozen=True)
 class Filled:
-    """A skill's text with its inputs. `missing`: required inputs without a value; their placeholders remain
-    in the text.
+    """A skill's text with the values of its inputs. `missing`: required inputs without a value; their
+    placeholders remain in the text.
     """
 
     text: str
@@ -34,8 +34,8 @@ class Filled:
 
 
 def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
-    """Returns the skill's text with the values that the user wrote after its name. Replaces only the skill's
-    declared inputs.
+    """Replaces the inputs in a skill's text by the values that the user wrote after the skill's name.
+    Placeholders that are not declared as inputs stay unchanged.
     """
     given = _given(words, [one.name for one in inputs])
     values = {one.name: given.get(one.name, one.default) for one in inputs}
@@ -46,8 +46,8 @@ def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
 
 
 def _given(words: str, names: Sequence[str]) -> dict[str, str]:
-    """Returns the values by input name: `name=value` by name, all other words in order. Extra words belong to
-    the last input.
+    """Returns the values that the user wrote, by the name of the input. `name=value` sets the input of that
+    name; other words are assigned in order. Extra words belong to the last input.
     """
     named: dict[str, str] = {}
     rest: list[str] = []

@@ -1,4 +1,6 @@
-"""Finds directories below the workspace that may have separate instructions. Their number is limited."""
+"""Finds directories below the workspace that may contain instructions, such as AGENTS.md. Their number is
+limited.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -12,8 +14,8 @@ _NOT_WALKED = {"node_modules", "vendor", "third_party", "dist", "build", "target
 
 
 def directories_below(top: Path) -> Iterator[Path]:
-    """Returns the directories, nearest first, up to a number and a depth. Skips hidden and generated
-    directories.
+    """Yields the directories below `top`, nearest first, up to a limited number and depth. Skips hidden and
+    generated directories.
     """
     level: Iterable[Path] = [top]
     seen = 0

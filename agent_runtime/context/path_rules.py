@@ -1,7 +1,8 @@
-"""Rules for some paths only. The model gets a rule with the first result that touches a matching path.
+"""Handles path rules: instructions that are only for certain files. The model gets a rule together with the
+first tool result that touches a matching file.
 
-In the log, the rule's text names the rule, so the log alone tells which rules were given. A rule stays in the
-model's view when the events around it are condensed.
+The log alone shows which rules were given, because the text of a rule contains its name. A rule stays in the
+prompt when the events around it are condensed.
 """
 
 import json
@@ -24,14 +25,18 @@ _SPECIAL = re.compile(r"([*?\[{])")
 
 
 def whole_directory(relative: Path) -> str:
-    """Returns the glob for everything in a directory. Special characters in its name are escaped."""
+    """Returns the glob that matches everything in a directory. Special characters in the directory's name are
+    escaped.
+    """
     return _SPECIAL.sub(r"[\1]", relative.as_posix()) + "/**"
 
 
 def rules_for(
     touched: Iterable[Path], skills: Iterable[Skill], *, working_dir: Path, given: Collection[str]
 ) -> list[Skill]:
-    """Returns the rules that match these absolute paths and have not been given yet, in order."""
+    """Returns the rules that match the touched paths (absolute) and were not given to the model yet, in
+    order.
+    """
     real = [Path(os.path.realpath(path)) for path in touched]
     wanted = [skill for skill in skills if skill.paths and skill.name not in given]
     places = {skill.paths_below or str(working_dir) for skill in wanted}
@@ -45,7 +50,7 @@ def render_rule(rule: Skill) -> TextContent:
 
 
 def names_in(parts: Sequence[TextContent]) -> list[str]:
-    """Returns the names of the rules that these parts of a result contain."""
+    """Returns the names of the path rules that a tool result contains."""
     found = (_OPENING.match(part.text) for part in parts)
     return [json.loads(match[1]) for match in found if match]
 
@@ -55,8 +60,8 @@ def texts_in(parts: Sequence[TextContent]) -> list[str]:
 
 
 def reminder(texts: Sequence[str]) -> str:
-    """Returns the text that repeats rules after their results were forgotten: the newest rules in full, the
-    others by name.
+    """Returns a text that repeats path rules after condensing has removed the tool results that contained
+    them. The newest rules are repeated in full, the others by name.
     """
     kept: list[str] = []
     room = MAX_REMINDER_CHARS
@@ -84,8 +89,8 @@ def _matches(glob: str, relative: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _regex(glob: str) -> re.Pattern[str] | None:
-    """Returns the regular expression for a glob, as in .gitignore: a glob without a slash matches names at
-    any depth, and a directory matches everything in it. Returns None if the glob is not valid.
+    """Converts a glob to a regular expression with the rules of .gitignore. A glob without a slash matches
+    names at any depth, and a directory matches everything in it. Returns None if the glob is not valid.
     """
     plain = glob.removeprefix("./").removesuffix("/**") or "**"
     whole = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"

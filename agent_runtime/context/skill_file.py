@@ -1,4 +1,4 @@
-"""Reads a file as a skill: from its front matter, with defaults from its path."""
+"""Reads a skill from a file: its fields come from the front matter, with defaults from the file's path."""
 
 import re
 from pathlib import Path
@@ -17,11 +17,11 @@ _COMMA = re.compile(r",(?![^{}]*\})")
 
 
 def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
-    """Returns the skill in a file. Raises UnusableFileError if its front matter is not valid, or for a
-    README.
+    """Returns the skill that a file contains. Raises UnusableFileError if the front matter is not valid, or
+    if the file is a README.md.
 
-    `rules_below`: the directory that the paths of a rule are relative to. None means the agent's working
-    directory.
+    `rules_below`: the directory to which the paths of a path rule are relative. None means the agent's
+    working directory.
     """
     if path.name.lower() == "readme.md":
         raise UnusableFileError("a README is for people")
@@ -70,8 +70,8 @@ def _input(one: dict[str, Any]) -> SkillInput:
 
 
 def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
-    """Returns the paths that the file is a rule for. They are a list, or one text with commas, as in the
-    files of other agents.
+    """Returns the globs of the files that a path rule is for. The front matter contains a list, or one text
+    with commas, as other coding agents write it.
     """
     name = "paths" if "paths" in matter else "globs"
     given = matter.get(name)

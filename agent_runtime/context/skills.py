@@ -1,4 +1,6 @@
-"""What an agent is told about a project: instructions, knowledge for keywords, and skills on request."""
+"""The instructions and skills of an agent: what is always in the prompt, what a keyword adds, and what the
+agent reads on request.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
@@ -23,13 +25,15 @@ SkillType = Literal["repo", "knowledge", "agentskills"]
 class Skill(BaseModel):
     """Instructions or knowledge for the agent.
 
-    `type`: `repo` is always in the system prompt. `knowledge` is added to a message that has one of its
-    triggers, or to the result of a call that touches one of its paths. `agentskills` is listed by its
-    description and read with `invoke_skill`; it may have triggers, too.
+    `type`: says when the model gets the text. `repo` is always in the system prompt. `knowledge` is added to
+    a message that has one of its triggers, or to the result of a tool call that touches one of its paths.
+    `agentskills` is listed by its description and read with the tool `invoke_skill`; it may have triggers,
+    too.
 
-    A trigger that begins with a slash calls the skill by name; its inputs may follow. `paths`: globs,
-    relative to `paths_below` or else to the working directory. `origin`: who provides it. `source`: where it
-    comes from, a path if it is a file. `directory`: the directory of its other files.
+    A trigger that begins with a slash calls the skill by name; values for its inputs may follow. `paths`:
+    globs, relative to `paths_below` or else to the working directory. `origin`: who provides the skill, such
+    as the project or the user. `source`: the file or address of the skill. `directory`: the directory with
+    the skill's other files.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -48,7 +52,9 @@ class Skill(BaseModel):
 
     @classmethod
     def of_protocol(cls, given: JsonObject) -> "Skill":
-        """Returns the skill that a client has sent. Raises pydantic.ValidationError if it is not valid."""
+        """Returns a skill from the JSON that a client has sent. Raises pydantic.ValidationError if the JSON
+        is not valid.
+        """
         trigger = given.get("trigger")
         trigger = trigger if isinstance(trigger, dict) else {}
         keywords = trigger.get("keywords") or trigger.get("triggers") or ()
@@ -63,15 +69,15 @@ class Skill(BaseModel):
         return self.origin == "project"
 
     def shown(self, text: str | None = None) -> str:
-        """Returns the skill's text as the model sees it, with marks if it comes from the repository. `text`:
-        the skill's text with its inputs.
+        """Returns the text of the skill for the model. Marks show if the text comes from the repository.
+        `text`: the skill's text with its inputs filled in; None means the text without values.
         """
         whole = self.content if text is None else text
         return of_repository(whole, self.name) if self.is_of_repository else whole
 
     def as_read(self) -> "Skill":
-        """Returns a copy of the skill as an agent reads it without a user's call. Its inputs have their
-        default values, and its text lists the required inputs that have none.
+        """Returns a copy of the skill for an agent that reads it without a call by the user. The inputs have
+        their default values. The text lists the required inputs that have no value.
         """
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
@@ -79,8 +85,8 @@ class Skill(BaseModel):
 
 
 class SkillDiscovery(BaseModel):
-    """A place that was examined for a skill, instructions or a note, whether its content was loaded, and the
-    reason.
+    """A report on one file or place that was examined for a skill, instructions or a note: whether the
+    content was loaded, and why.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,8 +99,8 @@ class SkillDiscovery(BaseModel):
 
 
 class ProjectContext(BaseModel):
-    """What was found for an agent. `skills`: the names are unique. `notes`: the notes of earlier
-    conversations; None if the agent must not get them.
+    """The instructions, skills and notes that were found for an agent. `skills`: have unique names. `notes`:
+    the notes of earlier conversations; None if the agent must not get them.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -108,8 +114,8 @@ class ProjectContext(BaseModel):
 
 
 class SkillFile(BaseModel):
-    """A file that an app server has sent, or the reason why it could not. `path`: the path that people are
-    shown.
+    """A skill file that an app server has sent, or the reason why the server could not read the file. `path`:
+    the path that is shown to people.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -121,7 +127,7 @@ class SkillFile(BaseModel):
 
 
 class AgentContext(BaseModel):
-    """A client's additions to what the agent is told. Fields that are not used here are kept unchanged."""
+    """What a client adds to the instructions and skills of an agent. Unknown fields are kept unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -144,7 +150,9 @@ NO_CONTEXT = AgentContext()
 
 
 def render_project_context(context: ProjectContext) -> str:
-    """Returns the part of the system prompt about the project. Empty if there is nothing to tell."""
+    """Returns the part of the system prompt with the project's instructions and the list of skills. Empty if
+    there are none.
+    """
     rules = [skill for skill in context.skills if skill.paths]
     return render(
         "project_context.j2",
@@ -157,7 +165,9 @@ def render_project_context(context: ProjectContext) -> str:
 
 
 def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
-    """Returns one line for each skill. The lines of skills from the repository are marked."""
+    """Returns a list of skills as text, with one line for each skill. The lines of skills from the repository
+    are marked.
+    """
     lines = [line(one) for one in skills if not one.is_of_repository]
     marked = [line(one) for one in skills if one.is_of_repository]
     return "\n".join([*lines, *([of_repository("\n".join(marked), "their list")] if marked else [])])
@@ -165,10 +175,10 @@ def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
 
 def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> list[tuple[Skill, str]]:
     """Returns the skills that a message triggers, each with its trigger. Leaves out the `known` skills, which
-    were given before.
+    the model already got.
 
-    A trigger matches anywhere, ignoring case. A trigger with a slash matches only as the first word. A skill
-    with inputs is returned each time, since the inputs may differ.
+    A trigger matches anywhere in the message, ignoring case. A trigger with a slash matches only as the first
+    word. A skill with inputs is returned each time, because its values may differ.
     """
     wanted = (skill for skill in skills if skill.inputs or skill.name not in known)
     found = [(skill, _trigger_in(text, skill.triggers)) for skill in wanted]
@@ -176,12 +186,16 @@ def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> 
 
 
 def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[TextContent]:
-    """Returns the text about the triggered skills that the model gets with the message `text`."""
+    """Returns the texts of the triggered skills. The model gets them together with the user's message
+    `text`.
+    """
     return [TextContent(text=_render_one(skill, trigger, text)) for skill, trigger in found]
 
 
 def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
-    """Returns the notes that relate to the message `text`. Empty if none does."""
+    """Returns those notes of earlier conversations that relate to the user's message `text`. Empty if there
+    are none.
+    """
     found = most_relevant(notes, text, GIVEN_NOTES)
     return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []
 

@@ -35,10 +35,10 @@ MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
-    """The definition of a sub-agent, as a file or a request states it.
+    """The definition of a sub-agent, from a file or a request.
 
-    `tools`, `skills`: by name; if none is named, the calling agent's are used. `metadata`: all other
-    fields of the file.
+    `tools`, `skills`: names; if there are none, the sub-agent gets those of the calling agent. `metadata`:
+    all other fields of the file.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,7 +66,7 @@ class SubAgent(BaseModel):
 
     @property
     def own_servers(self) -> JsonObject:
-        """The MCP servers of this definition, by name."""
+        """The MCP servers that this definition adds, by name."""
         return named_servers(self.mcp_servers or self.mcp_config or {})
 
     @property
@@ -78,7 +78,7 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A file that was skipped in whole or in part, and the reason."""
+    """A file of a sub-agent's definition that was ignored in whole or in part, and the reason."""
 
     path: str
     reason: str
@@ -87,10 +87,11 @@ class LeftOut(BaseModel):
 def find_sub_agents(
     projects: Sequence[Path], home: Path | None, *, with_built_in: bool = True
 ) -> tuple[list[SubAgent], list[LeftOut]]:
-    """Returns the definitions: those of the projects in their order, then the user's, then the built-in ones.
-    If two have one name, the first is used.
+    """Returns the definitions of sub-agents, and the files that were left out. First come those of the
+    projects in their order, then the user's, then the built-in ones. If two definitions have one name, the
+    first is used.
 
-    Blocking, but bounded. Files that cannot be used are left out.
+    Blocks for a limited time. Files that cannot be used are left out.
     """
     found: dict[str, SubAgent] = {}
     left_out: list[LeftOut] = []
@@ -122,7 +123,7 @@ def _files(
 
 
 def unused_parts(agent: SubAgent) -> list[str]:
-    """Returns the front matter fields that have no effect here, with the reasons."""
+    """Returns a message for each front matter field of the definition that has no effect in this program."""
     return [
         f"`{field}` in its front matter is not used: it does not name its parts, or there are too many"
         for field in _OWN_PARTS
@@ -131,7 +132,7 @@ def unused_parts(agent: SubAgent) -> list[str]:
 
 
 def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
-    """Returns the definition in a file. Raises UnusableFileError."""
+    """Returns the definition of a sub-agent that a file contains. Raises UnusableFileError."""
     matter, body = split(text)
     description = text_of(matter.get("description"), "description") or ""
     parts = {field: part for field in _OWN_PARTS if isinstance(part := _plain(matter.get(field)), dict)}
@@ -164,8 +165,8 @@ def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
 
 
 def _plain(value: object) -> Any:
-    """Returns the value as JSON values. Returns None if it has other values, or more than MAX_VALUES of them:
-    a few lines of YAML can stand for a list with a billion members.
+    """Returns a YAML value as JSON. Returns None if the value contains other types, or more than MAX_VALUES
+    values, because a few lines of YAML can stand for a list with a billion members.
     """
     left = MAX_VALUES
 
@@ -197,7 +198,9 @@ class _NotPlainError(Exception):
 
 
 def _names(matter: dict[str, Any], field: str) -> list[str]:
-    """Returns the names in a field: a list, or one text with commas, as in the files of other agents."""
+    """Returns the names in a front matter field. The field is a list, or one text with commas, as other
+    coding agents write it.
+    """
     given = matter.get(field)
     parts = given.split(",") if isinstance(given, str) else texts(given, field)
     return [name for part in parts if (name := part.strip())]

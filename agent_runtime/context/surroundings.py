@@ -1,10 +1,10 @@
-"""What an agent is told about the place where it works: date, system, shell, git state, commands of the
-project.
+"""Tells the agent about its machine and workspace: date, operating system, shell, git state, and the
+project's commands.
 
-The agent is told this once, at the beginning of a conversation, and the log keeps it. If the prompt changed
+The agent is told once, at the beginning of a conversation, and the log keeps the text. If the prompt changed
 with the clock or with each commit, the vendor's cache could not be used. Names that come from the repository
-are checked, because other text in them could pass for an instruction. Only files are read. What git itself
-must be asked is in git_state.py.
+are checked, because they could contain instructions to the model. This module only reads files; git is asked
+in git_state.py.
 """
 
 import platform
@@ -39,10 +39,11 @@ _UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The facts about the place of work that the agent is told.
+    """Facts about the agent's machine and workspace, for the prompt.
 
     `date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `git_state`:
-    further lines about it. `commands`: what the project's own files say can be run, at most MAX_COMMANDS.
+    further lines about the repository. `commands`: commands that the project's own files define, at most
+    MAX_COMMANDS.
     """
 
     date: str
@@ -54,8 +55,8 @@ class Surroundings:
 
 
 def surroundings(working_dir: Path, state: GitState | None = None) -> Surroundings:
-    """Returns the facts about this directory as they are now: date, system, shell, git and commands. `state`:
-    what git said when the conversation was created.
+    """Returns the current facts about the machine and this directory: date, system, shell, git state and
+    commands. `state`: the git state when the conversation was created.
     """
     git = _git(working_dir)
     return Surroundings(

@@ -1,4 +1,4 @@
-"""Renders the system prompt and the other texts for the model from templates."""
+"""Fills in the templates of the system prompt and of other texts for the model."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,9 @@ def render_system_prompt(*, working_dir: str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """Renders a file of `prompts/` with its variables. An undefined variable is an error."""
+    """Returns the template file of the folder `prompts/`, filled in with these values. Raises an error if the
+    template uses another variable.
+    """
     return _environment().get_template(template).render(values)
 
 

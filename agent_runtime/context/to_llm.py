@@ -1,4 +1,4 @@
-"""Converts events to chat messages. This is the only module that does it. Pure."""
+"""Converts events to chat messages for the model. No other module does this. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,13 +45,15 @@ def rules_message(rules: Sequence[str]) -> ChatMessage:
 
 
 def rules_of(result: ToolResult) -> list[str]:
-    """Returns the path rules in a result. They are kept when the result is forgotten."""
+    """Returns the names of the path rules in a tool result. The rules are kept in the prompt when condensing
+    removes the result.
+    """
     return texts_in(result.extended_content) if isinstance(result, ObservationEvent) else []
 
 
 def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
-    """Returns the assistant's message with these calls. `actions`: the calls of one reply, in order, at least
-    one.
+    """Returns the assistant's chat message with these tool calls. `actions`: the calls of one reply, in
+    order, at least one.
     """
     thought = "\n".join(part.text for part in actions[0].thought)
     return {
@@ -64,8 +66,8 @@ def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
 
 
 def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage]:
-    """Returns the tool message, and a user message for its images, because not every vendor accepts images in
-    tool messages.
+    """Returns the chat messages for a tool result: a tool message, and a user message for images, because not
+    every vendor accepts images in tool messages.
     """
     text, images = _result(result)
     answer = {"role": "tool", "tool_call_id": action.tool_call_id, "name": action.tool_name, "content": text}
@@ -78,15 +80,17 @@ def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage
 
 
 def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
-    """Returns the estimated tokens of a message. Every image counts the same, whatever its size in bytes."""
+    """Returns the estimated number of tokens of a chat message. `encoded_bytes`: its size as JSON. Every
+    image counts the same, whatever its size.
+    """
     content = message.get("content")
     images = [p["image_url"]["url"] for p in content if "image_url" in p] if isinstance(content, list) else []
     return (encoded_bytes - sum(map(len, images))) // BYTES_PER_TOKEN + IMAGE_TOKENS * len(images)
 
 
 def _kept_thoughts(said: ActionEvent | Message) -> ChatMessage:
-    """Returns the reasoning data that some vendors need back unchanged. `llm/outgoing.py` removes it for
-    other vendors.
+    """Returns the reasoning data of a reply, which some vendors must get back unchanged. `llm/outgoing.py`
+    removes the data for other vendors.
     """
     thoughts = {
         "reasoning_content": said.reasoning_content,
@@ -125,8 +129,9 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
 
 
 def _caption(result: ToolResult) -> list[TextContent]:
-    """Returns a marked text that says where the images come from, if the result is from outside. Such images
-    may contain text, and they go into a separate message.
+    """Returns a text that says that the following images come from a tool, marked as untrusted if the tool's
+    result is from outside. Such images may contain text with instructions, and they are in a separate
+    message.
     """
     if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
         return []
@@ -145,9 +150,10 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns a command's output as the model reads it, then where the command ran and how it ended.
+    """Returns a command's output for the model, followed by the directory in which the command ran and how it
+    ended.
 
-    The suffix says how it ended, in its own line. Only where it does not, the exit code is added.
+    The suffix in `metadata` says how the command ended. If it does not, the exit code is added.
     """
     suffix = metadata.get("suffix") or ""
     lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]
@@ -165,8 +171,8 @@ def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
 
 
 def _content(parts: Sequence[Content]) -> str | list[ChatMessage]:
-    """Returns plain text if there are only texts, since not every vendor accepts parts. Otherwise returns the
-    parts.
+    """Returns plain text if all parts are texts, because not every vendor accepts a list of parts. Otherwise
+    returns the parts.
     """
     if all(isinstance(part, TextContent) for part in parts):
         return "\n".join(part.text for part in parts if isinstance(part, TextContent))

@@ -1,4 +1,6 @@
-"""The messages that the model sees. They are updated event by event, and each message is encoded once."""
+"""Keeps the chat messages that the model gets. They are updated event by event, and each message is encoded
+as JSON only once.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +23,11 @@ from agent_runtime.events.union import AnyEvent
 
 @dataclass(frozen=True)
 class Passage:
-    """Messages that must stay together, with the events they were made from.
+    """Chat messages that must stay together, with the ids of the events from which they were made.
 
-    A passage is one message, or a reply with all its calls and their results. `tokens`: an estimate. `seq`:
-    the position of the first event. `rules`: path rules in the messages, kept when the rest is forgotten.
+    A passage is one message, or a reply with all its tool calls and their results. `tokens`: an estimate.
+    `seq`: the log position of the first event. `rules`: the path rules in the messages, which are kept when
+    the rest is condensed.
     """
 
     event_ids: tuple[str, ...]
@@ -36,8 +39,8 @@ class Passage:
 
 @dataclass
 class _Exchange:
-    """A reply with tool calls that is open until each call has its result. Messages that arrive meanwhile are
-    placed after it.
+    """A reply with tool calls of which not all have a result yet. Messages that arrive in the meantime are
+    placed after the results.
     """
 
     response_id: str
@@ -53,15 +56,16 @@ class _Exchange:
 
 
 class View:
-    """The model's view of a log. Give it the log's events in order. Read `messages` only when no tool call is
-    unanswered.
+    """The chat messages that the model gets from a log. `add` must get the log's events in order. Read
+    `messages` only when no tool call is unanswered.
 
-    A reply is placed before the messages that arrived while the model wrote it. Otherwise they would look
-    answered, and the prompt would end with the reply, which some vendors refuse and others try to complete.
+    A reply is placed before the messages that arrived while the model wrote it. Otherwise these messages
+    would look answered. The prompt would then end with a reply of the model, which some vendors refuse and
+    others try to complete.
     """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        """`passages`: of an earlier view without unanswered calls, to continue from."""
+        """`passages`: the passages of an earlier view without unanswered tool calls, to continue from."""
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
         self.tokens = sum(passage.tokens for passage in self._passages)
@@ -76,8 +80,8 @@ class View:
         return [message for passage in self._passages for message in passage.messages]
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
-        """Adds an event. `seq`: its position. `seen_seq`: the last position that the model had seen when it
-        wrote the event.
+        """Adds the chat messages of an event. `seq`: the event's position in the log. `seen_seq`: the last
+        position that the model had seen when it wrote the event.
         """
         match event:
             case SystemPromptEvent():
@@ -128,7 +132,7 @@ class View:
             self._add_message(message, seq)
 
     def _forget(self, message_id: str) -> None:
-        """Removes a message that a hook refused, so that the model never reads it."""
+        """Removes a message that a hook refused, so that the model never gets the message."""
         self._passages = [passage for passage in self._passages if passage.event_ids != (message_id,)]
         self.tokens = sum(passage.tokens for passage in self._passages)
 
@@ -155,7 +159,9 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index of the passage before which something is inserted that follows `offset` events."""
+    """Returns the index at which a passage must be inserted so that at least `offset` events come before
+    it.
+    """
     for index, passage in enumerate(passages):
         if offset <= 0:
             return index
