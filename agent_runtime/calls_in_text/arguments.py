@@ -1,4 +1,6 @@
-"""Reads tool arguments that a model wrote: JSON, or broken JSON that has only one possible meaning. Pure."""
+"""Reads the arguments of a tool call that a model wrote: JSON, or broken JSON that has only one possible
+meaning. Pure.
+"""
 
 import json
 from collections.abc import Iterator
@@ -15,8 +17,8 @@ MAX_REPAIRED_CHARS = 100_000
 
 
 def object_of(text: str) -> dict[str, Any] | None:
-    """Returns the arguments as an object. An empty text is an empty object. Returns None if the meaning is
-    not certain.
+    """Returns the arguments of a tool call as an object. An empty text is an empty object. Returns None if
+    the meaning of the text is not certain.
     """
     if not text.strip():
         return {}
@@ -32,11 +34,11 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def repaired(text: str) -> Any:
-    """Returns broken JSON, repaired: commas, quotes, Python's words, a code fence around it, a missing
-    bracket at the end.
+    """Returns the value of broken JSON after a repair. Repairs commas, quotes, Python's `True`, `False` and
+    `None`, a code fence around the text, and a missing bracket at the end.
 
     Returns None if the repair would be a guess. A text that ends inside a value was cut off, and half a
-    command must not run. Nothing may run that the model did not write.
+    command must not run. Only what the model wrote may run.
     """
     inner = _unfenced(text.strip())
     if len(inner) > MAX_REPAIRED_CHARS or not inner.startswith(("{", "[")) or _was_cut(inner):
@@ -53,8 +55,8 @@ def repaired(text: str) -> Any:
 
 
 def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns the arguments in a form that JSON can carry. Returns None if this is not possible because they
-    are nested too deeply.
+    """Returns the arguments in a form that can be written as JSON. Returns None if they are nested too deeply
+    for this.
     """
     try:
         orjson.dumps(arguments)

@@ -1,4 +1,4 @@
-"""Reads calls in the form that `instructions` asks for. Pure.
+"""Reads tool calls that a model wrote as text, in the form that `instructions` asks for. Pure.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Reading is lenient:
 closing tags may be missing. Markup within a value is part of the value, as far as one can tell.
@@ -32,8 +32,8 @@ Types = Mapping[str, Mapping[str, Kinds]]
 
 
 def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str, str]]:
-    """Yields the place of each call in the text, its name and its arguments as JSON. `was_cut`: the reply
-    ended because it reached its maximum length.
+    """Yields each tool call in the text: its index in the text, the name of the tool, and the arguments as
+    JSON. `was_cut`: the reply ended because it reached its maximum length.
     """
     shape = hidden(text, was_cut=was_cut)
     found = _openings(shape)
@@ -49,14 +49,16 @@ def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str,
 
 @dataclass(frozen=True)
 class _Written:
-    """A call behind its name. `shape`: the same text, but calls inside its values are hidden."""
+    """The text of a tool call after the tool's name. `shape`: the same text, but calls inside its values are
+    hidden.
+    """
 
     text: str
     shape: str
 
     @property
     def closing(self) -> int:
-        """The place of the closing tag. -1 if there is none, or if a value still ends after it."""
+        """The index of the call's closing tag. -1 if there is none, or if a value still ends after it."""
         if proper := list(_CLOSING.finditer(self.shape)):
             return proper[-1].end() - len(_CLOSING_TAG)
         last = self.shape.rfind(_CLOSING_TAG)
@@ -68,7 +70,7 @@ class _Written:
 
 
 def _openings(shape: str) -> list[re.Match[str]]:
-    """Returns where calls begin. One within a value of an earlier call is no beginning."""
+    """Returns where tool calls begin in the text. Leaves out tags within a value of an earlier call."""
     found: list[re.Match[str]] = []
     for match in islice(OPENING.finditer(shape), _MOST_OPENINGS):
         before = _just_before(match, found)
@@ -82,7 +84,7 @@ def _openings(shape: str) -> list[re.Match[str]]:
 
 
 def _just_before(match: re.Match[str], found: Sequence[re.Match[str]]) -> str:
-    """Returns the end of the text between the last beginning and this one."""
+    """Returns the end of the text between the previous beginning of a tool call and this one."""
     begin = found[-1].end() if found else 0
     return match.string[max(begin, match.start() - _LOOK_BACK) : match.start()]
 
@@ -109,7 +111,9 @@ def _arguments(call: _Written, known: Mapping[str, Kinds], *, is_cut: bool) -> s
 
 
 def _parameters(shape: str, known: Mapping[str, Kinds]) -> Sequence[re.Match[str]]:
-    """Returns where values begin. A parameter within the value of another one is no beginning."""
+    """Returns where the parameters of a tool call begin. Leaves out tags within the value of another
+    parameter.
+    """
     found: list[re.Match[str]] = []
     names = set[str]()
     for match in PARAMETER.finditer(shape):

@@ -1,7 +1,7 @@
-"""Reads the objects in which Gemma 4 writes the arguments of calls. Pure.
+"""Reads the arguments of tool calls as the model Gemma 4 writes them. Pure.
 
-`{city:<|"|>Paris<|"|>,days:[1,2]}`: names have no quotes, and the quotes of a text are a token, so that the
-text needs no escapes. The rest is JSON.
+The form is `{city:<|"|>Paris<|"|>,days:[1,2]}`. Names have no quotes. The quotes of a text are a special
+token, so the text needs no escapes. The rest is JSON.
 """
 
 import json
@@ -16,8 +16,8 @@ _PIECE = re.compile(
 
 
 def object_at(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
-    """Returns the object that begins at the position, and where it ends. Returns None for the object if it
-    has no end or is no object; then the end is that of the text.
+    """Returns the object that begins at this index, and the index at which it ends. If there is no complete
+    object, returns None and the length of the text.
     """
     pieces, depth = list[str](), 0
     while piece := _PIECE.match(text, position):

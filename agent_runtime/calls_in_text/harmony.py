@@ -1,9 +1,10 @@
-"""Reads the form in which gpt-oss answers (Harmony): reasoning and text in channels, between tokens. Pure.
+"""Reads replies of the model gpt-oss in the Harmony format, in which special tokens separate reasoning and
+text. Pure.
 
 A reply is a list of messages: `<|start|>assistant<|channel|>analysis<|message|>…<|end|>`. The prompt contains
-the first `<|start|>assistant`. A message with a recipient (`to=functions.NAME`) is a call. Calls are read
-in other_markups. A token counts only where the form allows it, because a model may also mention tokens.
-Source: OpenAI's description of the Harmony response format.
+the first `<|start|>assistant`. A message with a recipient (`to=functions.NAME`) is a tool call; the module
+other_markups reads it. A token counts only where the format allows it, because a model may also mention
+tokens in a text. Source: OpenAI's description of the Harmony response format.
 """
 
 import re
@@ -29,8 +30,8 @@ _MAX_HEADER = 150
 
 
 class HarmonyText:
-    """Takes a reply in pieces, and returns its text and its reasoning without tokens. Calls are left out. A
-    reply that does not begin like Harmony is passed on unchanged.
+    """A reader of a Harmony reply. It takes the reply in pieces and returns its text and reasoning without
+    tokens and tool calls. A reply that does not begin like Harmony is returned unchanged.
     """
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class HarmonyText:
         return self._taken()
 
     def flush(self) -> list[Piece]:
-        """Returns what was held back. Call it when the reply has ended."""
+        """Returns the text that was held back, at the end of the reply."""
         held, self._pending = self._pending, ""
         if not self._is_harmony:
             return [("text", held)] if held else []
@@ -122,7 +123,7 @@ class HarmonyText:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Returns the text and the reasoning of a whole reply."""
+    """Returns the text and the reasoning of a complete reply."""
     harmony = HarmonyText()
     pieces = [*harmony.feed(text), *harmony.flush()]
     said = "".join(piece for kind, piece in pieces if kind == "text")
@@ -130,13 +131,13 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _is_harmony(text: str) -> bool | None:
-    """Returns None if more of the text decides."""
+    """Returns whether the reply begins like Harmony. Returns None if more of the text is needed to decide."""
     return _begins(text.lstrip(), _BEGINNINGS)
 
 
 def _counts(token: str, rest: str) -> bool | None:
-    """Whether a token within a message is one, and not a part of its text. Returns None if more of the text
-    decides. `rest`: what follows the token.
+    """Returns whether a token within a message is a real token, and not a part of the message's text. Returns
+    None if more of the text is needed to decide. `rest`: the text after the token.
     """
     match token:
         case "end" | "call" | "return":
@@ -152,15 +153,17 @@ def _counts(token: str, rest: str) -> bool | None:
 
 
 def _begins(text: str, beginnings: tuple[str, ...]) -> bool | None:
-    """Whether the text begins in one of these ways. Returns None if more of the text decides."""
+    """Returns whether the text begins with one of the `beginnings`. Returns None if more of the text is
+    needed to decide.
+    """
     if text.startswith(beginnings):
         return True
     return None if any(one.startswith(text) for one in beginnings) else False
 
 
 def _kind_of(header: str) -> ShownKind | Literal["hidden"]:
-    """Returns what a message with this header is: text, reasoning, or a call or a result that the model has
-    invented.
+    """Returns what a message with this header contains: text, reasoning, or something hidden, which is a tool
+    call or a result that the model has invented.
     """
     before, _, channel = header.rpartition(_CHANNEL)
     role = before.partition(_CHANNEL)[0].partition(" ")[0].strip()

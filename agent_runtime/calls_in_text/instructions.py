@@ -21,8 +21,8 @@ Tools:
 
 
 def documentation(tools: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a system prompt that describes the tools and how to call them. `tools`: as in a chat
-    completion.
+    """Returns a system prompt that describes the tools and how the model must write calls. `tools`: in the
+    format of the OpenAI chat completions API.
     """
     return _INSTRUCTIONS + "\n\n".join(_described(tool["function"]) for tool in tools)
 

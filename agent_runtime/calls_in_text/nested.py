@@ -1,4 +1,6 @@
-"""Finds calls inside a value of another call, as in a file that shows how calls are written. Pure."""
+"""Finds tool calls inside a value of another tool call. A model writes them, for example, in a file that
+shows how calls are written. Pure.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -16,8 +18,8 @@ _FOLLOWED_BY_CALL = re.compile(r"</function>?\s*(?:</?tool_call>\s*)*(?:<functio
 
 @dataclass
 class _Scan:
-    """What is open at a place in the text. `open`: the tags, outermost first. `inner`: the whole calls found
-    in the values of the outermost call, from begin to end.
+    """The tags that are open at one index of the text. `open`: the tags, outermost first. `inner`: the begin
+    and end of each complete call inside a value of the outermost call.
     """
 
     open: list[tuple[str, int]] = field(default_factory=list)
@@ -25,12 +27,12 @@ class _Scan:
 
 
 def hidden(text: str, *, was_cut: bool) -> str:
-    """Returns the text with each call inside a value replaced by as many dots. What remains is the structure
-    of the outer calls.
+    """Returns the text with each call inside a value replaced by as many dots. Only the outer calls remain
+    readable.
 
-    A call counts as inside a value only if the value is closed after it. Otherwise closing tags may be
-    missing, and the call is a separate one. In a text that was cut off, the value has no end, so there the
-    inner calls are hidden too.
+    A call counts as inside a value only if the value is closed after the call. Otherwise closing tags may be
+    missing, and the call is a separate one. If the reply was cut off (`was_cut`), the last value has no end,
+    so calls inside it are hidden too.
     """
     scan, found = _Scan(), list[tuple[int, int]]()
     for tag in _TAG.finditer(text):

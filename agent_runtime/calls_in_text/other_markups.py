@@ -1,8 +1,8 @@
-"""Reads calls in other markups than the one that the prompt asks for. Pure.
+"""Reads tool calls in other markups than the one that the prompt asks for. Pure.
 
-They are those of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and K3,
-Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool is left as text, because it may be an
-example in an answer.
+These are the markups of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and
+K3, Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool is left as text, because it may
+be an example in an answer.
 """
 
 import ast
@@ -131,8 +131,9 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
-    """Returns the calls of these tools in the markup that begins first. Empty if there are none. `was_cut`:
-    the reply ended because it reached its maximum length; a call that has no end is then not run.
+    """Returns the calls of known tools in the markup that begins first in the text. Empty if there are none.
+    `types`: the known tools with the types of their parameters. `was_cut`: the reply ended because it reached
+    its maximum length; then a call without an end is left out.
     """
     readers: list[Iterator[Found]] = [
         *(_named(head, text, types) for head in _NAMED),
@@ -147,8 +148,8 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields each beginning of a call, and a function that returns where the call ends. Text inside a call
-    does not count as a beginning.
+    """Yields each beginning of a tool call, and a function to which the caller passes the index where the
+    call ends. Text inside a call does not count as a beginning.
     """
     end = 0
 
@@ -197,7 +198,9 @@ def _gemma(text: str, types: Types) -> Iterator[Found]:
 
 
 def _bare(text: str, types: Types) -> Iterator[Found]:
-    """Yields the calls of a text that contains only calls. JSON inside an answer is not a call."""
+    """Yields the tool calls of a text that consists only of JSON calls. JSON inside an answer is not a
+    call.
+    """
     position, found = len(text) - len(text.lstrip()), []
     while position < len(text.rstrip()):
         value, position = _json_at(text, position)
@@ -220,7 +223,9 @@ def _with_name(call: Any, types: Types) -> tuple[str, str] | None:
 
 
 def _pythonic(text: str, types: Types) -> Iterator[Found]:
-    """Yields calls of a text that is a list of calls in Python's syntax and nothing else. Runs nothing."""
+    """Yields the tool calls of a text that is a list of calls in Python's syntax and nothing else. Does not
+    run the text.
+    """
     if len(text) > MAX_REPAIRED_CHARS or (list_of_calls := _PYTHONIC.fullmatch(text.strip())) is None:
         return
     try:
@@ -233,7 +238,9 @@ def _pythonic(text: str, types: Types) -> Iterator[Found]:
 
 
 def _called(call: ast.expr) -> tuple[str, dict[str, Any]]:
-    """Returns the name and the arguments of a call in Python's syntax. Raises ValueError for other code."""
+    """Returns the name and the arguments of a tool call in Python's syntax. Raises ValueError for other
+    code.
+    """
     if not isinstance(call, ast.Call) or call.args:
         raise ValueError("no call with named arguments only")
     return ast.unparse(call.func), {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
@@ -268,7 +275,9 @@ def _value(match: re.Match[str], known: Mapping[str, Kinds]) -> Any:
 
 
 def _json_at(text: str, position: int) -> tuple[Any, int]:
-    """Returns the JSON value that begins there, and where it ends. Returns None if the text is not JSON."""
+    """Returns the JSON value that begins at this index, and the index at which it ends. Returns None as the
+    value if the text is not JSON.
+    """
     try:
         return _DECODER.raw_decode(text, position)
     except (ValueError, RecursionError):

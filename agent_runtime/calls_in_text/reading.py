@@ -1,4 +1,4 @@
-"""Reads all calls in the text of a reply. Pure."""
+"""Finds all tool calls that a model wrote in the text of a reply. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,12 @@ _THOUGHT = re.compile(r"\s*(?:<think>.*?</think>|\[THINK\].*?\[/THINK\])", re.DO
 def calls_in(
     text: str, tools: Sequence[Mapping[str, Any]], *, was_cut: bool = False
 ) -> list[tuple[int, str, str]]:
-    """Returns the calls, each as its position in the text, the name of the tool and the arguments as JSON.
+    """Returns the tool calls in the text, each as its index in the text, the name of the tool and the
+    arguments as JSON.
 
-    They are in the form of `instructions` or in one that the model has learnt, whichever begins first.
-    `tools`: as in a chat completion. `was_cut`: the reply was cut off; the arguments of a call that this cut
-    are no JSON.
+    The calls are in the form that `instructions` asks for, or in a form that the model has learnt, whichever
+    begins first. `tools`: in the format of the OpenAI chat completions API. `was_cut`: the reply was cut off;
+    the arguments of a call that is cut off are not valid JSON.
     """
     types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
     thought = _THOUGHT.match(text)

@@ -1,4 +1,4 @@
-"""Converts the values of calls that a model wrote as text to the types that a tool expects. Pure."""
+"""Converts argument values that a model wrote as text to the types that a tool expects. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,9 @@ _NESTED = {"array": list, "object": dict}
 
 
 def kinds_of_parameters(tool: Mapping[str, Any]) -> dict[str, Kinds]:
-    """Returns the types of each parameter of a tool, which is described as in a chat completion."""
+    """Returns the JSON types of each parameter of a tool. `tool`: in the format of the OpenAI chat
+    completions API.
+    """
     properties = tool["function"].get("parameters", {}).get("properties", {})
     return {name: _kinds(schema) or TEXT for name, schema in properties.items()}
 
@@ -33,8 +35,8 @@ def _kinds(schema: Mapping[str, Any]) -> Kinds:
 
 
 def converted(value: str, wanted: Kinds) -> Any:
-    """Converts a value to a type that the tool accepts. A value that cannot be converted stays text; the tool
-    then reports what is wrong.
+    """Converts an argument's value to a type that the tool accepts. A value that cannot be converted stays
+    text, and the tool then reports the error.
     """
     plain = value.strip().lower()
     if "null" in wanted and plain in {"null", "none"}:

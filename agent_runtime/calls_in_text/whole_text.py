@@ -1,6 +1,8 @@
-"""Text that can be stored and sent. Pure."""
+"""Removes characters that cannot be stored or sent from a text. Pure."""
 
 
 def whole(text: str) -> str:
-    """Returns the text without unpaired surrogates, which JSON cannot carry. Joins two matching halves."""
+    """Returns the text without unpaired surrogates, which cannot be encoded. Two surrogates that form a pair
+    become one character.
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

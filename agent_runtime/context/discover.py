@@ -2,15 +2,11 @@
 use one name, the first one in this order is used:
 
 1. the client's request,
-
 2. the project: instructions and skills of the working directory, then those of its parent directories up to
-the root of the repository, the nearest first; then those of the further repositories in the order in which
-the client named them,
-
+   the root of the repository, the nearest first; then those of the further repositories in the order in
+   which the client named them,
 3. the user's own skills: those that the app server sent, then those on this machine,
-
 4. the organisation's skills, as the app server sent them,
-
 5. public skills, as the app server sent them.
 
 Instructions of a further repository are named with its directory (`../lamp/AGENTS.md`), so that they do not

@@ -129,8 +129,8 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
 
 
 def _caption(result: ToolResult) -> list[TextContent]:
-    """Returns a text that says that the following images come from a tool, marked as untrusted if the tool's
-    result is from outside. Such images may contain text with instructions, and they are in a separate
+    """Returns a text that marks the images that follow as untrusted content of a tool result. Empty if the
+    result is not from outside. Such images may contain text with instructions, and they are in a separate
     message.
     """
     if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
@@ -150,10 +150,10 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns a command's output for the model, followed by the directory in which the command ran and how it
-    ended.
+    """Returns a command's output for the model, followed by how the command ended and by the directory in
+    which it ran.
 
-    The suffix in `metadata` says how the command ended. If it does not, the exit code is added.
+    The suffix in `metadata` says how the command ended. If the suffix does not, the exit code is added.
     """
     suffix = metadata.get("suffix") or ""
     lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]

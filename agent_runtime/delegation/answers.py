@@ -1,4 +1,6 @@
-"""The user's answers to a sub-agent's questions, given to the sub-agent or to its parent."""
+"""Passes the user's approval or rejection of actions to the sub-agent that asked, or to the conversation
+itself.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -16,9 +18,11 @@ def approve(
     remember: bool = False,
     action_ids: Sequence[str] | None = None,
 ) -> None:
-    """Approves the waiting actions of the conversation, or of its sub-agents, so that they run.
+    """Approves the waiting actions of the conversation or of its sub-agents. They run next. `remember`: True
+    means that similar actions do not need confirmation any more.
 
-    Raises NothingToConfirmError or ConfirmationOutdatedError.
+    `action_ids`: the actions that the user saw; None means all that wait. Raises NothingToConfirmError or
+    ConfirmationOutdatedError.
     """
     asking = asking_below(conversation, host)
     if asking:
@@ -38,11 +42,11 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """Rejects the waiting actions. The agent that asked is told the reason at its next run. Raises the same
-    errors as `approve`.
+    """Rejects the waiting actions of the conversation or of its sub-agents. The agent that asked is told the
+    reason at its next run. Raises NothingToConfirmError or ConfirmationOutdatedError.
 
-    `approved`: the ids of actions that run anyway, at once. For the actions of a sub-agent, give the id of
-    the call that started the sub-agent.
+    `approved`: the ids of actions that are approved instead and run at once. For the actions of a sub-agent,
+    give the id of the tool call that started the sub-agent.
     """
     asking = asking_below(conversation, host)
     if not asking:
@@ -62,8 +66,8 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
-    """Continues the conversations that wait for this sub-agent, after it was answered directly. A parent
-    keeps waiting if another of its sub-agents asks.
+    """Continues the parent conversations that wait for this sub-agent, after the user answered the sub-agent
+    directly. A parent keeps waiting if another of its sub-agents asks the user.
     """
     parent = _parent_of(conversation, host)
     if parent is not None and parent.is_waiting and not asking_below(parent, host):
@@ -72,8 +76,8 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 
 
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
-    """Returns the sub-agents that the conversation waits for and that ask the user, by the ids
-    of its calls.
+    """Returns the sub-agents for which the conversation waits and that ask the user. The keys are the ids of
+    the tool calls that started the sub-agents.
     """
     if not conversation.is_waiting:
         return {}

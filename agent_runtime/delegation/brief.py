@@ -1,4 +1,6 @@
-"""The start request of a sub-agent: its definition, limited to what its caller may do. Pure."""
+"""Builds the request that starts a sub-agent. The definition of the sub-agent is limited to what the calling
+agent may do. Pure.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +26,11 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 
 @dataclass(frozen=True)
 class Brief:
-    """Everything that decides how a sub-agent starts.
+    """All the information from which a sub-agent's start request is built.
 
-    `definition`: the definition without parts that are not allowed. `llm`: the model it asks. `budget`:
-    the dollars it may spend; None means no limit. `place`: the directory where it works.
+    `definition`: the sub-agent's definition, without parts that are not allowed. `llm`: the model that the
+    sub-agent uses. `budget`: the dollars that it may spend; None means no limit. `place`: the directory where
+    it works.
     """
 
     definition: SubAgent
@@ -41,8 +44,8 @@ class Brief:
 
 
 def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationRequest:
-    """Returns the start request: the parent's request and later changes, limited to what the
-    definition says.
+    """Returns the start request of a sub-agent. It is the parent's request with later changes, limited to
+    what the sub-agent's definition allows.
     """
     now, definition = parent.info(), brief.definition
     return parent.spec.request.model_copy(
@@ -70,7 +73,9 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """Returns the caller's policy, unless the definition's policy asks more often."""
+    """Returns the stricter of two confirmation policies: the caller's policy, or the policy `mode` of the
+    sub-agent's definition if it asks the user more often.
+    """
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):
         return policy
@@ -78,8 +83,8 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
 
 
 def _agent(parent: ConversationEngine, brief: Brief) -> Agent:
-    """Returns the agent of the sub-agent. If the definition names tools, it has only these and the
-    definition's MCP servers. Otherwise it has the caller's tools and MCP servers.
+    """Returns the agent configuration of the sub-agent. If the definition names tools, the sub-agent has only
+    these and the definition's MCP servers. Otherwise it has the caller's tools and MCP servers, too.
     """
     own, definition = parent.agent, brief.definition
     changes: dict[str, Any] = {

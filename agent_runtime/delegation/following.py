@@ -18,10 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 class Following:
-    """In a `with` block, logs the progress of the task in the parent, and pauses the child when the parent is
-    paused.
+    """A context manager that follows a sub-agent's task. Inside the `with` block, the sub-agent's progress is
+    logged in the parent conversation, and a pause of the parent also pauses the sub-agent.
 
-    `has_spent_budget`: the child was paused because the parent's budget is spent.
+    `has_spent_budget`: the sub-agent was paused because the parent's budget is spent.
     """
 
     def __init__(self, parent: ConversationEngine, child: ConversationEngine, task_id: str) -> None:
@@ -43,7 +43,7 @@ class Following:
         self._subscriptions.close()
 
     def note(self, status: TaskStatus = "running") -> None:
-        """Logs the current status of the task."""
+        """Logs the current status of the sub-agent's task in the parent conversation."""
         child, task = self._child, self._parent.state.tasks[self._task_id]
         doing = child.state.pending[-1] if child.state.pending else None
         last_action = (doing.summary or doing.tool_name) if doing else task.last_action

@@ -1,6 +1,7 @@
-"""The hooks and MCP servers of a sub-agent: its caller's, and the additional ones of its definition.
+"""Collects the hooks and MCP servers of a sub-agent: those of its caller, and those that its definition adds.
 
-They apply to this sub-agent alone. Its sub-agents get the hooks and servers of the top conversation.
+The hooks and servers of the definition apply to this sub-agent alone. Sub-agents that it starts get those of
+the top conversation.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from agent_runtime.tools.mcp.config import named_servers
 class Commands:
     """The hooks and MCP servers that a sub-agent gets.
 
-    `hooks`: in the form of a request. `servers`: by name, with their keys.
+    `hooks`: in the form of a start request. `servers`: by name, with their keys.
     """
 
     hooks: JsonObject | None
@@ -29,10 +30,10 @@ class Commands:
 
 
 def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
-    """Returns the definition without the parts that it may not or cannot have, and messages about the removed
-    parts.
+    """Returns the definition without the parts that the sub-agent may not have or cannot use, and a message
+    about each removed part.
 
-    A definition from the repository has the user's consent only if it came with the request.
+    A definition from the repository has the user's consent only if it was part of the start request.
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (
@@ -45,8 +46,9 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
 def commands_of(
     parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, place: Path
 ) -> Commands:
-    """Returns the hooks and servers. `top`: the topmost conversation, which is not a sub-agent. `definition`:
-    without parts that are not allowed. `place`: the directory where it works.
+    """Returns the hooks and MCP servers of a sub-agent. `top`: the topmost conversation, which is not a
+    sub-agent. `definition`: the sub-agent's definition without parts that are not allowed. `place`: the
+    directory where the sub-agent works.
     """
     above = named_servers(top.agent.mcp_config)
     inherited = {
@@ -64,8 +66,8 @@ def commands_of(
 
 
 def _moved(value: Any, old: Path, new: Path) -> Any:
-    """Returns the configuration for another work tree. A file that was approved in one work tree must be the
-    same in the other.
+    """Returns the configuration with paths in the work tree `old` replaced by paths in `new`. A file that the
+    user has approved in one work tree must have the same content in the other.
     """
     match value:
         case dict():

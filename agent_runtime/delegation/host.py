@@ -1,4 +1,4 @@
-"""The interface to the place where conversations live, for code that starts further conversations."""
+"""The interface through which a conversation finds and starts other conversations."""
 
 from pathlib import Path
 from typing import Protocol
@@ -12,30 +12,32 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class ConversationHost(Protocol):
-    """An agent server or the process of a program. `trees`: the directory of the work trees."""
+    """The process that holds the conversations: an agent server, or a program that uses this library.
+    `trees`: the directory of the sub-agents' git work trees.
+    """
 
     @property
     def trees(self) -> Path: ...
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the live conversation with this id. Returns None if there is none, or if it is not live any
-        more.
+        """Returns the open conversation with this id. Returns None if there is none, or if the conversation
+        is closed.
         """
 
     def create(
         self, request: StartConversationRequest, secrets: Secrets, git: GitState | None
     ) -> ConversationEngine:
-        """Creates a conversation and returns it, live. Raises DelegationError.
+        """Creates a conversation, leaves it open and returns it. Raises DelegationError.
 
-        `secrets`: the store for its secrets, with the secrets that it may use. `git`: the state of the
-        repository that it works in.
+        `secrets`: the store with the secrets that the conversation may use. `git`: the state of the
+        repository in which the conversation works.
         """
 
     def model(self, name: str) -> LLM | None:
-        """Returns the model with this name. Returns None if there is none."""
+        """Returns the saved model with this name. Returns None if there is none."""
 
     async def put_away(self, conversation: ConversationEngine) -> None:
-        """Ends the shells and other tools of a conversation that has nothing to do now, to free its
+        """Closes the shells and other tools of a conversation that has nothing to do now, to free their
         resources. `find` still returns the conversation.
         """
 

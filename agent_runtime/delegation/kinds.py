@@ -1,4 +1,4 @@
-"""The kinds of sub-agents that a conversation may use."""
+"""Lists the kinds of sub-agents that a conversation may use."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +13,11 @@ logger = logging.getLogger(__name__)
 
 
 def kinds_for(projects: Sequence[Path], given: Sequence[JsonObject]) -> list[SubAgent]:
-    """Returns the definitions. If several have one name, the first in this order counts: the client's, those
-    of the projects in their order, the user's, the built-in ones.
+    """Returns the definitions of the available sub-agents. If several have one name, the first in this order
+    is used: the client's, those of the projects in their order, the user's, the built-in ones.
 
-    `given`: the client's. Built-in definitions that the client sends along still count as built-in. Blocking,
-    bounded.
+    `given`: the definitions from the client's request. Built-in definitions in the request still count as
+    built-in. Blocks for a limited time.
     """
     sent = list(_sent(given))
     found, _ = find_sub_agents(projects, Path.home())

@@ -1,4 +1,4 @@
-"""Describes the result of a sub-agent's work for the agent that started it."""
+"""Describes the result of a sub-agent's task for the agent that started it."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.events.errors import ConversationErrorEvent
@@ -13,7 +13,9 @@ _DONE = {ExecutionStatus.FINISHED, ExecutionStatus.IDLE}
 
 
 def result_of(child: ConversationEngine, task_id: str, subagent: str) -> Result:
-    """Returns the result of a child whose run is over and that asks nothing."""
+    """Returns the result of a sub-agent's task. The sub-agent's run must be over, and the sub-agent must not
+    wait for the user.
+    """
     is_completed = child.status in _DONE
     cost = total_cost(child.state.stats)
     paid = f" for ${cost:.4f}" if cost else ""

@@ -1,4 +1,6 @@
-"""Sub-agents in separate work trees: creating one, merging its work back, and removing it."""
+"""Handles sub-agents that work in a separate git work tree: creates the work tree, merges the sub-agent's
+changes into the caller's directory, and removes the work tree.
+"""
 
 import logging
 from pathlib import Path
@@ -18,8 +20,8 @@ _MAX_NAMED_FILES = 50
 
 
 async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> Path:
-    """Creates a separate work tree for the child. Returns the directory in it where the child works. Raises
-    DelegationError.
+    """Creates a git work tree for the sub-agent. Returns the directory in it where the sub-agent works.
+    Raises DelegationError.
     """
     try:
         return await apart.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
@@ -30,8 +32,8 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
-    """Merges the child's work into the parent's directory. Returns the result with a note about the merge.
-    The parent must resolve conflicts.
+    """Merges the sub-agent's changes into the parent's directory. Returns the task's result with a note about
+    the merge. The parent agent must resolve conflicts.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
@@ -54,14 +56,14 @@ async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, resu
 
 
 def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
-    """Whether the child does a task in a separate work tree."""
+    """Returns whether the sub-agent works in a separate git work tree."""
     tasks = parent.state.tasks.values()
     return any(one.conversation_id == child_id and one.isolation == "worktree" for one in tasks)
 
 
 def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
-    """Returns a directory that is certainly in the repository: the top conversation's, as a parent's work
-    tree may be removed already.
+    """Returns a directory of the repository that still exists: the working directory of the topmost
+    conversation. The work tree of a parent may be removed already.
     """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := host.find(above)) is not None:
@@ -70,8 +72,8 @@ def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
 
 
 async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
-    """Removes the child's work tree and its git refs, finished or not. The child cannot
-    continue afterwards.
+    """Removes the sub-agent's work tree and its git refs, even if its task is not finished. The sub-agent
+    cannot continue afterwards.
     """
     try:
         await apart.forget(repository, trees / child_id.hex, child_id.hex)

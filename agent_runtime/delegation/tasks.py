@@ -1,4 +1,6 @@
-"""The sub-agents of one conversation: starts tasks, follows them to their end and returns their results."""
+"""Manages the sub-agents of one conversation: starts their tasks, follows the tasks to their end and returns
+the results.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -46,7 +48,7 @@ _TOOL = "task_tool_set"
 
 class SubAgents:
     """The sub-agents of the conversation with the id `parent_id`. `host` must hold that conversation before
-    the first task.
+    the first task starts.
     """
 
     def __init__(self, parent_id: UUID, host: ConversationHost) -> None:
@@ -113,8 +115,8 @@ class SubAgents:
     async def _take_up(
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
-        """Starts or resumes the task. Returns the task's id, the conversation that works on it, and notes for
-        the result.
+        """Starts or resumes a task. Returns the task's id, the sub-agent's conversation, and notes that are
+        added to the task's result.
         """
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
@@ -202,9 +204,7 @@ class SubAgents:
         return task_id, child, [*notes, *left_out]
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
-        """Returns the number of the conversation's tasks, and of the tasks of its sub-agents at every
-        level.
-        """
+        """Returns the number of tasks that the conversation and its sub-agents at every level have."""
         tasks = conversation.state.tasks.values()
         children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
         return len(tasks) + sum(map(self._tasks_below, children))
@@ -260,8 +260,9 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
-    """Returns the total dollars that the child may have spent at its end: its limit, or less if the parent
-    has less left. Returns None if there is no limit. Raises DelegationError if the parent's budget is spent.
+    """Returns how many dollars the sub-agent may have spent in total when its task ends: `spent` plus its
+    limit, or plus what the parent has left if this is less. Returns None if there is no limit. Raises
+    DelegationError if the parent's budget is spent.
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
@@ -273,7 +274,9 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
 
 
 def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
-    """Gives the child what is not stored on disk, such as keys, and what has changed in the parent since."""
+    """Copies from the parent to the sub-agent what is not stored on disk, such as keys, and what has changed
+    in the parent since the sub-agent was created.
+    """
     child.secrets.adopt(parent.secrets)
     own = parent.agent
     budget = {"max_budget_per_task": child.agent.llm.max_budget_per_task}

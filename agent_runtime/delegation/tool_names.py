@@ -33,7 +33,7 @@ ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
 class Equipment:
     """The tools that a sub-agent gets.
 
-    `missing`: names in the definition that match no tool here.
+    `missing`: names in the sub-agent's definition that match no known tool.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -41,7 +41,9 @@ class Equipment:
 
 
 def equip(names: Sequence[str], own: Sequence[ToolSpec], available: Collection[str]) -> Equipment:
-    """Returns the tools with these names. `own`: the calling agent's tools, with their parameters."""
+    """Returns the tools with these names from a sub-agent's definition. `own`: the calling agent's tools,
+    with their parameters. `available`: the names of all known tools.
+    """
     known = {spec.name: spec for spec in own}
     wanted = dict.fromkeys(
         (name, meant) for name in names if name not in ALWAYS_THERE for meant in _ELSEWHERE.get(name, (name,))

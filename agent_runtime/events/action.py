@@ -1,4 +1,4 @@
-"""Events for the agent's tool calls."""
+"""The events for the agent's tool calls."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
 
 
 class ToolCall(BaseModel):
-    """The call as the model wrote it. `arguments` is always valid JSON."""
+    """A tool call as the model wrote it. `arguments` is always valid JSON."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

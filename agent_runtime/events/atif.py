@@ -1,4 +1,4 @@
-"""Writes events in the Agent Trajectory Interchange Format, version 1.7, piece by piece.
+"""Converts events to the Agent Trajectory Interchange Format (ATIF), version 1.7, piece by piece.
 
 https://github.com/laude-institute/harbor/blob/main/docs/rfcs/0001-trajectory-format.md
 """
@@ -35,12 +35,12 @@ class AtifMetrics(BaseModel):
 
 
 class AtifStats(BaseModel):
-    """What the format needs of the value of a `stats` update."""
+    """The part of a conversation's statistics that the ATIF document needs: tokens and cost of each model."""
 
     usage_to_metrics: dict[str, AtifMetrics] = {}
 
     def totals(self) -> dict[str, float]:
-        """Returns the tokens and the dollars of all models, by the names of the format."""
+        """Returns the tokens and the dollars of all models together, with the field names of ATIF."""
         metrics = list(self.usage_to_metrics.values())
         usages = [one.accumulated_token_usage for one in metrics]
         return {
@@ -52,17 +52,20 @@ class AtifStats(BaseModel):
 
 
 class AtifWriter:
-    """Makes one step of each reply of the model, with the results of its calls, and one of each message.
+    """A writer of ATIF documents. A reply of the model, together with the results of its tool calls, becomes
+    one step. Each other message becomes one step, too.
 
-    Call `begin`, then `add` for each event of the present branch and each update of the conversation, in
-    order, then `end`. A reply is held back until its calls are answered. Messages that arrive meanwhile come
-    after it. Updates of `stats` that have another shape are left out.
+    Call `begin`, then `add` for each event of the current branch and each update of the conversation, in
+    order, then `end`. A reply is held back until its tool calls have results. Messages that arrive in the
+    meantime come after it. Updates of `stats` that have another shape are left out.
     """
 
     def __init__(
         self, session_id: str, *, version: str, model: str | None, moment_of: Callable[[str], datetime]
     ) -> None:
-        """version: of Slipway. moment_of: returns the time of an event's timestamp, which has no zone."""
+        """`version`: the version of Slipway. `moment_of`: converts an event's timestamp, which has no time
+        zone, to a time with a zone.
+        """
         self._head = {
             "schema_version": SCHEMA_VERSION,
             "session_id": session_id,
@@ -80,7 +83,9 @@ class AtifWriter:
         return orjson.dumps(self._head)[:-1] + b',"steps":['
 
     def add(self, event: AnyEvent) -> bytes:
-        """Returns the steps that are complete now; empty if none is."""
+        """Takes one more event. Returns the JSON of the steps that are complete now; empty if there are
+        none.
+        """
         return b"".join(self._written(step) for step in self._take(event))
 
     def end(self) -> bytes:
@@ -119,7 +124,7 @@ class AtifWriter:
                 return
 
     def _rest(self) -> Iterator[Step]:
-        """Yields the steps that were held back."""
+        """Yields the steps that are still held back at the end of the document."""
         if self._reply is not None:
             yield self._reply
         yield from self._later

@@ -1,4 +1,4 @@
-"""The common base of all events, with their stamping and encoding."""
+"""The common base class of all events, and the functions that encode events as JSON."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,14 +13,14 @@ JsonObject = dict[str, Any]
 
 
 def now() -> str:
-    """Returns the current time as on the wire: naive local time, always with microseconds, so that it sorts
-    as text.
+    """Returns the current time in the format of an event's timestamp: local time without a zone, always with
+    microseconds, so that timestamps sort as text.
     """
     return datetime.now().astimezone().replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
 def seconds_since(timestamp: str) -> float:
-    """Returns the seconds since that time, by the clock of this machine."""
+    """Returns the seconds since an event's timestamp, by the clock of this machine."""
     return (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds()  # noqa: DTZ005 (as `now`)
 
 
@@ -29,8 +29,8 @@ def new_id() -> str:
 
 
 class Event(BaseModel):
-    """One immutable fact of a conversation. `timestamp` and `parent_id` are set when it is
-    appended to a log.
+    """One immutable fact in the history of a conversation. `timestamp` and `parent_id` get their final values
+    when the event is appended to a log.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -41,8 +41,8 @@ class Event(BaseModel):
     parent_id: str | None = None
 
     def stamped(self, *, parent_id: str | None, not_before: str) -> Self:
-        """Returns the event for a log: with this `parent_id`, and a timestamp that is not earlier than its
-        predecessor's.
+        """Returns the event as it is added to a log: with this `parent_id`, and with a timestamp that is not
+        earlier than `not_before`, the timestamp of the previous event.
         """
         stamp: Mapping[str, Any] = {"timestamp": max(self.timestamp, not_before), "parent_id": parent_id}
         return self.model_copy(update=stamp)

@@ -1,4 +1,6 @@
-"""Condensations, which keep the model's view of a long log short. The log keeps everything."""
+"""The event for a condensation, in which a summary replaces older events in the model's prompt. The log keeps
+all events.
+"""
 
 from typing import Literal
 
@@ -6,8 +8,8 @@ from agent_runtime.events.base import Event, Source
 
 
 class Condensation(Event):
-    """From this event on, the model sees `summary` (at `summary_offset` of its view) in place of the
-    forgotten events.
+    """A condensation. From this event on, the model gets `summary` in place of the forgotten events.
+    `summary_offset`: how many events come before the summary in the prompt.
     """
 
     source: Source = "environment"

@@ -1,4 +1,4 @@
-"""The parts of messages and observations: texts and images."""
+"""The parts of messages and tool results: texts and images."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ class TextContent(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """Images by URL. A `data:` URL contains the bytes."""
+    """One or more images, given by their URLs. A `data:` URL contains the image itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

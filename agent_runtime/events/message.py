@@ -1,4 +1,4 @@
-"""Events for messages of people, the agent and the environment."""
+"""The events for messages of users, the agent and the runtime."""
 
 from typing import Any, Literal, Self
 
@@ -34,7 +34,9 @@ class Message(BaseModel):
 
 
 class MessageEvent(Event):
-    """A message. `extended_content`: what skills and hooks add to it, for the model only."""
+    """A message in a conversation. `extended_content`: texts that skills and hooks add to the message, for
+    the model only.
+    """
 
     source: Source = "user"
     llm_message: Message
@@ -48,7 +50,7 @@ class MessageEvent(Event):
 
 
 def told(text: str) -> MessageEvent:
-    """Returns a message to the agent from a part of the runtime, not from a person."""
+    """Returns the event of a message to the agent that the runtime writes, not a person."""
     return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 
@@ -62,9 +64,10 @@ class SystemPromptEvent(Event):
 
 
 class LLMCompletionLogEvent(Event):
-    """The request to a model and its answer, for a client that stores them. Published, never logged.
+    """A request to a model and the model's answer, for a client that stores them. This event is published,
+    but never in the log.
 
-    `filename`: for the client's folder. `log_data`: JSON.
+    `filename`: the name for the client's file. `log_data`: the request and the answer as JSON.
     """
 
     source: Source = "environment"
@@ -76,7 +79,7 @@ class LLMCompletionLogEvent(Event):
 
 
 class StreamingDeltaEvent(Event):
-    """A piece of a reply while the model writes it. Published, never logged."""
+    """A piece of a reply, published while the model writes the reply. This event is never in the log."""
 
     source: Source = "agent"
     content: str | None = None

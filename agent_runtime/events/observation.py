@@ -1,4 +1,4 @@
-"""The events that answer tool calls. Every `tool_call_id` gets exactly one of them."""
+"""The events that contain the results of tool calls. Every `tool_call_id` gets exactly one of them."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from agent_runtime.events.errors import ErrorClassification
 
 
 class ObservationEvent(Event):
-    """The tool ran. `observation`: its Observation with its `kind`."""
+    """The result of a tool call that ran. `observation`: the tool's result as JSON, with its `kind`."""
 
     source: Source = "environment"
     tool_name: str
@@ -20,7 +20,9 @@ class ObservationEvent(Event):
 
 
 class AgentErrorEvent(Event):
-    """The tool did not run to its end. `error`: a text for the model, which acts on it."""
+    """The result of a tool call that did not run to its end. `error`: a text that tells the model what went
+    wrong.
+    """
 
     source: Source = "agent"
     tool_name: str
@@ -31,7 +33,7 @@ class AgentErrorEvent(Event):
 
 
 class UserRejectObservation(Event):
-    """A person or a hook refused the action."""
+    """The result of a tool call that a user or a hook has rejected."""
 
     source: Source = "environment"
     tool_name: str

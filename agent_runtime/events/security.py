@@ -1,4 +1,4 @@
-"""The result of the security analysis of the agent's actions, made before they run."""
+"""The event with the security analysis of the agent's actions, made before the actions run."""
 
 from typing import Literal
 
@@ -7,10 +7,11 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class SecurityAnalysisEvent(Event):
-    """One event per reply with actions. `risks`, `details`: by the id of the ActionEvent.
+    """The security analysis of all actions in one reply. The keys of `risks` and `details` are the ids of the
+    ActionEvents.
 
-    `details` contains `reasons`, `rules`, whether the action `asks`, and its `likeness`, for which an
-    approval can be given.
+    `details` contains for each action: `reasons`, `rules`, `asks` (whether the user must confirm the action),
+    and `likeness` (the kind of action that the user can approve).
     """
 
     source: Source = "environment"

@@ -1,4 +1,4 @@
-"""All known kinds of events as one closed union with the discriminator `kind`, and OtherEvent for all other
+"""All known kinds of events as one type, told apart by the field `kind`. OtherEvent stands for all unknown
 kinds.
 """
 
@@ -23,7 +23,7 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, InterruptEv
 
 
 class OtherEvent(Event):
-    """An event kind of the protocol that this runtime does not write or interpret. It is kept unchanged."""
+    """An event of a kind that this runtime does not write or interpret. All its fields are kept unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -85,10 +85,14 @@ _ADAPTER: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse_event(encoded: bytes | str) -> AnyEvent:
-    """Returns the event in this JSON text. Raises pydantic.ValidationError if it is not valid."""
+    """Returns the event that this JSON text contains. Raises pydantic.ValidationError if the JSON is not a
+    valid event.
+    """
     return _ADAPTER.validate_json(encoded)
 
 
 def validate_event(value: Any) -> AnyEvent:
-    """Returns the event in this decoded JSON. Raises pydantic.ValidationError if it is not valid."""
+    """Returns the event that this decoded JSON contains. Raises pydantic.ValidationError if the JSON is not a
+    valid event.
+    """
     return _ADAPTER.validate_python(value)

@@ -1,4 +1,4 @@
-"""Data that a model's vendor returned for later requests, stored with the event."""
+"""Private data of a model's vendor that must be sent back with later prompts. It is stored with the event."""
 
 from typing import Annotated
 
@@ -8,10 +8,11 @@ from agent_runtime.events.base import JsonObject
 
 
 class VendorState(BaseModel):
-    """`model`: the model that returned the data. Another vendor's model never receives it.
+    """Private data that a model's vendor has returned with a reply. `model`: the model that returned the
+    data. Another vendor's model never gets the data.
 
-    `message`: fields of the whole reply; with several calls they are on the first call. `call`: fields of the
-    call, and its `id` if not every vendor accepts that id.
+    `message`: fields of the whole reply, stored with the first tool call if there are several. `call`: fields
+    of the tool call, and its original `id` if not every vendor accepts this id.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
