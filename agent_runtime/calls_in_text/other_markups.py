@@ -275,8 +275,8 @@ def _value(match: re.Match[str], known: Mapping[str, Kinds]) -> Any:
 
 
 def _json_at(text: str, position: int) -> tuple[Any, int]:
-    """Returns the JSON value that begins at this index, and the index at which it ends. Returns None as the
-    value if the text is not JSON.
+    """Returns the JSON value that begins at this index, and the index at which it ends. If there is no JSON
+    value, returns None and the length of the text.
     """
     try:
         return _DECODER.raw_decode(text, position)

@@ -35,10 +35,10 @@ MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
-    """The definition of a sub-agent, from a file or a request.
+    """The definition of a sub-agent, as a file or a request states it.
 
-    `tools`, `skills`: names; if there are none, the sub-agent gets those of the calling agent. `metadata`:
-    all other fields of the file.
+    `tools`, `skills`: by name; if none is named, the calling agent's are used. `metadata`: all other
+    fields of the file.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -78,7 +78,7 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A file of a sub-agent's definition that was ignored in whole or in part, and the reason."""
+    """A file that was skipped in whole or in part, and the reason."""
 
     path: str
     reason: str

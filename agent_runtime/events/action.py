@@ -13,7 +13,7 @@ SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
 
 
 class ToolCall(BaseModel):
-    """A tool call as the model wrote it. `arguments` is always valid JSON."""
+    """The call as the model wrote it. `arguments` is always valid JSON."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

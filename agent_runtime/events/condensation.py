@@ -8,8 +8,8 @@ from agent_runtime.events.base import Event, Source
 
 
 class Condensation(Event):
-    """A condensation. From this event on, the model gets `summary` in place of the forgotten events.
-    `summary_offset`: how many events come before the summary in the prompt.
+    """From this event on, the model sees `summary` (at `summary_offset` of its view) in place of the
+    forgotten events.
     """
 
     source: Source = "environment"

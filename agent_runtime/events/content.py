@@ -14,7 +14,7 @@ class TextContent(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """One or more images, given by their URLs. A `data:` URL contains the image itself."""
+    """Images by URL. A `data:` URL contains the bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -6,8 +6,8 @@ from agent_runtime.events.base import JsonObject
 
 
 class CriticResult(BaseModel):
-    """A critic's judgement of the agent's work. `score`: how likely it is that the work succeeds, from 0 to
-    1. `message`: the reason.
+    """A critic's judgement. `score`: how likely it is that the work is a success, from 0 to 1. `message`: the
+    reason.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

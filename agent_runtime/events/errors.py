@@ -13,10 +13,10 @@ UserAction = Literal["none", "retry", "settings"]
 
 
 class ErrorClassification(BaseModel):
-    """The kind of a failure, whether trying again can help, and what the user can do about it.
+    """The kind of failure, whether trying again can help, and what the user can do about it.
 
-    Clients accept only the words listed here. They would refuse a whole page of events because of another
-    word. The event's `code` is more exact.
+    Clients accept only these words; another word would make them refuse the whole page of events. The event's
+    `code` is more exact.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -31,7 +31,7 @@ INTERRUPTED = ErrorClassification(kind="agent_action", retryable=True, user_acti
 
 
 class ConversationErrorEvent(Event):
-    """An error that ended a run. The user may start another run."""
+    """A run ended because of this error. Running again is allowed."""
 
     source: Source = "environment"
     code: str
@@ -41,10 +41,10 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """The answer on a WebSocket to a message that the server could not accept. In reports to an app server,
-    this event replaces an event that the app server refused.
+    """A socket's answer to a frame that it could not accept. In reports to an app server, it replaces an
+    event that the app server refused.
 
-    This event is never in the log.
+    Never in the runtime's log.
     """
 
     source: Source = "environment"

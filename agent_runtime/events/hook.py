@@ -18,8 +18,8 @@ class HookPoint(StrEnum):
 
 
 class HookExecutionEvent(Event):
-    """The report that one hook has run. `blocked`: whether the hook refused the action, message or stop that
-    it was asked about. `error`: why the hook gave no decision.
+    """One hook ran. `blocked`: the hook refused what it was asked about (an action, a message or a stop).
+    `error`: why the hook gave no decision.
     """
 
     source: Source = "hook"

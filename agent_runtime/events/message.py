@@ -34,9 +34,7 @@ class Message(BaseModel):
 
 
 class MessageEvent(Event):
-    """A message in a conversation. `extended_content`: texts that skills and hooks add to the message, for
-    the model only.
-    """
+    """A message. `extended_content`: what skills and hooks add to it, for the model only."""
 
     source: Source = "user"
     llm_message: Message
@@ -64,10 +62,9 @@ class SystemPromptEvent(Event):
 
 
 class LLMCompletionLogEvent(Event):
-    """A request to a model and the model's answer, for a client that stores them. This event is published,
-    but never in the log.
+    """The request to a model and its answer, for a client that stores them. Published, never logged.
 
-    `filename`: the name for the client's file. `log_data`: the request and the answer as JSON.
+    `filename`: for the client's folder. `log_data`: JSON.
     """
 
     source: Source = "environment"
@@ -79,7 +76,7 @@ class LLMCompletionLogEvent(Event):
 
 
 class StreamingDeltaEvent(Event):
-    """A piece of a reply, published while the model writes the reply. This event is never in the log."""
+    """A piece of a reply while the model writes it. Published, never logged."""
 
     source: Source = "agent"
     content: str | None = None

@@ -8,7 +8,7 @@ from agent_runtime.events.errors import ErrorClassification
 
 
 class ObservationEvent(Event):
-    """The result of a tool call that ran. `observation`: the tool's result as JSON, with its `kind`."""
+    """The tool ran. `observation`: its Observation with its `kind`."""
 
     source: Source = "environment"
     tool_name: str
@@ -20,9 +20,7 @@ class ObservationEvent(Event):
 
 
 class AgentErrorEvent(Event):
-    """The result of a tool call that did not run to its end. `error`: a text that tells the model what went
-    wrong.
-    """
+    """The tool did not run to its end. `error`: a text for the model, which acts on it."""
 
     source: Source = "agent"
     tool_name: str
@@ -33,7 +31,7 @@ class AgentErrorEvent(Event):
 
 
 class UserRejectObservation(Event):
-    """The result of a tool call that a user or a hook has rejected."""
+    """A person or a hook refused the action."""
 
     source: Source = "environment"
     tool_name: str

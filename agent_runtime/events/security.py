@@ -7,11 +7,10 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class SecurityAnalysisEvent(Event):
-    """The security analysis of all actions in one reply. The keys of `risks` and `details` are the ids of the
-    ActionEvents.
+    """One event per reply with actions. `risks`, `details`: by the id of the ActionEvent.
 
-    `details` contains for each action: `reasons`, `rules`, `asks` (whether the user must confirm the action),
-    and `likeness` (the kind of action that the user can approve).
+    `details` contains `reasons`, `rules`, whether the action `asks`, and its `likeness`, for which an
+    approval can be given.
     """
 
     source: Source = "environment"

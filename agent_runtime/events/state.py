@@ -21,8 +21,8 @@ FULL_STATE = "full_state"
 
 
 class ConversationStateUpdateEvent(Event):
-    """The new value of one field of the conversation's state. The key `full_state` sets many fields at once
-    and is never logged.
+    """One field of the conversation has a new value. `full_state` sets many fields at once and is never
+    logged.
     """
 
     source: Source = "environment"
@@ -32,14 +32,14 @@ class ConversationStateUpdateEvent(Event):
 
 
 class PauseEvent(Event):
-    """A user's request that the run stops before its next request to the model or tool call."""
+    """Asks a run to stop before its next step."""
 
     source: Source = "user"
     kind: Literal["PauseEvent"] = "PauseEvent"
 
 
 class InterruptEvent(Event):
-    """A run was stopped at once, by a user."""
+    """A run was stopped at once."""
 
     source: Source = "user"
     kind: Literal["InterruptEvent"] = "InterruptEvent"

@@ -8,11 +8,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class VendorState(BaseModel):
-    """Private data that a model's vendor has returned with a reply. `model`: the model that returned the
-    data. Another vendor's model never gets the data.
+    """`model`: the model that returned the data. Another vendor's model never receives it.
 
-    `message`: fields of the whole reply, stored with the first tool call if there are several. `call`: fields
-    of the tool call, and its original `id` if not every vendor accepts this id.
+    `message`: fields of the whole reply; with several calls they are on the first call. `call`: fields of the
+    call, and its `id` if not every vendor accepts that id.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

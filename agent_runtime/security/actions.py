@@ -1,4 +1,6 @@
-"""Judges one action of the agent by the effects that its tool states."""
+"""Judges the risk of one action of the agent from the effects that its tool declares, such as a command to
+run or a file to write.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,8 +46,8 @@ _STRANGE_ADDRESS = Finding("address", "UNKNOWN", "opens an address that is no pa
 def judge_action(
     event: ActionEvent, tools: Mapping[str, AnyTool], workspace: str, *, directory: str | None = None
 ) -> Judgement:
-    """Returns the judgement of the action. `directory`: the directory of the agent's shell, if
-    it is known.
+    """Returns the risks found in the action. `directory`: the current directory of the agent's shell; None if
+    not known.
     """
     effects = effects_of(event, tools)
     judged = [_judge(effect, workspace, directory) for effect in effects]
@@ -55,8 +57,8 @@ def judge_action(
 
 
 def effects_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Effect]:
-    """Returns the effects of the call. Returns UNDECLARED if the tool is unknown or the arguments are not
-    valid.
+    """Returns the effects that the tool declares for this call. Returns UNDECLARED if the tool is unknown or
+    the arguments are not valid.
     """
     tool = tools.get(event.tool_name)
     if tool is None:

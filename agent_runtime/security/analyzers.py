@@ -1,4 +1,6 @@
-"""The analyzers that rate the risk of actions. The rules for commands and files always apply as well."""
+"""The analyzers that rate the risk of the agent's actions. Independent of the analyzer, the rules for
+commands and files always apply as well.
+"""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +29,9 @@ class _Analyzer(BaseModel):
 
 
 class LLMSecurityAnalyzer(_Analyzer):
-    """Uses the model's rating: each of its calls carries a `security_risk`."""
+    """An analyzer that uses the model's own rating. The model states a `security_risk` with each tool
+    call.
+    """
 
     kind: Literal["LLMSecurityAnalyzer"] = "LLMSecurityAnalyzer"
 
@@ -43,8 +47,9 @@ class LLMSecurityAnalyzer(_Analyzer):
 
 
 class PatternSecurityAnalyzer(_Analyzer):
-    """Adds patterns to the rules. All patterns look at the call's arguments. The injection patterns also look
-    at the thought and the summary. At most MAX_SCANNED_CHARS characters are searched.
+    """An analyzer that searches tool calls for regular expressions. All patterns are applied to the call's
+    arguments. The injection patterns are also applied to the thought and the summary. At most
+    MAX_SCANNED_CHARS characters are searched.
     """
 
     high_patterns: Patterns = []
@@ -76,7 +81,9 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """Uses only the rules for commands and files. For clients that name an analyzer for this."""
+    """An analyzer that uses only the rules for commands and files. Clients can name it to choose these rules
+    explicitly.
+    """
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
 
@@ -86,8 +93,8 @@ class PolicyRailSecurityAnalyzer(_Analyzer):
 
 
 class EnsembleSecurityAnalyzer(_Analyzer):
-    """Uses the highest risk that one of its analyzers gives. `propagate_unknown`: if False, an unknown risk
-    is ignored when another analyzer gives a known one.
+    """An analyzer that uses the highest risk that one of several analyzers gives. `propagate_unknown`: if
+    False, an unknown risk is ignored when another analyzer gives a known risk.
     """
 
     analyzers: list["AnyAnalyzer"] = Field(min_length=1, max_length=20)
@@ -112,13 +119,15 @@ _ANALYZER: TypeAdapter[AnyAnalyzer] = TypeAdapter(AnyAnalyzer)
 
 
 def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
-    """Returns the analyzer in this JSON. Returns None if `value` is None. Raises UnsupportedKindError."""
+    """Returns the security analyzer that the JSON describes. Returns None if `value` is None. Raises
+    UnsupportedKindError.
+    """
     return None if value is None else read_kind(_ANALYZER, value, "security analyzer")
 
 
 def asks_model(analyzer: AnyAnalyzer | None) -> frozenset[Literal["security_risk", "summary"]]:
-    """Returns what the model must say about its calls for this analyzer. Empty if the analyzer needs nothing
-    of the model.
+    """Returns the fields that the model must fill in with each tool call for this analyzer. Empty if the
+    analyzer needs no fields.
     """
     match analyzer:
         case EnsembleSecurityAnalyzer():

@@ -1,4 +1,4 @@
-"""Judges a shell command: finds effects that a user may want to be asked about."""
+"""Judges a shell command: finds risky effects about which a user may want to be asked."""
 
 import re
 
@@ -52,9 +52,10 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def judge_command(text: str, workspace: str, *, directory: str | None = None) -> Judgement:
-    """Returns what the rules find. An empty result does not prove that the command is safe.
+    """Returns the risks that the rules find in a shell command. An empty result does not prove that the
+    command is safe.
 
-    `directory`: where it runs; None means the workspace.
+    `directory`: the directory where the command runs; None means the workspace.
     """
     calls = calls_of(text, directory or workspace)
     matching = (
@@ -81,8 +82,9 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
-    """Returns the likeness of the command: its exact text if it is risky or can do anything; else the names
-    of its programs and rules.
+    """Returns the kind of a command, for approvals of similar commands. The kind of a risky command, or of a
+    program that can do anything, is its exact text. For other commands, it is the names of the programs and
+    of the matching rules.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

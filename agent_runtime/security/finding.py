@@ -1,4 +1,4 @@
-"""The findings of the analysis of an action."""
+"""The result of the security analysis of one action: the risks that were found."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ _ORDER: dict[SecurityRisk, int] = {"LOW": 0, "MEDIUM": 1, "UNKNOWN": 2, "HIGH": 
 
 @dataclass(frozen=True)
 class Finding:
-    """One risk that the analysis has found in an action.
+    """One risk that the security analysis has found in an action.
 
-    `rule`: the rule's stable name. `reason`: a text for people that continues "it …".
+    `rule`: the rule's stable name. `reason`: a text for people that completes a sentence beginning with "it".
     """
 
     rule: str
@@ -21,9 +21,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The result of the analysis of one action.
+    """The result of the security analysis of one action.
 
-    `likeness`: what another action must have in common with this one to count as the same kind.
+    `likeness`: the kind of action. If the user approves a kind, later actions with the same `likeness` are
+    not asked about.
     """
 
     findings: tuple[Finding, ...]
@@ -36,8 +37,8 @@ NOT_UNDERSTOOD = Finding("not-understood", "UNKNOWN", "runs something that shows
 
 
 def worst(risks: list[SecurityRisk]) -> SecurityRisk:
-    """Returns the highest risk. An unknown risk counts as higher than MEDIUM. Returns LOW if
-    there is none.
+    """Returns the highest of the risks. UNKNOWN counts as higher than MEDIUM. Returns LOW if the list is
+    empty.
     """
     return max(risks, key=_ORDER.__getitem__, default="LOW")
 

@@ -1,5 +1,5 @@
-"""Reads values that are distinguished by `kind`. Unknown kinds are refused, so that they do not seem to be in
-force.
+"""Reads policies and analyzers from JSON by their field `kind`. Unknown kinds are refused, because otherwise
+a client could believe that they are in force.
 """
 
 from typing import TypeVar
@@ -12,7 +12,7 @@ Kind = TypeVar("Kind")
 
 
 class UnsupportedKindError(Exception):
-    """The server does not know this policy or analyzer, or its fields are not valid."""
+    """The server does not know this kind of policy or analyzer, or its fields are not valid."""
 
 
 def read_kind(adapter: TypeAdapter[Kind], value: JsonObject, what: str) -> Kind:

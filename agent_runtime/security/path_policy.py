@@ -1,4 +1,6 @@
-"""The paths that an action may touch without a question: the workspace and temporary directories."""
+"""Decides which paths an action may touch without asking the user: the workspace and temporary
+directories.
+"""
 
 import os
 import re
@@ -29,8 +31,8 @@ _DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|loop|md|dm-|me
 
 
 def is_inside(path: str, workspace: str) -> bool:
-    """Whether the path is in the workspace or in a temporary directory, or is a stream such as /dev/null.
-    Links are resolved where they exist.
+    """Returns whether the path is in the workspace or in a temporary directory, or is a device such as
+    /dev/null. Symbolic links are resolved where they exist.
     """
     if path.startswith("~"):
         return False
@@ -47,8 +49,8 @@ def _real(path: str) -> str:
 
 
 def is_whole_tree(path: str, workspace: str) -> bool:
-    """Whether deleting the path would delete all of the work or of the user's files: the workspace or a
-    directory above it, its history, a home directory, a system directory.
+    """Returns whether deleting the path would delete the whole workspace or the user's files. Such paths are
+    the workspace, a directory above it, its git history, a home directory and a system directory.
     """
     place, root = PurePosixPath(path), PurePosixPath(workspace)
     if root.is_relative_to(place) or place == root / ".git":
@@ -61,7 +63,7 @@ def is_scratch_root(path: str) -> bool:
 
 
 def is_scratch(path: str) -> bool:
-    """Whether the path is a directory for temporary files, or lies in one."""
+    """Returns whether the path is a temporary directory or is inside one."""
     return any(PurePosixPath(path).is_relative_to(root) for root in _SCRATCH)
 
 
@@ -70,25 +72,27 @@ def is_credential(path: str) -> bool:
 
 
 def is_secret(path: str) -> bool:
-    """Whether the path looks like a file with credentials. Only the path is checked, not the content."""
+    """Returns whether the path looks like the path of a file with credentials. The content of the file is not
+    checked.
+    """
     return is_credential(path) or bool(_SECRETS.search(path))
 
 
 def runs_later(path: str) -> bool:
-    """Whether git would later run this file, or programs that it names, without a new question: the hooks,
-    configuration and attributes in a `.git` directory.
+    """Returns whether git may later run this file, or programs named in it, without asking the user. Such
+    files are the hooks, configuration and attributes in a `.git` directory.
     """
     return bool(_RUN_BY_GIT.search(path))
 
 
 def is_metadata_host(host: str) -> bool:
-    """Whether the host is a cloud's metadata service, which gives out the machine's credentials."""
+    """Returns whether the host is a cloud's metadata service, which gives out the machine's credentials."""
     return host.strip("[]").lower() in _METADATA_HOSTS or _as_address(host) == "169.254.169.254"
 
 
 def _as_address(host: str) -> str:
-    """Returns the address in dotted form if the host is a single number, which programs also accept. Returns
-    an empty text otherwise.
+    """Returns the IP address in dotted form if the host is a single number, because programs also accept this
+    form. Returns an empty text otherwise.
     """
     try:
         number = int(host, 0)

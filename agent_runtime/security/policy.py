@@ -1,4 +1,4 @@
-"""The confirmation policies: when the agent must ask before it acts."""
+"""The confirmation policies: they say when the agent must ask the user before it acts."""
 
 from typing import Annotated, Literal
 
@@ -31,8 +31,8 @@ class AlwaysConfirm(_Policy):
 
 
 class ConfirmRisky(_Policy):
-    """Asks before actions with a risk of `threshold` or higher. `confirm_unknown`: whether it also asks if
-    the risk of an action is unknown.
+    """A policy that asks the user before actions with a risk of `threshold` or higher. `confirm_unknown`:
+    whether it also asks if the risk of an action is unknown.
     """
 
     threshold: Literal["LOW", "MEDIUM", "HIGH"] = "HIGH"
@@ -49,5 +49,5 @@ _POLICY: TypeAdapter[Policy] = TypeAdapter(Annotated[Policy, Field(discriminator
 
 
 def read_policy(value: JsonObject) -> Policy:
-    """Returns the policy in this JSON. Raises UnsupportedKindError."""
+    """Returns the confirmation policy that the JSON describes. Raises UnsupportedKindError."""
     return read_kind(_POLICY, value, "confirmation policy")

@@ -15,10 +15,10 @@ from agent_runtime.tools.tool import AnyTool
 
 @dataclass(frozen=True)
 class Review:
-    """The result of the review of one reply's actions.
+    """The result of the security review of all actions in one reply.
 
-    `event`: the findings; None if there are no actions, or if no analysis is wanted and nothing asks.
-    `asks`: whether all actions must wait.
+    `event`: the event with the findings. It is None if there are no actions, or if there is no analyzer and
+    no action needs confirmation. `asks`: whether all actions must wait for the user's confirmation.
     """
 
     event: SecurityAnalysisEvent | None
@@ -27,10 +27,10 @@ class Review:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """Decides which actions of a reply need the user's consent.
+    """The reviewer that decides which actions of a reply need the user's confirmation.
 
-    `directory`: the directory of the agent's shell. `approved`: kinds of actions that need no further
-    question.
+    `directory`: the current directory of the agent's shell. `approved`: the kinds of actions that the user
+    has approved, so that they need no further confirmation.
     """
 
     policy: Policy
@@ -41,8 +41,8 @@ class Reviewer:
     approved: Collection[str] = ()
 
     def review(self, actions: Sequence[ActionEvent]) -> Review:
-        """Reviews each action. If one needs a question, all actions of the reply wait, because they belong
-        together.
+        """Reviews the actions of one reply. If one action needs confirmation, all actions of the reply wait,
+        because they belong together.
         """
         if not actions:
             return Review(None, asks=False)
@@ -83,14 +83,12 @@ class Reviewer:
         }
 
     def _only_reads(self, action: ActionEvent) -> bool:
-        """Whether the tool only reads. The model states no risk for such calls."""
+        """Returns whether the action's tool only reads. The model states no risk for calls of such tools."""
         tool = self.tools.get(action.tool_name)
         return tool is not None and tool.annotations.readOnlyHint
 
 
 def _telling(found: Sequence[Finding]) -> list[Finding]:
-    """Returns the findings with the highest risk first. Leaves out findings with a low risk, which need no
-    reason.
-    """
+    """Returns the findings without those of low risk, which need no reason. The highest risk comes first."""
     order = ("HIGH", "UNKNOWN", "MEDIUM")
     return sorted((one for one in found if one.risk in order), key=lambda one: order.index(one.risk))

@@ -1,4 +1,6 @@
-"""The rules for calls that run fetched code or code hidden in arguments, and for software installations."""
+"""The rules for shell commands that run downloaded code or code in their arguments, and for software
+installations.
+"""
 
 from agent_runtime.security.rules import environment, escapes, package_calls
 from agent_runtime.security.rules.rule import Rule, of

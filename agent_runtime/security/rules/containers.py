@@ -1,5 +1,5 @@
-"""Conditions for the table of rules: whether a container could change or read the machine outside of it, and
-whether volumes are deleted.
+"""Tests for the table of security rules. They check whether a container could change or read files of the
+machine, and whether volumes are deleted.
 """
 
 import re
@@ -25,8 +25,8 @@ def opens_machine(call: Call, workspace: str) -> bool:
 
 
 def deletes_volumes(call: Call, workspace: str) -> bool:
-    """Whether the call deletes volumes: `docker volume rm`, `docker system prune --volumes`, `docker compose
-    down -v`.
+    """Returns whether the call deletes volumes, as in `docker volume rm`, `docker system prune --volumes` and
+    `docker compose down -v`.
     """
     del workspace
     words = [word.text for word in call.operands]
@@ -39,7 +39,9 @@ def deletes_volumes(call: Call, workspace: str) -> bool:
 
 
 def _opens_place(call: Call, text: str, workspace: str) -> bool:
-    """Whether this option lets a container change files outside the workspace, or read all of them."""
+    """Returns whether this option lets a container change files outside the workspace, or read all of them.
+    `text`: the value of the option.
+    """
     mount = _MOUNT.match(text)
     path = call.path(Word(mount["place"])) if mount else None
     if path is None or places.is_inside(path, workspace):

@@ -1,4 +1,4 @@
-"""A condition for the table of rules: whether a program is called in a way that prints credentials."""
+"""A test for the table of security rules: whether a program is called in a way that prints credentials."""
 
 import re
 

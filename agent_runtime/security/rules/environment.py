@@ -1,5 +1,5 @@
-"""Conditions for the table of rules: whether a call sets environment variables that make a program run other
-code than its own.
+"""Tests for the table of security rules. They check whether a command sets environment variables that make a
+program run other code than its own.
 """
 
 import re
@@ -45,8 +45,8 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 
 def hides_programs(call: Call, workspace: str) -> bool:
-    """Whether the call sets a search path in which directories that the agent may write to come before the
-    directories of the system. Library paths do not count for programs of the workspace.
+    """Returns whether the call sets a search path in which a directory that the agent can write to comes
+    before the system's directories. Library search paths do not count for programs of the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
@@ -59,8 +59,8 @@ def hides_programs(call: Call, workspace: str) -> bool:
 
 
 def assignments(call: Call) -> Iterator[tuple[str, str]]:
-    """Yields the names and values of the environment variables that the call sets for programs. A value has a
-    null character where a part is not known.
+    """Yields the names and values of the environment variables that the call sets for programs. A null
+    character in a value stands for an unknown part.
     """
     yield from call.command.assigned
     if call.name in {"export", "declare", "typeset", "readonly", "local", "env"}:
@@ -91,9 +91,9 @@ def _puts_writable_first(value: str, directory: str | None, workspace: str) -> b
 
 
 def _is_writable(place: str, directory: str | None, workspace: str) -> bool:
-    """Whether the agent may write to this entry of a search path. An empty entry means the current directory.
-    Entries with unknown parts, and directories where package managers install programs, count as not
-    writable.
+    """Returns whether the agent can write to this directory of a search path. An empty entry means the
+    current directory. Entries with unknown parts count as not writable. So do the directories where package
+    managers install programs.
     """
     if "\0" in place or _INSTALLED.search(place):
         return False

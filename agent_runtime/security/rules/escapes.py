@@ -1,5 +1,5 @@
-"""Conditions for the table of rules: arguments that make a program run code or other programs, such as `tar
---checkpoint-action`, `sed` with `e`, or `python -c`.
+"""Tests for the table of security rules. They find arguments that make a program run code or other programs,
+such as `tar --checkpoint-action`, `sed` with `e`, or `python -c`.
 """
 
 import re
@@ -63,7 +63,9 @@ _SAME = {
 
 
 def runs_inline(call: Call, workspace: str) -> bool:
-    """Whether an interpreter gets code in its arguments or its input that could do harm (see `can_harm`)."""
+    """Returns whether an interpreter gets code in its arguments or its input, and the code could do harm (see
+    `can_harm`).
+    """
     del workspace
     if not _INTERPRETER.match(call.name):
         return False
@@ -78,8 +80,8 @@ def escapes(call: Call, workspace: str) -> bool:
 
 
 def names_makefile(call: Call, workspace: str) -> bool:
-    """Whether the call names a makefile outside the workspace, or an unknown one, as `make -f` can. A
-    makefile of the project is allowed.
+    """Returns whether the call names a makefile that is unknown or outside the workspace, as in `make -f
+    /tmp/x`. A makefile in the workspace is allowed.
     """
     paths = map(call.path, makefiles_of(call))
     return any(path is None or not PurePosixPath(path).is_relative_to(workspace) for path in paths)

@@ -1,5 +1,5 @@
-"""Finds commands that run what they fetched before: files, cloned repositories, and files copied or unpacked
-from them.
+"""Finds commands that run what an earlier command downloaded: files, cloned repositories, and files copied or
+unpacked from them.
 """
 
 import re
@@ -32,10 +32,11 @@ _INTO = frozenset({"-C", "--directory", "-d"})
 
 @dataclass
 class _Fetched:
-    """What was fetched so far. `files`: names without directories. `trees`, `unpacked`: absolute paths.
+    """The files and directories that earlier commands have downloaded. `files`: names without directories.
+    `trees`, `unpacked`: absolute paths of directories.
 
-    Everything below a tree counts as fetched. In an `unpacked` directory, only what lies in its
-    subdirectories counts as fetched.
+    Everything below a directory in `trees` counts as downloaded. Below a directory in `unpacked`, only files
+    in subdirectories count as downloaded.
     """
 
     files: set[str] = field(default_factory=set)
@@ -51,8 +52,8 @@ class _Fetched:
 
 
 def runs_fetched_files(calls: Sequence[Call]) -> bool:
-    """Whether a call runs what an earlier call fetched, as in `curl -o x …; sh x` or `git clone … &&
-    ./y/install.sh`.
+    """Returns whether a call runs what an earlier call downloaded, as in `curl -o x …; sh x` or `git clone …
+    && ./y/install.sh`.
     """
     fetched = _Fetched()
     for call in calls:
@@ -100,7 +101,7 @@ def _unpack(call: Call, fetched: _Fetched) -> None:
 
 
 def _cloned(call: Call) -> list[Word]:
-    """Returns the directories that the call may clone into."""
+    """Returns the directories into which the call may clone a repository."""
     texts = [word.text for word in call.operands]
     if "clone" not in texts[:3]:
         return []

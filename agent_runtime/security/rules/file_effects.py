@@ -1,4 +1,4 @@
-"""Conditions for the table of rules: what a call does to files."""
+"""Tests for the table of security rules. They check which files a command deletes, reads or writes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,8 +29,8 @@ _REMOTE = re.compile(r"([\w.-]+@)?[\w.-]+:|\w+://")
 
 
 def deletes_tree(call: Call, workspace: str) -> bool:
-    """Whether the call deletes recursively a whole tree (see `is_whole_tree`), such as the workspace, or a
-    directory for temporary files such as /tmp.
+    """Returns whether the call recursively deletes a directory such as the workspace or a home directory (see
+    `is_whole_tree`), or a temporary directory such as /tmp.
     """
     if not call.has(*_RECURSIVE):
         return False
@@ -48,8 +48,8 @@ def deletes_outside(call: Call, workspace: str) -> bool:
 
 
 def deletes_in_container(call: Call, workspace: str) -> bool:
-    """Whether the call deletes files of another container, recursively or for good, outside its temporary
-    directories.
+    """Returns whether the call deletes files of another container recursively or irrecoverably, outside the
+    container's temporary directories.
     """
     del workspace
     if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):
@@ -114,8 +114,8 @@ def overwrites_device(call: Call, workspace: str) -> bool:
 
 
 def reads_credentials(call: Call, workspace: str) -> bool:
-    """Whether an argument or a redirect names a file with credentials, also inside an option or an upload, as
-    in `-F file=@~/.ssh/id_rsa`.
+    """Returns whether an argument or a redirect names a file with credentials. The file name may also be
+    inside an option or an upload, as in `-F file=@~/.ssh/id_rsa`.
     """
     del workspace
     words = [*call.arguments, *(one.target for one in call.redirects)]
@@ -140,8 +140,8 @@ def _is_any_outside(call: Call, words: list[Word], workspace: str) -> bool:
 
 
 def _paths(call: Call, words: list[Word]) -> list[str | None]:
-    """Returns the paths that the words name on this machine; None for a path that is not known. Leaves out
-    addresses, numbers (descriptors) and `-`.
+    """Returns the paths on this machine that the words name; None for an unknown path. Leaves out URLs,
+    numbers (file descriptors) and `-`.
     """
     return [
         call.path(word)
@@ -155,7 +155,7 @@ def _dd_targets(call: Call) -> list[Word]:
 
 
 def _without_glob(path: str) -> str:
-    """Returns the directory if the path ends in a pattern such as `/*`, because deleting `x/*` deletes as
-    much as deleting `x`.
+    """Returns the directory of a path that ends in a pattern such as `/*`, because deleting `x/*` deletes as
+    much as deleting `x`. Returns other paths unchanged.
     """
     return re.sub(r"/(\.?\*|\.\[.*|\{.*)$", "", path) or "/"

@@ -1,5 +1,5 @@
-"""Conditions for the table of rules: git commands that affect other people or uncommitted
-work, or that run programs.
+"""Tests for the table of security rules. They find git commands that affect other people or uncommitted
+changes, or that run programs.
 """
 
 import re
@@ -98,8 +98,8 @@ def drops_changes(call: Call) -> bool:
 
 
 def drops_outside(call: Call, workspace: str) -> bool:
-    """Whether the call drops changes outside the workspace, as `git -C / clean -fdx` does. The files there
-    may belong to other work or to no repository.
+    """Returns whether the call drops changes outside the workspace, as `git -C / clean -fdx` does. Files
+    there may belong to another project or to no repository.
     """
     if not drops_changes(call):
         return False
@@ -119,7 +119,7 @@ def drops_outside(call: Call, workspace: str) -> bool:
 
 
 def runs_programs(call: Call) -> bool:
-    """Whether the call has settings, options or addresses that make git run other programs."""
+    """Returns whether the call has settings, options or addresses that make git run other programs."""
     git = git_of(call)
     if git.subcommand == "config" and git.has(
         "--get", "--get-all", "--unset", "-l", "--list", "--get-regexp"
@@ -134,8 +134,8 @@ def runs_programs(call: Call) -> bool:
 
 
 def pushes_unknown(call: Call) -> bool:
-    """Whether the call is a push with an argument whose beginning is not known. It could be an option such as
-    `--force`.
+    """Returns whether the call is a `git push` with an argument whose beginning is unknown. Such an argument
+    could be an option like `--force`.
     """
     if git_of(call).subcommand != "push":
         return False
@@ -143,7 +143,7 @@ def pushes_unknown(call: Call) -> bool:
 
 
 def names_remote(call: Call) -> bool:
-    """Whether the call pushes to an address that it contains, or sets the address of a remote."""
+    """Returns whether the call pushes to an address in its arguments, or sets the address of a remote."""
     git = git_of(call)
     if git.subcommand == "remote":
         return bool({"add", "set-url"} & set(git.arguments[:1]))

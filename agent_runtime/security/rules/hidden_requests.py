@@ -1,4 +1,6 @@
-"""Conditions for the table of rules: downloads whose addresses or settings are in files."""
+"""Tests for the table of security rules. They find downloads whose addresses or settings are read from
+files.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,8 +26,8 @@ _HARMLESS_SETTING = re.compile(r"\s*(robots|quiet|verbose|continue|tries|timeout
 
 
 def is_configured(call: Call, workspace: str) -> bool:
-    """Whether the call takes settings from a configuration file, or more than harmless ones from `wget -e`.
-    Such settings can make it send, write and run anything.
+    """Returns whether a download program reads settings from a configuration file, or gets harmful settings
+    from `wget -e`. Such settings can make the program send, write and run anything.
     """
     del workspace
     if any(name in _CONFIGURING.get(call.name, ()) for name, _ in assignments(call)):
@@ -37,7 +39,7 @@ def is_configured(call: Call, workspace: str) -> bool:
 
 
 def sends_lines(call: Call, workspace: str) -> bool:
-    """Whether the call reads addresses, settings or headers from a file that is secret or outside the
+    """Returns whether the call reads addresses, settings or headers from a file that is secret or outside the
     workspace. The lines of this file would be sent to the network.
     """
     options = [table[call.name] for table in (_LISTS, _CONFIGURES) if call.name in table]
@@ -53,7 +55,7 @@ def _headers(call: Call) -> Iterator[str]:
 
 
 def _values(call: Call, option: _Option) -> Iterator[Word]:
-    """Yields the values of an option in all its forms: as the next word, after `=`, in one word with the
+    """Yields the values of an option in all its forms: as the next word, after `=`, directly after the
     option's letter, or after a shortened long name.
     """
     letter, long = option

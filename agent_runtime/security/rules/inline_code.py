@@ -1,5 +1,5 @@
-"""Searches code for names that show that it may do harm: start programs, use the network, delete files, read
-secrets, write outside the workspace, or hide what it does.
+"""Searches code for names that are signs of possible harm: names that start programs, use the network, delete
+files, read secrets, write outside the workspace, or hide what the code does.
 """
 
 import re
@@ -33,5 +33,7 @@ _HARM = re.compile(f"{_STARTS}|{_DELETES}|{_REACHES}|{_HIDES}|{_SECRETS}|{_WRITE
 
 
 def can_harm(code: str) -> bool:
-    """Whether the code contains a name that may do harm. False does not prove that the code is harmless."""
+    """Returns whether the code contains a name that is a sign of possible harm. False does not prove that the
+    code is harmless.
+    """
     return bool(_HARM.search(code))

@@ -1,5 +1,5 @@
-"""Follows the links and scripts that a command makes, so that later calls are judged by the files that the
-links lead to and by the text of the scripts.
+"""Tracks the symbolic links and scripts that a command line creates. Its later commands are then judged by
+the files to which the links point, and by the text of the scripts.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ _WRITING = frozenset({">", ">>", ">|", "&>", "&>>"})
 
 
 def made_link(call: "Call") -> tuple[str, str] | None:
-    """Returns the path of the link that `ln -s` makes, and the path that it leads to. Returns None for other
-    calls, or if a path is not known.
+    """Returns the path of the link that `ln -s` creates, and the path to which the link points. Returns None
+    for other calls, or if one of the paths is unknown.
     """
     words = call.operands
     if call.name != "ln" or not words or not call.has("-s", "--symbolic"):
@@ -31,8 +31,8 @@ def made_link(call: "Call") -> tuple[str, str] | None:
 
 
 def through(call: "Call", links: Mapping[str, str]) -> "Call":
-    """Returns the call with each path through a link replaced by the path that the link leads to. `links`:
-    the paths that links lead to, by the path of the link.
+    """Returns the call with links in its paths resolved. `links`: the target of each link, by the path of the
+    link.
     """
     if not links or call.name == "ln":
         return call
@@ -56,7 +56,9 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
 
 
 def written(call: "Call", text: str | None) -> dict[str, str | None]:
-    """Returns the files that this call writes, by path, each with `text`, which may be None for unknown."""
+    """Returns the files that this call writes: their paths, each with `text` as the content. `text`: None if
+    the content is unknown.
+    """
     words = [one.target for one in call.redirects if one.operator in _WRITING]
     if call.name == "tee":
         words += call.operands
@@ -65,7 +67,7 @@ def written(call: "Call", text: str | None) -> dict[str, str | None]:
 
 def on_disk(path: str) -> str | None:
     """Returns the text of a shell script on the disk. Returns None if there is no such file, if its first
-    line names another interpreter, if it is not UTF-8 or not readable, or if it is larger than
+    line names another interpreter, if the file is not readable or not UTF-8, or if it is larger than
     MAX_SCRIPT_BYTES.
     """
     place = Path(path)

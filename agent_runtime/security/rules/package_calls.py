@@ -1,5 +1,5 @@
-"""Conditions for the table of rules: where package managers fetch packages from, and where they install
-them.
+"""Tests for the table of security rules. They check from where package managers download packages, and where
+they install them.
 """
 
 import re
@@ -61,8 +61,8 @@ def comes_from_elsewhere(call: Call, workspace: str) -> bool:
 
 
 def runs_address(call: Call, workspace: str) -> bool:
-    """Whether the call runs code from an address: `go run x.example/y@latest`, `deno run
-    https://x.example/y.ts`.
+    """Returns whether the call runs code from an internet address, as in `go run x.example/y@latest` or `deno
+    run https://x.example/y.ts`.
     """
     del workspace
     words = [word.text for word in call.operands]
@@ -72,7 +72,9 @@ def runs_address(call: Call, workspace: str) -> bool:
 
 
 def runs_package(call: Call, workspace: str) -> bool:
-    """Whether the call runs a package and fetches it first if it is missing, as `npx -y` and `uvx` do."""
+    """Returns whether the call runs a package and downloads the package first if it is missing, as `npx -y`
+    and `uvx` do.
+    """
     del workspace
     words = [word.text for word in call.operands]
     if call.name in {"npx", "npm"} and not call.has("-y", "--yes", "-p", "--package"):
@@ -84,15 +86,17 @@ def runs_package(call: Call, workspace: str) -> bool:
 
 
 def runs_package_of_address(call: Call, workspace: str) -> bool:
-    """Whether the call runs a package from an address and not from a registry, as in `uvx --from git+https://…`
-    and `npx github:x/y`.
+    """Returns whether the call runs a package from an address and not from a registry, as in `uvx --from
+    git+https://…` and `npx github:x/y`.
     """
     del workspace
     return any(map(_PACKAGE_ADDRESS.search, _packages_run(call)))
 
 
 def _packages_run(call: Call) -> Iterator[str]:
-    """Yields the packages that the call runs. What follows the first one are arguments of its program."""
+    """Yields the packages that the call runs. The words after the first package are arguments of the
+    package's program.
+    """
     words = [word.text for word in call.operands]
     begins = [*_RUNS_PACKAGES.get(call.name, [[]]), *([["run"]] if call.name == "uv" else [])]
     verbs = next((one for one in begins if words[: len(one)] == one), None)
@@ -132,6 +136,8 @@ def _installs(call: Call) -> bool:
 
 
 def manages_machine(call: Call, workspace: str) -> bool:
-    """Whether a system package manager is called to change packages, not only to list or search them."""
+    """Returns whether the call changes packages of the operating system. Listing and searching packages is no
+    change.
+    """
     del workspace
     return call.has("-i", "-S", "-R", "--install", "-U", "-r") or not _CHANGES.isdisjoint(call.texts)

@@ -1,5 +1,5 @@
-"""Judges code for an interpreter. Code with a name that may do harm gets the risk UNKNOWN, because code can
-do anything.
+"""Judges the risk of code for an interpreter. Code with a name that is a sign of possible harm gets the risk
+UNKNOWN, because code can do anything.
 """
 
 import re
@@ -18,8 +18,8 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
 
 
 def judge_program(code: str, workspace: str) -> Judgement:
-    """Judges a cell of a notebook, including its shell commands (`!…`, `%%bash`). Its likeness is its exact
-    text, because another text is another program.
+    """Judges the risk of a notebook cell, including its shell commands (`!…`, `%%bash`). The `likeness` of
+    the result is the exact text of the cell, because another text is another program.
     """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):

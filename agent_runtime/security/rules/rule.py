@@ -1,4 +1,4 @@
-"""A rule of the table that says which calls are risky."""
+"""The type of the security rules, which say which commands are risky."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from agent_runtime.security.shell.calls import Call
 
 @dataclass(frozen=True)
 class Rule:
-    """One row of the table: which calls it matches, and why they are risky.
+    """One row of the table of security rules: which calls of programs it matches, and why they are risky.
 
-    `programs`: the names of the programs that the rule is for; empty means all programs. `test`: called
-    with the call and the workspace, returns whether the rule applies; None means always.
+    `programs`: the names of the programs that the rule is for; empty means all programs. `test`: a function
+    that gets the call and the workspace and returns whether the rule applies; None means that it always
+    applies.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""The table of rules that say which calls are risky. Each rule checks one call. Their order has no effect."""
+"""The table of security rules, which say which calls of programs are risky. Each rule checks one call. The
+order of the rules has no effect.
+"""
 
 import re
 from collections.abc import Callable
@@ -26,12 +28,14 @@ _HARMFUL_SQL = re.compile(
 
 
 def _with(*words: str) -> Callable[[Call, str], bool]:
-    """Returns a test: whether one of the words is among the call's first two operands (no options)."""
+    """Returns a test for a rule: whether one of the words is among the first two operands of the call.
+    Options are not operands.
+    """
     return lambda call, _: not {word.text for word in call.operands[:2]}.isdisjoint(words)
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
-    """Returns a test: whether the pattern is found in the call's arguments or its input."""
+    """Returns a test for a rule: whether the pattern is found in the call's arguments or its input."""
     return lambda call, _: any(map(pattern.search, [*call.texts, fed_text(call.command) or ""]))
 
 

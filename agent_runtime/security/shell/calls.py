@@ -32,11 +32,12 @@ _FIND_COMMANDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 @dataclass(frozen=True)
 class Call:
-    """One program as it would run. `directory`: where it runs; None if this is not known before.
+    """A program that a shell command would run. `directory`: the directory where it runs; None if this is not
+    known in advance.
 
-    `wrappers`: the programs that start it, such as sudo. `command`: how it was written. `in_script`: whether
-    it is in a file that the judged command runs but has not written. `in_container`: whether it runs in
-    another container, with other files.
+    `wrappers`: the programs that start it, such as sudo. `command`: the parsed shell command. `in_script`:
+    whether the program is in a script file that existed before the judged command. `in_container`: whether it
+    runs in another container, with other files.
     """
 
     name: str
@@ -49,7 +50,9 @@ class Call:
 
     @property
     def options(self) -> frozenset[str]:
-        """`-rf` counts as `-r` and `-f` as well; `--name=value` as `--name`."""
+        """The options of the call. `-rf` counts as `-rf`, `-r` and `-f`; `--name=value` counts as
+        `--name`.
+        """
         found: set[str] = set()
         for text in self.texts:
             if text == "--":
@@ -76,13 +79,15 @@ class Call:
         return not self.options.isdisjoint(options)
 
     def path(self, word: Word) -> str | None:
-        """The path of a word, absolute or below `~`. None if it is not known."""
+        """Returns the path that a word names, absolute or below `~`. Returns None if the path is not
+        known.
+        """
         return resolve(word, self.directory)
 
 
 @dataclass
 class Calls:
-    """The calls of a script. `is_understood`: the list contains everything that runs."""
+    """The programs that a script would run. `is_understood`: whether the list is complete."""
 
     found: list[Call] = field(default_factory=list)
     is_understood: bool = True
@@ -151,7 +156,9 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
-    """Collects the calls of the scripts that it runs: scripts written earlier, and scripts on the disk."""
+    """Adds the programs of the script files that this call runs. The files were written earlier in the same
+    command, or are on the disk.
+    """
     for path in _files_run(call):
         if path in calls.scripts:
             continue
@@ -175,7 +182,7 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
 
 
 def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
-    """Collects the calls of a script that runs in another container. They change no files of this one."""
+    """Adds the programs of a script that runs in another container. They change no files of this machine."""
     inner = Calls(directory=directory, in_container=True)
     _collect(text, inner, depth)
     calls.is_understood = calls.is_understood and inner.is_understood
@@ -195,7 +202,7 @@ def _changed_directory(call: Call) -> str | None:
 
 
 def _inner(call: Call) -> Iterator[Call]:
-    """Yields the calls that this call makes from its arguments."""
+    """Yields the programs that this call starts, as named in its arguments."""
     if call.name == "find":
         yield from _found_by_find(call)
     elif call.name in _CONTAINERS and "exec" in call.texts:
@@ -207,7 +214,9 @@ def _inner(call: Call) -> Iterator[Call]:
 
 
 def _in_container(call: Call) -> Iterator[Call]:
-    """Yields what `docker exec` or `docker compose exec` runs, in the directory that it names, or in `/`."""
+    """Yields the program that `docker exec` or `docker compose exec` runs. Its directory is the one that the
+    options name, or `/`.
+    """
     words, directory = list(call.arguments[call.texts.index("exec") + 1 :]), Word("/")
     while words and words[0].text.startswith("-"):
         option, _, value = words[0].text.partition("=")
@@ -220,14 +229,18 @@ def _in_container(call: Call) -> Iterator[Call]:
 
 
 def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Replaces each placeholder by an unknown word, and adds one, because the input is not known."""
+    """Returns the words of a program that `xargs` or a similar program starts. Each placeholder becomes an
+    unknown word, and one unknown word is added, because the input is not known.
+    """
     places = _placeholders(call, len(call.arguments) - len(words))
     filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in places) else word for word in words)
     return (*filled, _UNKNOWN_ARGUMENT)
 
 
 def _placeholders(call: Call, options: int) -> Iterable[str]:
-    """Returns the placeholders for the input. `options`: the number of words before the program."""
+    """Returns the placeholders that `xargs` or a similar program replaces by its input. `options`: the number
+    of words before the started program.
+    """
     if call.name != "xargs":
         return {"{}"}
     found: set[str] = set()
@@ -243,7 +256,7 @@ def _placeholders(call: Call, options: int) -> Iterable[str]:
 
 
 def _only_asks(call: Call) -> bool:
-    """Whether the call only prints where a program is, as `command -v make` does."""
+    """Returns whether the call only prints where a program is, as `command -v make` does."""
     return call.name == "command" and call.has("-v", "-V")
 
 
@@ -253,7 +266,7 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
 
 
 def behind(call: Call) -> tuple[Word, ...]:
-    """Returns the program that a wrapper runs, with its arguments."""
+    """Returns the program that a wrapper such as `sudo` runs, with the program's arguments."""
     with_value, words = WRAPPERS[call.name], list(call.arguments)
     operands = OPERANDS.get(call.name, 0)
     while words:
@@ -291,7 +304,7 @@ def _find_starts(words: list[Word]) -> tuple[Word, ...]:
 
 
 def _scripts(call: Call) -> Iterator[str | None]:
-    """Yields the texts that this call runs as scripts; None for a text that is not known before."""
+    """Yields the texts that this call runs as shell scripts; None for a text that is not known in advance."""
     name, arguments = call.name, call.arguments
     if name == "eval":
         yield known_text(arguments)
@@ -336,7 +349,7 @@ def _sourced(call: Call) -> Iterator[str | None]:
 
 
 def _of_git(call: Call) -> Iterator[str | None]:
-    """Returns the program that git runs: the `make` in `git bisect run make`, `git submodule foreach 'make
+    """Yields the programs that git runs: the `make` in `git bisect run make`, `git submodule foreach 'make
     clean'`, `git rebase --exec make`.
     """
     texts = call.texts

@@ -1,7 +1,7 @@
 """Splits shell text into tokens: words with their quotes resolved, operators, and scripts in substitutions.
 
-It follows bash where this decides what runs. It raises `ShellSyntaxError` where bash would also refuse the
-text.
+The lexer follows bash in everything that affects which programs run. It raises `ShellSyntaxError` where bash
+would also refuse the text.
 """
 
 import re
@@ -29,10 +29,11 @@ class ShellSyntaxError(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """A word or an operator. `keyword`: the word as it was typed, if nothing in it is quoted or expanded.
+    """A word or an operator of a shell text. `keyword`: the word as it was typed, if nothing in it is quoted
+    or expanded.
 
     `scripts`: the texts in the word that run as separate scripts. `body`: the text of the here-document that
-    begins here.
+    this operator begins.
     """
 
     operator: str | None = None
@@ -43,7 +44,7 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Returns the tokens. Raises ShellSyntaxError if the text is not valid for any shell."""
+    """Splits a shell text into tokens. Raises ShellSyntaxError if the text is not valid for any shell."""
     return _Lexer(text).tokens()
 
 
@@ -156,7 +157,9 @@ class _Lexer:
                 return [self._expansion(is_quoted=False)]
 
     def _until(self, end: str) -> str:
-        """Returns the text between this character and `end`."""
+        """Returns the text between the current character and the next `end`. Moves behind `end`. Raises
+        ShellSyntaxError if there is no `end`.
+        """
         close = self._text.find(end, self._at + 1)
         if close < 0:
             raise ShellSyntaxError
@@ -183,7 +186,7 @@ class _Lexer:
         raise ShellSyntaxError
 
     def _expansion(self, *, is_quoted: bool) -> Piece:
-        """Reads the expansion that begins here with `$` or a backtick."""
+        """Reads the expansion (variable or substitution) that begins at the current `$` or backtick."""
         text, at = self._text, self._at
         if text[at] == "`":
             self._scripts.append(self._backticked())
@@ -242,7 +245,9 @@ class _Lexer:
         return re.sub(r"\\([`$\\])", r"\1", self._text[start:end])
 
     def _balanced(self, opening: str, closing: str) -> str:
-        """Returns the text inside the bracket that opens here. Brackets in quotes do not count."""
+        """Returns the text from the current opening bracket to the matching closing bracket. Brackets in
+        quotes do not count.
+        """
         start, depth, cases = self._at + 1, 0, list[int]()
         at, text = self._at, self._text
         while at < len(text):
@@ -300,7 +305,9 @@ def _variable(name: str, *, is_quoted: bool) -> Piece:
 
 
 def _substitutions(text: str) -> list[str]:
-    """Returns the scripts in the substitutions of a text that is not a script, such as a here-document."""
+    """Returns the scripts in the substitutions, such as `$(…)`, of a text that is not itself a script, such
+    as a here-document.
+    """
     if "$" not in text and "`" not in text:
         return []
     quoted = text.replace('"', '\\"')
@@ -315,8 +322,8 @@ def _end_of_double_quotes(text: str, at: int) -> int:
 
 
 def _note_case(text: str, at: int, depth: int, cases: list[int]) -> None:
-    """Notes the beginning or end of a `case`. `cases`: the depth of parentheses of each open `case`, because
-    a closing parenthesis at this depth only ends a pattern of the `case`.
+    """Records the beginning or end of a `case` statement at this index. `cases`: the depth of parentheses of
+    each open `case`, because a closing parenthesis at this depth only ends a pattern of the `case`.
     """
     if _CASE.match(text, at):
         cases.append(depth)

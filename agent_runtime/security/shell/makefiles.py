@@ -1,4 +1,4 @@
-"""What a call of `make` would run: the recipes of its makefile."""
+"""Finds the shell commands that a call of `make` would run: the recipes of its makefile."""
 
 import re
 from collections import deque
@@ -30,10 +30,10 @@ class _Rule:
 
 
 def recipe_of(call: "Call", written: Mapping[str, str | None]) -> str | None:
-    """Returns as a shell script what the call runs, if it is `make` and its makefile can be read; None
-    otherwise.
+    """Returns the commands that a call of `make` runs, as a shell script. Returns None if the call is not
+    `make` or its makefile cannot be read.
 
-    `written`: the texts of files that were written before in the same command, by path.
+    `written`: the texts of files that were written earlier in the same command, by path.
     """
     if call.name not in {"make", "gmake"}:
         return None
@@ -47,12 +47,12 @@ def recipe_of(call: "Call", written: Mapping[str, str | None]) -> str | None:
 
 
 def makefiles_of(call: "Call") -> list[Word]:
-    """Returns the makefiles that the call names with `-f`."""
+    """Returns the makefiles that the call of `make` names with `-f`."""
     return _values(call, _FILE)
 
 
 def _values(call: "Call", option: re.Pattern[str]) -> list[Word]:
-    """Returns the values of an option, from the option's own word or from the next word."""
+    """Returns the values of an option of the call, from the option's own word or from the next word."""
     found: list[Word] = []
     for at, word in enumerate(call.arguments):
         if match := option.fullmatch(word.text):
@@ -72,10 +72,11 @@ def _goals(call: "Call", values: set[Word]) -> list[str]:
 
 
 def recipes(text: str, goals: Sequence[str]) -> str:
-    """Returns as a shell script what `make` runs for these goals and all that they need. No goals mean the
-    first target. Returns all recipes if the makefile does not name a goal itself, as with pattern rules.
+    """Returns the commands that `make` runs for these goals and for the targets that they need, as a shell
+    script. No goals mean the first target. Returns all recipes if the makefile does not name a goal itself,
+    as with pattern rules.
 
-    Variables of make become one variable of the shell that has no known value.
+    Each variable of the makefile becomes the same shell variable without a known value.
     """
     rules = _rules(text)
     wanted = deque(goals or [name for name in rules if not name.startswith(".")][:1])

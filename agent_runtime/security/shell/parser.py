@@ -28,13 +28,14 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Command:
-    """A simple command of a shell script.
+    """A simple command of a shell script: one program with its arguments.
 
-    `words`: the program and its arguments. `stdin`: the text that it reads, if the script contains it.
+    `words`: the program and its arguments. `stdin`: the text that the command reads, if the script contains
+    this text.
 
-    `source`: the command whose output it reads through a pipe. `substituted`: the commands whose output is
-    among its arguments. `assigned`: the variables that are set for the command, or by it if it has no words.
-    Their values have a null character where a part is not known.
+    `source`: the command whose output this command reads through a pipe. `substituted`: the commands whose
+    output is among the arguments. `assigned`: the variables that are set for this command, or by it if it has
+    no words. A null character in a value stands for an unknown part.
     """
 
     words: tuple[Word, ...] = ()
@@ -46,8 +47,8 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The program's name without directory and minor version. Empty if it is only known when the command
-        runs.
+        """The program's name without directory and minor version. Empty if the name is only known when the
+        command runs.
         """
         first = self.words[0] if self.words else None
         if first is None or not first.is_known or first.has_glob:
@@ -59,7 +60,7 @@ class Command:
 class Script:
     """The commands that were found in a shell text.
 
-    `is_understood`: no part of the text was left out.
+    `is_understood`: whether the whole text could be parsed.
     """
 
     commands: tuple[Command, ...]
@@ -67,7 +68,9 @@ class Script:
 
 
 def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HOME) -> Script:
-    """Returns all commands, including commands in substitutions, functions and branches. Never raises."""
+    """Returns all commands in a shell text, including those in substitutions, functions and branches. Never
+    raises: the result says if a part was not understood.
+    """
     if depth > MAX_DEPTH or len(text) > MAX_CHARS:
         return Script((), is_understood=False)
     parser = _Parser(depth, dict(variables))
@@ -80,7 +83,7 @@ def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HO
 
 @dataclass
 class _Open:
-    """A command that is still being read."""
+    """A command that the parser has not read completely yet."""
 
     source: Command | None = None
     words: list[Pieces] = field(default_factory=list)
@@ -176,7 +179,9 @@ class _Parser:
         )
 
     def _assign(self, opened: _Open) -> list[Word]:
-        """Notes the assignments. Returns the words that remain, expanded."""
+        """Records the variable assignments at the beginning of a command. Returns the other words,
+        expanded.
+        """
         rest = list(opened.words)
         while rest and (noted := self._note(rest[0])):
             rest.pop(0)
@@ -194,8 +199,8 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """Notes an assignment. Returns the variable and its value. Returns None if this is not an
-        assignment.
+        """Records a variable assignment. Returns the variable's name and value. Returns None if the word is
+        not an assignment.
         """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None
@@ -211,7 +216,7 @@ class _Parser:
 
 
 def _without_head(words: list[Word]) -> list[Word]:
-    """Returns the words of the command in `function name { command`, `coproc [name {] command` and
+    """Returns the words of the inner command in `function name { command`, `coproc [name {] command` and
     `time -p command`.
     """
     texts = [word.text for word in words[:3]]

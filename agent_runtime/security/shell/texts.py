@@ -1,12 +1,12 @@
-"""The texts that a command prints or reads, as far as the script contains them."""
+"""Finds the texts that a command prints or reads, if the script contains them."""
 
 from agent_runtime.security.shell.parser import Command
 from agent_runtime.security.shell.words import Word
 
 
 def fed_text(command: Command) -> str | None:
-    """The text that the command reads, if the script contains it in a here-document or prints it into the
-    pipe. None if it is not known.
+    """Returns the text that the command reads, if the script contains it in a here-document or prints it into
+    the pipe. Returns None if the text is not known.
     """
     if command.stdin is not None or command.source is None:
         return command.stdin
@@ -14,7 +14,7 @@ def fed_text(command: Command) -> str | None:
 
 
 def printed_text(source: Command) -> str | None:
-    """The text that the command prints, if the script contains it; None otherwise."""
+    """Returns the text that the command prints, if the script contains it. Returns None otherwise."""
     if source.name in {"cat", "tee"} and (len(source.words) == 1 or source.name == "tee"):
         return fed_text(source)
     if source.name not in {"echo", "printf"}:
@@ -27,5 +27,5 @@ def printed_text(source: Command) -> str | None:
 
 
 def known_text(words: tuple[Word, ...]) -> str | None:
-    """Returns the words as one text; None if a word is not known."""
+    """Returns the words as one text. Returns None if a word is not known in advance."""
     return " ".join(word.text for word in words) if all(word.is_known for word in words) else None

@@ -10,8 +10,8 @@ _GLOB = re.compile(r"[*?]|\[.+\]")
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a word. `text`: its value; None if it is only known when the command runs. `variable`: the
-    name, if it is a variable.
+    """A part of a word in a shell text. `text`: its value; None if the value is only known when the command
+    runs. `variable`: the name of the variable, if the part is a variable.
     """
 
     text: str | None
@@ -21,7 +21,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Word:
-    """One argument without quotes. `text` has a null character where a part is not known."""
+    """One argument of a shell command, with its quotes removed. A null character in `text` stands for an
+    unknown part.
+    """
 
     text: str
     is_known: bool = True
@@ -32,7 +34,7 @@ Pieces = tuple[Piece, ...]
 
 
 def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
-    """Returns the arguments that this word becomes: several, if it contains braces or
+    """Returns the arguments to which a word expands. There are several if the word contains braces or
     variables with blanks.
     """
     known = [_with_value(piece, variables) for piece in pieces]
@@ -43,13 +45,15 @@ def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
 
 
 def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
-    """Returns the value that an assignment of this word sets. Returns None if a part is not known."""
+    """Returns the value that a variable gets if this word is assigned to it. Returns None if a part of the
+    value is not known.
+    """
     text = text_of(pieces, variables)
     return None if "\0" in text else text
 
 
 def text_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str:
-    """Returns the text of the word, with a null character where a part is not known."""
+    """Returns the text of the word. A null character stands for an unknown part."""
     parts = (_with_value(piece, variables).text for piece in pieces)
     return "".join("\0" if part is None else part for part in parts)
 
@@ -62,7 +66,7 @@ def _with_value(piece: Piece, variables: Mapping[str, str | None]) -> Piece:
 
 
 def _braces(pieces: list[Piece]) -> list[str] | None:
-    """Returns the texts that braces as in `{rm,-rf,/}` expand to. Returns None if the word is not plain text
+    """Returns the texts to which braces as in `{rm,-rf,/}` expand. Returns None if the word is not plain text
     with one pair of braces.
     """
     if any(piece.is_quoted or piece.text is None or piece.variable for piece in pieces):
@@ -75,7 +79,9 @@ def _braces(pieces: list[Piece]) -> list[str] | None:
 
 
 def _split(pieces: Iterable[Piece]) -> list[Word]:
-    """Splits unquoted values of variables at blanks, and joins the rest to words. Typed text is not split."""
+    """Splits the values of unquoted variables at blanks, and joins all pieces to words. Text that was typed
+    in the command is not split.
+    """
     words: list[Word] = []
     text, is_known, has_glob, is_open = "", True, False, False
     for piece in pieces:

@@ -1,4 +1,6 @@
-"""Programs that run another program."""
+"""The list of programs that run another program, such as `sudo` and `env`, with the options that come before
+that program.
+"""
 
 from collections.abc import Mapping
 
