@@ -1,5 +1,5 @@
-"""Decides which paths an action may touch without asking the user: the workspace and temporary
-directories.
+"""Decides which paths an action may touch without asking the user (the workspace and temporary directories),
+and which paths are especially risky.
 """
 
 import os

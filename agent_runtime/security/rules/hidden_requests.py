@@ -26,8 +26,8 @@ _HARMLESS_SETTING = re.compile(r"\s*(robots|quiet|verbose|continue|tries|timeout
 
 
 def is_configured(call: Call, workspace: str) -> bool:
-    """Returns whether a download program reads settings from a configuration file, or gets harmful settings
-    from `wget -e`. Such settings can make the program send, write and run anything.
+    """Returns whether a download program reads settings from a configuration file, or gets other than
+    harmless settings from `wget -e`. Such settings can make the program send, write and run anything.
     """
     del workspace
     if any(name in _CONFIGURING.get(call.name, ()) for name, _ in assignments(call)):

@@ -76,7 +76,7 @@ def recipes(text: str, goals: Sequence[str]) -> str:
     script. No goals mean the first target. Returns all recipes if the makefile does not name a goal itself,
     as with pattern rules.
 
-    Each variable of the makefile becomes the same shell variable without a known value.
+    All variables of the makefile are replaced by one shell variable whose value is unknown.
     """
     rules = _rules(text)
     wanted = deque(goals or [name for name in rules if not name.startswith(".")][:1])
