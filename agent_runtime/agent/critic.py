@@ -50,9 +50,9 @@ class AgentFinishedCritic(_Critic):
 
 
 class LLMCritic(_Critic):
-    """A critic that asks a model to judge the record of the work.
+    """A critic that asks a model to judge the record of the conversation.
 
-    `llm`: the model; None means the agent's model. `criteria`: what the model should judge by.
+    `llm`: the model; None means the agent's model. `criteria`: what the model must check.
     """
 
     llm: LLM | None = None

@@ -1,4 +1,4 @@
-"""A ready-made agent for work on software, for programs that do not choose tools themselves."""
+"""A ready-made agent for software development, for programs that do not choose the tools themselves."""
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.context.condense import LLMSummarizingCondenser

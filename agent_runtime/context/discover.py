@@ -199,7 +199,9 @@ def _when(skill: Skill) -> str:
 
 
 def _skill_files(directory: Path) -> list[Path]:
-    """Returns the `*.md` files, and `SKILL.md` in subdirectories, sorted by name."""
+    """Returns the skill files in a directory: `*.md` files, and `SKILL.md` in its subdirectories, sorted by
+    name.
+    """
     if not directory.is_dir():
         return []
     entries = sorted(path for path in directory.iterdir() if is_utf8(path.name))[:MAX_ENTRIES]

@@ -37,7 +37,7 @@ class DiscoveredContext:
         )
 
     def is_of_other_repository(self, name: str, root: Path) -> bool:
-        """Whether a skill of this name was found in a repository other than the one at `root`."""
+        """Returns whether a skill of this name was found in a repository other than the one at `root`."""
         known = self.skills.get(name)
         if known is None or known.origin != "project" or known.source is None:
             return False

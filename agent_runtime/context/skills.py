@@ -213,7 +213,7 @@ def _render_one(skill: Skill, trigger: str, text: str) -> str:
 
 
 def _missing(skill: Skill, filled: Filled) -> str:
-    """Returns one line for each required input without a value. Empty if there are none."""
+    """Returns one line for each required input of the skill that has no value. Empty if there are none."""
     lines = (
         f"- {one.name}: {one.description}" if one.description else f"- {one.name}" for one in filled.missing
     )

@@ -1,4 +1,4 @@
-"""The definitions of sub-agents: files of the project and the user, and built-in ones."""
+"""Reads the definitions of sub-agents: from files of the project and the user, and built-in ones."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -65,7 +65,9 @@ class View:
     """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        """`passages`: the passages of an earlier view without unanswered tool calls, to continue from."""
+        """Starts with `passages`, the messages of an earlier view without unanswered tool calls. By default,
+        starts without messages.
+        """
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
         self.tokens = sum(passage.tokens for passage in self._passages)
@@ -76,7 +78,7 @@ class View:
         return self._passages
 
     def messages(self) -> Sequence[bytes]:
-        """The chat messages as JSON. Every tool call is directly followed by its result."""
+        """Returns the chat messages as JSON. Every tool call is directly followed by its result."""
         return [message for passage in self._passages for message in passage.messages]
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Adds a plugin to a conversation that has already begun."""
+"""Adds a plugin (skills, hooks, sub-agents and MCP servers) to a conversation that has already begun."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Changes that clients make to an existing conversation: title, tags, budget and children."""
+"""Applies changes that clients make to an existing conversation: its title, tags, budget and list of child
+conversations.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -12,7 +14,9 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 def relabel(
     conversation: ConversationEngine, *, title: str | None = None, tags: dict[str, str] | None = None
 ) -> None:
-    """Sets the given title and tags. Given tags replace all earlier tags."""
+    """Sets the given title and tags of the conversation. None means no change. Given tags replace all earlier
+    tags.
+    """
     given = {"title": title, "tags": tags}
     changes = {key: value for key, value in given.items() if value is not None}
     conversation.emit(*(ConversationStateUpdateEvent(key=key, value=value) for key, value in changes.items()))

@@ -1,4 +1,4 @@
-"""Turns a user's message into an event."""
+"""Converts a user's message to an event."""
 
 from collections.abc import Collection
 

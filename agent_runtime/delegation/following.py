@@ -1,4 +1,4 @@
-"""Reports a sub-agent's progress and cost in its parent conversation while the sub-agent works."""
+"""Logs a sub-agent's progress and cost in its parent conversation while the sub-agent works."""
 
 import logging
 import sqlite3

@@ -1,4 +1,6 @@
-"""Translates the tool names in a sub-agent's definition to the names of this runtime. Pure."""
+"""Translates tool names in a sub-agent's definition, such as those of Claude Code, to the names of the tools
+in this program. Has no side effects.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

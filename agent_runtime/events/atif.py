@@ -63,8 +63,8 @@ class AtifWriter:
     def __init__(
         self, session_id: str, *, version: str, model: str | None, moment_of: Callable[[str], datetime]
     ) -> None:
-        """`version`: the version of Slipway. `moment_of`: converts an event's timestamp, which has no time
-        zone, to a time with a zone.
+        """Creates a writer for one document. `version`: the version of Slipway. `moment_of`: converts an
+        event's timestamp, which has no time zone, to a time with a zone.
         """
         self._head = {
             "schema_version": SCHEMA_VERSION,

@@ -49,5 +49,5 @@ class Event(BaseModel):
 
 
 def encode(event: Event) -> bytes:
-    """Returns the event as it is stored and sent: compact JSON without null fields."""
+    """Returns the event as JSON, in the form in which it is stored and sent: compact, without null fields."""
     return event.__pydantic_serializer__.to_json(event, exclude_none=True)

@@ -1,4 +1,4 @@
-"""Reviews the actions of one reply before any of them runs."""
+"""Reviews all actions of one reply of the model before any of them runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -22,8 +22,8 @@ class McpApprovals:
     """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
-        """`given`: tools that were approved in other conversations, by server. They are used if this
-        conversation has stored no approvals yet. Raises pydantic.ValidationError.
+        """Loads the stored approvals of the conversation. If there are none yet, starts with `given`: tools
+        that were approved in other conversations, by server. Raises pydantic.ValidationError.
         """
         self._log = log
         kept = log.get_meta(_META)

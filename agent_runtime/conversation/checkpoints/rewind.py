@@ -1,4 +1,4 @@
-"""Goes back to a checkpoint: files, chat, or both."""
+"""Takes a conversation back to a checkpoint: its files, its chat, or both."""
 
 import asyncio
 from collections.abc import Collection

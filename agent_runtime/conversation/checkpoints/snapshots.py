@@ -79,7 +79,9 @@ class Checkpoints:
     """The checkpoints of one conversation. A lock makes sure that only one call works on them at a time."""
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
-        """`directory`: the directory of the conversation that the log belongs to. The caller owns the log."""
+        """Loads the checkpoints of a conversation from its log. `directory`: the conversation's directory.
+        The caller closes the log.
+        """
         self._log = log
         work_tree = working_dir.absolute()
         own = directory.absolute()

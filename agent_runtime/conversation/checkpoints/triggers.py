@@ -18,7 +18,9 @@ class CheckpointTriggers:
     """
 
     def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
-        """`begin`: starts and owns the background tasks."""
+        """Sets when checkpoints of one conversation are made. `begin`: starts a coroutine as a background
+        task.
+        """
         self._model_input = model_input
         self._checkpoints = checkpoints
         self._begin = begin

@@ -40,7 +40,9 @@ class Fold:
     """
 
     def __init__(self, usage_id: str) -> None:
-        """`usage_id`: the id under which the tokens and cost of the agent's model are counted."""
+        """Starts with the state of an empty log. `usage_id`: the id under which the tokens and cost of the
+        agent's model are counted.
+        """
         self.state = State()
         self.view = View()
         self._usage_id = usage_id

@@ -42,8 +42,8 @@ class History:
     """The only writer of a conversation's log, with the state that is computed from the log."""
 
     def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
-        """`usage_id`: the id under which the tokens and cost of the agent's model are counted. The caller
-        closes the log.
+        """Computes the state from the log. `usage_id`: the id under which the tokens and cost of the agent's
+        model are counted. The caller closes the log.
 
         `masker`: hides secret values that must not be logged, published or shown to the model.
         """
@@ -61,7 +61,7 @@ class History:
 
     @property
     def view(self) -> View:
-        """The messages that the model sees."""
+        """The chat messages that the model gets."""
         return self._fold.view
 
     @property
@@ -95,7 +95,7 @@ class History:
         self.save_snapshot(after_events=SNAPSHOT_EVENTS_WHILE_RUNNING)
 
     def recent_events(self, limit: int) -> Iterator[AnyEvent]:
-        """Yields the newest events, newest first, read one by one."""
+        """Yields the newest events of the log, at most `limit`, newest first. Reads them one by one."""
         return map(parse_event, self._log.newest(limit))
 
     def publish(self, frame: EventFrame) -> None:
@@ -126,7 +126,9 @@ class History:
         self._snapshot_seq = self._log.last_seq
 
     def save_summary(self) -> None:
-        """Saves a summary of the state, so that lists can show the conversation without reading its log."""
+        """Saves a summary of the state, so that a list of conversations can show this one without reading its
+        log.
+        """
         if self._summary_seq == self._log.last_seq:
             return
         try:

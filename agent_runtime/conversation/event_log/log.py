@@ -1,4 +1,6 @@
-"""The event log of one conversation: one SQLite file, one writer, positions 1, 2, 3 … without gaps."""
+"""The event log of one conversation: an SQLite file with one writer. Events have the positions 1, 2, 3 …
+without gaps.
+"""
 
 import fcntl
 import sqlite3
@@ -120,7 +122,7 @@ class LogReader:
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        """The caller owns the connection."""
+        """Reads through this connection to the log's SQLite file. The caller closes the connection."""
         self._db = db
         self.last_seq = self._count()
 
@@ -219,8 +221,8 @@ class LogReader:
         return row[0] if row else None
 
     def spec_field(self, name: str) -> str | None:
-        """Returns one text field of the conversation's spec without reading the whole spec into memory.
-        Returns None if the field is null or there is no spec.
+        """Returns one text field of the conversation's specification without reading the whole specification
+        into memory. Returns None if the field is null or there is no specification.
         """
         row = self._db.execute(
             "SELECT json_extract(value, ?) FROM meta WHERE key = 'spec'", [f"$.{name}"]
@@ -232,7 +234,7 @@ class LogReader:
         return row[0] if row else None
 
     def last_status(self) -> str | None:
-        """Returns the last logged execution status. None if there is none."""
+        """Returns the last logged status of the conversation. Returns None if there is none."""
         row = self._db.execute(_LAST_STATUS).fetchone()
         return row[0] if row else None
 

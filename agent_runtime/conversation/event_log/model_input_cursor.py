@@ -14,8 +14,8 @@ class ModelInputCursor:
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:
-        """`reply_id`: the id of the previous reply of the model. `seq`: the last position that the model had
-        seen when it wrote that reply.
+        """Continues after a reply. `reply_id`: the id of the model's previous reply. `seq`: the last position
+        that the model had seen when it wrote that reply.
         """
         self._reply_id = reply_id
         self._seq = seq

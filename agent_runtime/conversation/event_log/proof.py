@@ -221,8 +221,8 @@ def _cited(call: ActionEvent) -> tuple[str, ...]:
 
 
 def _is_same(cited: str, ran: str) -> bool:
-    """Whether a command that the agent cites is a command that ran. The cited command may also be a part of a
-    longer command line.
+    """Returns whether a command that the agent cites is a command that ran. The cited command may also be a
+    part of a longer command line.
     """
     plain, whole = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
     return bool(plain) and (plain in whole or whole in plain)

@@ -14,8 +14,8 @@ class ReplyStream:
     """A reply of the model that is published in pieces while the model writes it."""
 
     def __init__(self, item_id: str, publish: Callable[[EventFrame], None], masker: Masker) -> None:
-        """`item_id`: the id of the reply's first event. `masker`: hides secret values, also if a value is
-        split over several pieces.
+        """Starts to publish a reply. `item_id`: the id of the reply's first event. `masker`: hides secret
+        values, also if a value is split over several pieces.
         """
         self._item_id = item_id
         self._publish = publish

@@ -129,7 +129,7 @@ class State:
 
     @property
     def wants_pause(self) -> bool:
-        """Whether a pause was requested since the run began."""
+        """Whether the user has requested a pause since the run began."""
         return self.pause_seq > self.run_seq
 
     def is_pending(self, tool_call_id: str) -> bool:

@@ -16,7 +16,7 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """The run cannot continue. The text of the error is shown to the user."""
+    """An error because of which the run cannot continue. The user sees the text of the error."""
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
         super().__init__(detail)

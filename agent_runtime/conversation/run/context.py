@@ -131,8 +131,8 @@ class RunContext:
 
     @property
     def status(self) -> ExecutionStatus:
-        """The current status: `running` only while a run is going on. If the log says `running` without a
-        run, the run was cut off and the status is `idle`.
+        """The current status. It is `running` only while a run is going on. If the log says `running`
+        although no run is going on, a crash has ended the run, and the status is `idle`.
         """
         if self.is_running:
             return ExecutionStatus.RUNNING
@@ -150,7 +150,9 @@ class RunContext:
         return info.model_copy(update={"secret_registry": {"secret_sources": self.secrets.keepable()}})
 
     def full_state(self) -> ConversationStateUpdateEvent:
-        """Returns the whole state as one event. This event is published, never logged."""
+        """Returns the whole state of the conversation as one event. This event is published to clients, but
+        never logged.
+        """
         value = self.info().model_dump(mode="json", exclude_none=True)
         return ConversationStateUpdateEvent(key=FULL_STATE, value=value)
 

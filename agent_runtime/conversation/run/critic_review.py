@@ -1,4 +1,4 @@
-"""Asks the agent's critic about a reply, and sends the agent back to work if the score is too low."""
+"""Asks the agent's critic to judge a reply, and makes the agent continue if the critic's score is too low."""
 
 import asyncio
 from dataclasses import replace

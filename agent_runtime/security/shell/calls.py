@@ -1,5 +1,5 @@
-"""Finds the programs that a command really runs: behind sudo, env, xargs, `sh -c`, find -exec and similar
-ones.
+"""Finds the programs that a shell command really runs, also those behind sudo, env, xargs, `sh -c`, `find
+-exec` and similar programs.
 """
 
 import os
