@@ -1,5 +1,5 @@
 """Reads the arguments of a tool call that a model wrote: JSON, or broken JSON that has only one possible
-meaning. Pure.
+meaning. Has no side effects.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Reads tool calls that a model wrote as text, in the form that `instructions` asks for. Pure.
+"""Reads tool calls that a model wrote as text, in the form that `instructions` asks for. Has no side effects.
 
 A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Reading is lenient:
 closing tags may be missing. Markup within a value is part of the value, as far as one can tell.

@@ -1,4 +1,4 @@
-"""Reads the arguments of tool calls as the model Gemma 4 writes them. Pure.
+"""Reads the arguments of tool calls as the model Gemma 4 writes them. Has no side effects.
 
 The form is `{city:<|"|>Paris<|"|>,days:[1,2]}`. Names have no quotes. The quotes of a text are a special
 token, so the text needs no escapes. The rest is JSON.

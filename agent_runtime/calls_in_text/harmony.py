@@ -1,5 +1,5 @@
 """Reads replies of the model gpt-oss in the Harmony format, in which special tokens separate reasoning and
-text. Pure.
+text. Has no side effects.
 
 A reply is a list of messages: `<|start|>assistant<|channel|>analysis<|message|>…<|end|>`. The prompt contains
 the first `<|start|>assistant`. A message with a recipient (`to=functions.NAME`) is a tool call; the module

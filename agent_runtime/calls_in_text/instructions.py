@@ -1,4 +1,4 @@
-"""Describes tools in words, for a model without tool calls. Pure."""
+"""Describes tools in words, for a model without tool calls. Has no side effects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,5 +1,5 @@
 """Finds tool calls inside a value of another tool call. A model writes them, for example, in a file that
-shows how calls are written. Pure.
+shows how calls are written. Has no side effects.
 """
 
 import re

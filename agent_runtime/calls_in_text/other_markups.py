@@ -1,4 +1,4 @@
-"""Reads tool calls in other markups than the one that the prompt asks for. Pure.
+"""Reads tool calls in other markups than the one that the prompt asks for. Has no side effects.
 
 These are the markups of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and
 K3, Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool is left as text, because it may

@@ -1,4 +1,4 @@
-"""Finds all tool calls that a model wrote in the text of a reply. Pure."""
+"""Finds all tool calls that a model wrote in the text of a reply. Has no side effects."""
 
 import re
 from collections.abc import Mapping, Sequence

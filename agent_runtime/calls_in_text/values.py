@@ -1,4 +1,6 @@
-"""Converts argument values that a model wrote as text to the types that a tool expects. Pure."""
+"""Converts argument values that a model wrote as text to the types that a tool expects. Has no side
+effects.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Removes characters that cannot be stored or sent from a text. Pure."""
+"""Removes characters that cannot be stored or sent from a text. Has no side effects."""
 
 
 def whole(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Converts events to chat messages for the model. No other module does this. Pure."""
+"""Converts events to chat messages for the model. No other module does this. Has no side effects."""
 
 from collections.abc import Sequence
 from typing import Any

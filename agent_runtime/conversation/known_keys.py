@@ -1,4 +1,6 @@
-"""Puts API keys back into an agent that was stored with asterisks in place of its secrets. Pure."""
+"""Puts API keys back into an agent that was stored with asterisks in place of its secrets. Has no side
+effects.
+"""
 
 from typing import Any
 

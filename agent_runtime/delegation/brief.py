@@ -1,5 +1,5 @@
 """Builds the request that starts a sub-agent. The definition of the sub-agent is limited to what the calling
-agent may do. Pure.
+agent may do. Has no side effects.
 """
 
 from dataclasses import dataclass

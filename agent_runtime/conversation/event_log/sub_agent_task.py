@@ -1,4 +1,6 @@
-"""The task that a conversation has given to a sub-agent, as recorded in the conversation's log. Pure."""
+"""The task that a conversation has given to a sub-agent, as recorded in the conversation's log. Has no side
+effects.
+"""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,5 +1,5 @@
 """A goal of a conversation. After each turn a judge checks whether the goal is reached. If it is not, the
-agent must continue. Pure.
+agent must continue. Has no side effects.
 """
 
 from typing import Literal
