@@ -192,8 +192,8 @@ class ConversationEngine:
         await self.wait()
 
     def pause(self) -> None:
-        """Asks a run to stop. It stops before the next request to the model; a tool call that is running ends
-        first. Actions that wait for confirmation keep waiting.
+        """Asks a run to stop before its next request to the model. A tool call that is running ends first.
+        Actions that wait for confirmation keep waiting.
         """
         if self.is_waiting:
             self.emit(PauseEvent())

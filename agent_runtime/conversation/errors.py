@@ -131,8 +131,8 @@ class HookConfigError(_Refusal):
 
 
 class NoGoalToResumeError(_Refusal):
-    """A goal was to be resumed, but the conversation has no goal or its goal is already reached or given
-    up.
+    """A goal was to be resumed, but the conversation has no goal, or its goal is over (reached, or checked
+    too often).
     """
 
     _code = "no_resumable_goal"

@@ -1,5 +1,5 @@
-"""Stores snapshots of the workspace. A snapshot is made each time the agent starts to work, and each time it
-stops.
+"""Stores snapshots of the workspace (checkpoints). A snapshot is made each time the agent starts to work, and
+each time it stops.
 """
 
 import asyncio
@@ -97,8 +97,9 @@ class Checkpoints:
         return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
 
     async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
-        """Makes a checkpoint of the current files. At the end of a run, and after edits by the user, this
-        happens only if files have changed. A failure is logged and does not raise an error.
+        """Makes a checkpoint of the current files. The kinds `end` (after a run) and `edits` (files were
+        changed between runs) are made only if files have changed. A failure is logged and does not raise an
+        error.
 
         `by_others`: True if the user or other programs, not this agent, made the changes since the last
         checkpoint.

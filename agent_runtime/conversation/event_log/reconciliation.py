@@ -87,7 +87,7 @@ def tell_restored(
     conversation: ConversationEngine, restored: Restored, is_there: Callable[[UUID], bool]
 ) -> None:
     """Ends the tool calls and tasks that cannot continue after a restore from a backup, and tells the agent
-    how old its files are. Does nothing if the agent's last message already says this.
+    how old its files are. Does nothing if the last message to the agent already says this.
 
     Actions that wait for confirmation keep waiting, because none of them has begun. A run does not continue
     automatically. `is_there`: returns whether a conversation with an id exists.

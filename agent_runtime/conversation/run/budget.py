@@ -25,7 +25,9 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """The number of replies that the model may still give in one run."""
+    """The number of replies that the model may still give in one run. It also counts empty replies in a
+    row.
+    """
 
     iterations: int
     empty_replies: int = MAX_EMPTY_REPLIES

@@ -42,8 +42,8 @@ class Goal(BaseModel):
         return self.status in {"complete", "capped"}
 
     def audited(self, verdict: GoalVerdict) -> "Goal":
-        """Returns the goal after one more verdict of the judge. The goal is still active, or it is reached or
-        given up.
+        """Returns the goal after one more verdict of the judge. The goal is still active, or it is reached,
+        or the judge has checked it `max_iterations` times.
         """
         counted = self.model_copy(update={"iteration": self.iteration + 1, "verdict": verdict})
         if verdict.complete:

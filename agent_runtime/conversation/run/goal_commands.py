@@ -1,4 +1,4 @@
-"""Sets, stops and resumes the goal of a conversation."""
+"""Sets the goal of a conversation, interrupts work on the goal, and resumes it."""
 
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -10,7 +10,7 @@ from agent_runtime.events.state import ExecutionStatus
 
 def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
     """Sets a goal and starts a run. The run continues until a judge finds that the goal is reached, or until
-    the judge has checked it `max_iterations` times.
+    the judge has said `max_iterations` times that it is not.
 
     Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
     """
@@ -21,15 +21,17 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 
 def rest(conversation: ConversationEngine) -> None:
-    """Gives up the goal of the conversation, if there is one. If a run is going on, no judge checks the goal
-    at its end.
+    """Interrupts the goal of the conversation, if one is active. The goal can be resumed. If a run is going
+    on, no judge checks the goal at its end.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()
 
 
 def resume(conversation: ConversationEngine) -> None:
-    """Resumes an interrupted goal. Raises NoGoalToResumeError or AlreadyRunningError."""
+    """Resumes an interrupted goal and starts a run. Raises NoGoalToResumeError if there is no goal or the
+    goal is over. Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
+    """
     _require_rest(conversation)
     goal = conversation.state.goal
     if goal is None or goal.is_over:
