@@ -103,8 +103,8 @@ def _add_notes(found: DiscoveredContext, working_dir: Path) -> None:
 def _add_project(
     found: DiscoveredContext, working_dir: Path, root: Path, *, is_further: bool = False
 ) -> None:
-    """Adds the instructions and skills of a repository. `is_further`: whether this is not the first
-    repository of the conversation.
+    """Adds the instructions and skills of a repository to `found`. `is_further`: whether this is not the
+    first repository of the conversation.
     """
     begin = f"../{root.name}/" if is_further else ""
     prefix = f"{root.name}/" if is_further else None

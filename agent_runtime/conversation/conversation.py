@@ -226,8 +226,9 @@ class ConversationEngine:
             raise AlreadyRunningError
 
     def keep_secrets(self) -> None:
-        """Stores the names and descriptions of the conversation's secrets, and the addresses from which they
-        are read, without credentials. Stores the values only if encryption is available.
+        """Stores the names and descriptions of the conversation's secrets. Addresses from which secrets are
+        read are stored only if they contain no credentials. Stores the values of secrets only if encryption
+        is available.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
@@ -249,7 +250,7 @@ class ConversationEngine:
         self.release()
 
     async def rest(self) -> None:
-        """Ends the hooks' session and closes shells and other tools. The next run starts new ones."""
+        """Ends the hooks' session and closes shells and other tools. The next run opens new ones."""
         if self.run_context.hooks is not None:
             await self.run_context.hooks.end()
         await self.run_context.toolbox.close()

@@ -39,7 +39,7 @@ class _Refusal(ConversationError):
 
 
 class AlreadyRunningError(_Refusal):
-    """The request is not possible while a run is going on."""
+    """The request is not possible while the agent's run is going on."""
 
     _code = "already_running"
     _detail = "The conversation is running already."

@@ -267,8 +267,8 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """A log that can be written. Open it once per conversation. Its methods block for a short time. When
-    `append` returns, the events are safely on disk.
+    """An event log that can be written. Open it once per conversation. Its methods block for a short time.
+    When `append` returns, the events are safely on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:

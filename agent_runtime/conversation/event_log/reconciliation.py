@@ -114,8 +114,8 @@ def tell_restored(
 
 
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
-    """Ends the tool calls and tasks that the copied conversation had not completed, and tells the agent that
-    it works in a copy. Does nothing if the agent was told before.
+    """Ends the tool calls and tasks that the original conversation had not completed, and tells the agent
+    that it works in a copy. Does nothing if the agent was told before.
     """
     state = conversation.state
     if not state.has_system_prompt or conversation.log.get(forked.message_id) is not None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 
 class SpecChangedError(Exception):
-    """The specification was changed by a program other than the server, or lacks a required seal."""
+    """The specification of a conversation was changed by a program other than the server, or lacks a required
+    seal.
+    """
 
 
 @dataclass(frozen=True)

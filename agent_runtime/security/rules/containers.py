@@ -25,8 +25,8 @@ def opens_machine(call: Call, workspace: str) -> bool:
 
 
 def deletes_volumes(call: Call, workspace: str) -> bool:
-    """Returns whether the call deletes volumes, as in `docker volume rm`, `docker system prune --volumes` and
-    `docker compose down -v`.
+    """Returns whether the command deletes volumes, as in `docker volume rm`, `docker system prune --volumes`
+    and `docker compose down -v`.
     """
     del workspace
     words = [word.text for word in call.operands]

@@ -45,7 +45,7 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 
 def hides_programs(call: Call, workspace: str) -> bool:
-    """Returns whether the call sets a search path in which a directory that the agent can write to comes
+    """Returns whether the command sets a search path in which a directory that the agent can write to comes
     before the system's directories. Library search paths do not count for programs of the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
@@ -59,7 +59,7 @@ def hides_programs(call: Call, workspace: str) -> bool:
 
 
 def assignments(call: Call) -> Iterator[tuple[str, str]]:
-    """Yields the names and values of the environment variables that the call sets for programs. A null
+    """Yields the names and values of the environment variables that the command sets for programs. A null
     character in a value stands for an unknown part.
     """
     yield from call.command.assigned

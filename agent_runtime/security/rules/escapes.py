@@ -80,7 +80,7 @@ def escapes(call: Call, workspace: str) -> bool:
 
 
 def names_makefile(call: Call, workspace: str) -> bool:
-    """Returns whether the call names a makefile that is unknown or outside the workspace, as in `make -f
+    """Returns whether the command names a makefile that is unknown or outside the workspace, as in `make -f
     /tmp/x`. A makefile in the workspace is allowed.
     """
     paths = map(call.path, makefiles_of(call))

@@ -52,8 +52,8 @@ class _Fetched:
 
 
 def runs_fetched_files(calls: Sequence[Call]) -> bool:
-    """Returns whether a call runs what an earlier call downloaded, as in `curl -o x …; sh x` or `git clone …
-    && ./y/install.sh`.
+    """Returns whether a command runs what an earlier command downloaded, as in `curl -o x …; sh x` or `git
+    clone … && ./y/install.sh`.
     """
     fetched = _Fetched()
     for call in calls:
@@ -101,7 +101,7 @@ def _unpack(call: Call, fetched: _Fetched) -> None:
 
 
 def _cloned(call: Call) -> list[Word]:
-    """Returns the directories into which the call may clone a repository."""
+    """Returns the directories into which the command may clone a repository."""
     texts = [word.text for word in call.operands]
     if "clone" not in texts[:3]:
         return []

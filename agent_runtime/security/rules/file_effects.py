@@ -29,8 +29,8 @@ _REMOTE = re.compile(r"([\w.-]+@)?[\w.-]+:|\w+://")
 
 
 def deletes_tree(call: Call, workspace: str) -> bool:
-    """Returns whether the call recursively deletes a directory such as the workspace or a home directory (see
-    `is_whole_tree`), or a temporary directory such as /tmp.
+    """Returns whether the command recursively deletes a directory such as the workspace or a home directory
+    (see `is_whole_tree`), or a temporary directory such as /tmp.
     """
     if not call.has(*_RECURSIVE):
         return False
@@ -48,8 +48,8 @@ def deletes_outside(call: Call, workspace: str) -> bool:
 
 
 def deletes_in_container(call: Call, workspace: str) -> bool:
-    """Returns whether the call deletes files of another container recursively or irrecoverably, outside the
-    container's temporary directories.
+    """Returns whether the command deletes files of another container recursively or irrecoverably, outside
+    the container's temporary directories.
     """
     del workspace
     if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):

@@ -98,7 +98,7 @@ def drops_changes(call: Call) -> bool:
 
 
 def drops_outside(call: Call, workspace: str) -> bool:
-    """Returns whether the call drops changes outside the workspace, as `git -C / clean -fdx` does. Files
+    """Returns whether the command drops changes outside the workspace, as `git -C / clean -fdx` does. Files
     there may belong to another project or to no repository.
     """
     if not drops_changes(call):
@@ -119,7 +119,7 @@ def drops_outside(call: Call, workspace: str) -> bool:
 
 
 def runs_programs(call: Call) -> bool:
-    """Returns whether the call has settings, options or addresses that make git run other programs."""
+    """Returns whether the command has settings, options or addresses that make git run other programs."""
     git = git_of(call)
     if git.subcommand == "config" and git.has(
         "--get", "--get-all", "--unset", "-l", "--list", "--get-regexp"
@@ -134,8 +134,8 @@ def runs_programs(call: Call) -> bool:
 
 
 def pushes_unknown(call: Call) -> bool:
-    """Returns whether the call is a `git push` with an argument whose beginning is unknown. Such an argument
-    could be an option like `--force`.
+    """Returns whether the command is a `git push` with an argument whose beginning is unknown. Such an
+    argument could be an option like `--force`.
     """
     if git_of(call).subcommand != "push":
         return False
@@ -143,7 +143,7 @@ def pushes_unknown(call: Call) -> bool:
 
 
 def names_remote(call: Call) -> bool:
-    """Returns whether the call pushes to an address in its arguments, or sets the address of a remote."""
+    """Returns whether the command pushes to an address in its arguments, or sets the address of a remote."""
     git = git_of(call)
     if git.subcommand == "remote":
         return bool({"add", "set-url"} & set(git.arguments[:1]))

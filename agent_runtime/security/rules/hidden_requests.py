@@ -39,8 +39,8 @@ def is_configured(call: Call, workspace: str) -> bool:
 
 
 def sends_lines(call: Call, workspace: str) -> bool:
-    """Returns whether the call reads addresses, settings or headers from a file that is secret or outside the
-    workspace. The lines of this file would be sent to the network.
+    """Returns whether the command reads addresses, settings or headers from a file that is secret or outside
+    the workspace. The lines of this file would be sent to the network.
     """
     options = [table[call.name] for table in (_LISTS, _CONFIGURES) if call.name in table]
     words = [word for option in options for word in _values(call, option)]

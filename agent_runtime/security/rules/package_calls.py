@@ -61,8 +61,8 @@ def comes_from_elsewhere(call: Call, workspace: str) -> bool:
 
 
 def runs_address(call: Call, workspace: str) -> bool:
-    """Returns whether the call runs code from an internet address, as in `go run x.example/y@latest` or `deno
-    run https://x.example/y.ts`.
+    """Returns whether the command runs code from an internet address, as in `go run x.example/y@latest` or
+    `deno run https://x.example/y.ts`.
     """
     del workspace
     words = [word.text for word in call.operands]
@@ -72,8 +72,8 @@ def runs_address(call: Call, workspace: str) -> bool:
 
 
 def runs_package(call: Call, workspace: str) -> bool:
-    """Returns whether the call runs a package and downloads the package first if it is missing, as `npx -y`
-    and `uvx` do.
+    """Returns whether the command runs a package and downloads the package first if it is missing, as `npx
+    -y` and `uvx` do.
     """
     del workspace
     words = [word.text for word in call.operands]
@@ -86,7 +86,7 @@ def runs_package(call: Call, workspace: str) -> bool:
 
 
 def runs_package_of_address(call: Call, workspace: str) -> bool:
-    """Returns whether the call runs a package from an address and not from a registry, as in `uvx --from
+    """Returns whether the command runs a package from an address and not from a registry, as in `uvx --from
     git+https://…` and `npx github:x/y`.
     """
     del workspace
@@ -94,7 +94,7 @@ def runs_package_of_address(call: Call, workspace: str) -> bool:
 
 
 def _packages_run(call: Call) -> Iterator[str]:
-    """Yields the packages that the call runs. The words after the first package are arguments of the
+    """Yields the packages that the command runs. The words after the first package are arguments of the
     package's program.
     """
     words = [word.text for word in call.operands]
@@ -136,8 +136,8 @@ def _installs(call: Call) -> bool:
 
 
 def manages_machine(call: Call, workspace: str) -> bool:
-    """Returns whether the call changes packages of the operating system. Listing and searching packages is no
-    change.
+    """Returns whether the command changes packages of the operating system. Listing and searching packages is
+    no change.
     """
     del workspace
     return call.has("-i", "-S", "-R", "--install", "-U", "-r") or not _CHANGES.isdisjoint(call.texts)

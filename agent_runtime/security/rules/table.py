@@ -28,14 +28,14 @@ _HARMFUL_SQL = re.compile(
 
 
 def _with(*words: str) -> Callable[[Call, str], bool]:
-    """Returns a test for a rule: whether one of the words is among the first two operands of the call.
+    """Returns a test for a rule: whether one of the words is among the first two operands of the command.
     Options are not operands.
     """
     return lambda call, _: not {word.text for word in call.operands[:2]}.isdisjoint(words)
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
-    """Returns a test for a rule: whether the pattern is found in the call's arguments or its input."""
+    """Returns a test for a rule: whether the pattern is found in the command's arguments or its input."""
     return lambda call, _: any(map(pattern.search, [*call.texts, fed_text(call.command) or ""]))
 
 
