@@ -9,7 +9,7 @@ from agent_runtime.security.shell.calls import Call
 
 @dataclass(frozen=True)
 class Rule:
-    """One row of the table of security rules: which commands of programs it matches, and why they are risky.
+    """One row of the table of security rules: which commands it matches, and why they are risky.
 
     `programs`: the names of the programs that the rule is for; empty means all programs. `test`: a function
     that gets the command and the workspace and returns whether the rule applies; None means that it always

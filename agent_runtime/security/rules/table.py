@@ -1,4 +1,4 @@
-"""The table of security rules, which say which calls of programs are risky. Each rule checks one call. The
+"""The table of security rules, which say which commands are risky. Each rule checks one command. The
 order of the rules has no effect.
 """
 
